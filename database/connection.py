@@ -1,0 +1,58 @@
+"""Opening the store of a data folder."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+from .dialect import connect_sqlite
+from .migrations import migrate
+from .store import Store
+
+_stores: dict[str, Store] = {}
+_lock = threading.Lock()
+
+
+def create_connection(path: str | Path) -> sqlite3.Connection:
+    """A plain connection to the SQLite file at `path`, with our pragmas; for scripts and inspection.
+
+    It commits each statement by itself unless `BEGIN` is executed.
+    """
+    return connect_sqlite(path)
+
+
+def create_tables(*, users_dir: str | Path) -> None:
+    """Bring the store of `users_dir` to today's schema. Safe to run twice, and by two processes at once.
+
+    Raises DatabaseTooNewError for a store that a newer version wrote.
+    """
+    open_store(users_dir)
+
+
+def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Store:
+    """The store of `users_dir`, opened and migrated at the first call, shared by all later ones of this process."""
+    key = str(users_dir)
+    store = _stores.get(key)
+    if store is not None:
+        return store
+    with _lock:
+        if key not in _stores:
+            folder = Path(users_dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            opened = Store(folder / "users.db", synchronous=synchronous)
+            try:
+                migrate(opened)
+            except BaseException:
+                opened.close()
+                raise
+            _stores[key] = opened
+        return _stores[key]
+
+
+def close_store(users_dir: str | Path) -> None:
+    """Finish what is queued and let go of the files of `users_dir`; a no-op where it is not open."""
+    with _lock:
+        store = _stores.pop(str(users_dir), None)
+    if store is not None:
+        store.close()

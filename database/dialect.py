@@ -1,0 +1,69 @@
+"""What SQLite and other databases do differently, each difference one function."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
+
+import orjson
+
+from .errors import StorageBusyError, StorageFailedError, StoreError
+
+BUSY_TIMEOUT_MS = 10_000
+_READERS = 24
+
+
+def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.Connection:
+    """A plain SQLite connection with the pragmas that every one of ours has.
+
+    Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes its lock at once.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
+
+
+def sqlite_engine(path: Path, *, synchronous: str, writing: bool) -> Engine:
+    """An engine over `path`; the writing one has a single connection whose transactions lock at their beginning."""
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: connect_sqlite(path, synchronous=synchronous),
+        poolclass=QueuePool,
+        pool_size=1 if writing else _READERS,
+        max_overflow=0,
+        pool_reset_on_return="rollback",
+        json_serializer=_to_json,
+        json_deserializer=orjson.loads,
+    )
+    begin = "BEGIN IMMEDIATE" if writing else "BEGIN"
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def store_error(error: Exception) -> StoreError:
+    """The error of ours that `error`, one of the driver's, means to a caller."""
+    text = str(getattr(error, "orig", error)).lower()
+    if "locked" in text or "busy" in text:
+        return StorageBusyError("The database is busy. Try again in a moment.")
+    if "full" in text or "disk i/o" in text:
+        return StorageFailedError("The disk is full or failing: nothing was stored. Free some space and try again.")
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return StorageFailedError("The data folder can't be written. Check its permissions, then try again.")
+    return StorageFailedError("The database can't be read or written. See the server's log.")
+
+
+def _to_json(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,114 @@
+"""What a door to the store may answer instead of data.
+
+StoreError
+ ├─ NotFoundError                    also for what belongs to somebody else: the two can't be told apart
+ │   ├─ ConversationNotFoundError
+ │   ├─ MessageNotFoundError
+ │   ├─ WorkspaceNotFoundError
+ │   ├─ SessionNotFoundError
+ │   ├─ TokenNotFoundError
+ │   └─ UserNotFoundError
+ ├─ ConflictError                    the store has moved on since the caller looked
+ │   ├─ TurnInProgressError
+ │   ├─ StaleIndexError
+ │   └─ UserExistsError
+ ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
+ ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
+ ├─ StorageBusyError                 locked by another process for too long: try again
+ ├─ StorageFailedError               disk full, read-only, or broken
+ └─ DatabaseTooNewError              written by a newer version of the program
+"""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Base of all. `message` is one sentence for a person; it never holds SQL or paths of others."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class NotFoundError(StoreError):
+    """There is no such thing, or it is not yours. `noun` names the kind of thing."""
+
+    noun = "thing"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or f"There is no such {self.noun}.")
+
+
+class ConversationNotFoundError(NotFoundError):
+    """No such conversation of this user."""
+
+    noun = "conversation"
+
+
+class MessageNotFoundError(NotFoundError):
+    """No such message in this conversation of this user."""
+
+    noun = "message"
+
+
+class WorkspaceNotFoundError(NotFoundError):
+    """No such workspace of this user."""
+
+    noun = "workspace"
+
+
+class SessionNotFoundError(NotFoundError):
+    """No such session of this user."""
+
+    noun = "session"
+
+
+class TokenNotFoundError(NotFoundError):
+    """No such API token of this user."""
+
+    noun = "token"
+
+
+class UserNotFoundError(NotFoundError):
+    """No such account."""
+
+    noun = "user"
+
+
+class ConflictError(StoreError):
+    """The store has moved on since the caller looked."""
+
+
+class TurnInProgressError(ConflictError):
+    """This conversation is still answering; one turn at a time."""
+
+    def __init__(self, message: str = "This conversation is still answering. Wait for it, or stop it first.") -> None:
+        super().__init__(message)
+
+
+class StaleIndexError(ConflictError):
+    """The message exists, but no longer at the index the caller named."""
+
+
+class UserExistsError(ConflictError):
+    """An account with this e-mail address exists."""
+
+
+class InvalidChangeError(StoreError):
+    """The change contradicts itself, e.g. a workspace moved below itself."""
+
+
+class StreamExpiredError(StoreError):
+    """The single events of this answer are no longer kept; its text is in the message."""
+
+
+class StorageBusyError(StoreError):
+    """Another process held the database for too long. Trying again helps."""
+
+
+class StorageFailedError(StoreError):
+    """The database can't be read or written: disk full, read-only, corrupt."""
+
+
+class DatabaseTooNewError(StoreError):
+    """The database was written by a newer version of the program."""

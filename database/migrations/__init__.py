@@ -1,0 +1,49 @@
+"""Ordered, forward-only changes of the schema: one module each, `m0001_….py`, with `upgrade(connection)`.
+
+Run at start, each in its own transaction that holds the write lock from its beginning, so that two processes starting at once apply each
+change once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, insert, inspect, select
+
+from ..clock import now_iso
+from ..errors import DatabaseTooNewError
+from ..schema import schema_version
+from . import m0001_initial
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m0001_initial.upgrade,)
+
+
+def current_version(connection: Connection) -> int:
+    """How many migrations this database has had; 0 for an empty file."""
+    if not inspect(connection).has_table(schema_version.name):
+        return 0
+    return max(connection.execute(select(schema_version.c.version)).scalars(), default=0)
+
+
+def migrate(store: Store) -> None:
+    """Apply what is missing. Raises DatabaseTooNewError when the database knows more migrations than we do."""
+    with store.reading() as connection:
+        version = current_version(connection)
+    if version > len(MIGRATIONS):
+        raise DatabaseTooNewError(
+            f"The database has schema version {version}, this program knows {len(MIGRATIONS)}. Start the newer version."
+        )
+    for number in range(version + 1, len(MIGRATIONS) + 1):
+        store.write(lambda connection, number=number: _apply(connection, number))
+
+
+def _apply(connection: Connection, number: int) -> None:
+    if current_version(connection) >= number:
+        return  # another process was first
+    schema_version.create(connection, checkfirst=True)
+    MIGRATIONS[number - 1](connection)
+    connection.execute(insert(schema_version).values(version=number, applied_at=now_iso()))

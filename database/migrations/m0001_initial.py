@@ -1,0 +1,13 @@
+"""The first schema: accounts, conversations, workspaces, activities, messages, references, streams, full text."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from .. import fulltext, schema
+
+
+def upgrade(connection: Connection) -> None:
+    """Create every table; a later change of `schema` freezes today's definitions here."""
+    schema.metadata.create_all(connection, checkfirst=True)
+    fulltext.create_index(connection)

@@ -1,0 +1,1 @@
+"""Language models behind two small protocols: embedded, any OpenAI-compatible provider, scripted."""

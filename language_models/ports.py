@@ -1,0 +1,121 @@
+"""What the rest of the product knows of a language model: two protocols and the values they exchange."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypedDict
+
+
+class ChatMessage(TypedDict):
+    """One message of a prompt, in the shape of the OpenAI chat-completions interface."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens that one call cost, as the model counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """One step of a streamed answer.
+
+    text: what to append to the answer, often a token, possibly empty.
+    status: a sentence for the person who waits ("The model is being fetched: 43 %"), or None.
+    tool_calls: complete tool calls, in the provider's shape.
+    usage and finish_reason ("stop", "length", "tool_calls") come with the last step, if at all.
+    """
+
+    text: str = ""
+    status: str | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    usage: Usage | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A whole answer, for callers that do not stream."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelState:
+    """Whether a model can answer now.
+
+    phase: "none" (not configured), "waiting" (not asked for yet), "fetching", "loading", "ready", "failed".
+    progress: share of the download or load that is done, 0.0 to 1.0, or None where it is not known.
+    detail: one sentence for a person; for "failed" it says what to do.
+    """
+
+    name: str
+    phase: Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
+    progress: float | None = None
+    detail: str = ""
+
+
+class ChatModel(Protocol):
+    """A model that continues a conversation.
+
+    Every method raises the errors of `language_models.errors`; a stream raises at the point where it breaks.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it, e.g. "qwen2.5-coder-1.5b-instruct"."""
+        ...
+
+    @property
+    def context_window(self) -> int:
+        """How many tokens prompt and answer may have together."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens in `text`: by the model's tokenizer where it is at hand, else characters / 3 rounded up."""
+        ...
+
+    def state(self) -> ModelState:
+        """Whether the model can answer now; cheap, never blocks."""
+        ...
+
+    def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> AsyncIterator[Delta]:
+        """The answer, step by step. Closing the iterator, or cancelling its task, frees the model at once.
+
+        response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or
+        `{"type": "regex", "pattern": …}` where the model can be constrained so (others ignore the latter).
+        """
+        ...
+
+    async def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> Completion:
+        """The whole answer at once."""
+        ...
+
+    async def aclose(self) -> None:
+        """Free connections and child processes."""
+        ...
