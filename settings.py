@@ -1,0 +1,283 @@
+"""Everything that can be set, read once at start from the command line, the environment and `.env`.
+
+`SETTINGS_TABLE` is the one list of settings: the loader reads by it and `documentation/settings.md` is made from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from dotenv import dotenv_values
+
+SECRET_FILE = "secret_key"
+_MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
+_HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
+
+
+class SettingsError(Exception):
+    """A setting has a value that can't be used. The message names it and says what would be right."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The values that one server or command runs with.
+
+    users_dir holds everything that people own. Budgets of distillation are in tokens, `reference_cap` and
+    `conversation_cap` in characters, timeouts in seconds. None means "as the model allows" for `distill_budget` and
+    `context_window`.
+    """
+
+    data_dir: Path
+    host: str
+    port: int
+    allowed_hosts: tuple[str, ...]
+    secret_key: str = field(repr=False)
+    database_url: str | None = field(repr=False)
+    main_model: str
+    cheap_model: str
+    embedding_model: str
+    openai_base_url: str | None
+    openai_api_key: str | None = field(repr=False)
+    anthropic_api_key: str | None = field(repr=False)
+    model_dir: Path
+    context_window: int | None
+    distill_budget: int | None
+    distill_timeout: float
+    title_timeout: float
+    reference_cap: int
+    conversation_cap: int
+    conversation_cache: int
+    threads: int
+    synchronous: str
+    log_format: str
+
+    @property
+    def users_dir(self) -> str:
+        """The folder of the stores, as the functions of `database` take it."""
+        return str(self.data_dir / "users")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting: its variable, its default as written, how its text is read, what it means.
+
+    `parse` takes the text and returns the value, or raises ValueError with what would be right. `flag` is the option
+    of `python server.py` that sets it for one start. Without a default, `when_empty` is the value.
+    """
+
+    name: str
+    default: str
+    parse: Callable[[str], Any]
+    meaning: str
+    flag: str | None = None
+    when_empty: Any = None
+
+    @property
+    def field(self) -> str:
+        """The name of its field in `Settings`."""
+        return self.name.removeprefix("ANAPHORA_").lower()
+
+
+def load_settings(
+    environ: Mapping[str, str] | None = None,
+    env_file: str | Path = ".env",
+    *,
+    arguments: Sequence[str] = (),
+) -> Settings:
+    """The settings of this start: `arguments` win over `environ`, `environ` over `env_file`, that over the defaults.
+
+    Makes the data folder, and the secret key in it (mode 0600), when they are not there yet. An empty value counts as
+    not set. Raises SettingsError for a malformed value; unknown options end the process as argparse does.
+    """
+    given = {name: text for name, text in dotenv_values(env_file, interpolate=False).items() if text}
+    given |= {name: text for name, text in (os.environ if environ is None else environ).items() if text}
+    given |= _flags(arguments)
+    values = {row.field: _value(row, given) for row in SETTINGS_TABLE}
+    values["secret_key"] = values["secret_key"] or _kept_secret(values["data_dir"])
+    return Settings(**values)
+
+
+def _flags(arguments: Sequence[str]) -> dict[str, str]:
+    parser = argparse.ArgumentParser(prog="server.py", description="Serve Anaphora.")
+    for row in SETTINGS_TABLE:
+        if row.flag:
+            parser.add_argument(row.flag, dest=row.name, metavar=row.field.upper(), help=row.meaning)
+    return {name: text for name, text in vars(parser.parse_args(list(arguments))).items() if text}
+
+
+def _value(row: SettingRow, given: Mapping[str, str]) -> Any:
+    text = given.get(row.name, "").strip()
+    if not text and row.field == "model_dir":
+        cache = given.get("XDG_CACHE_HOME", "")
+        return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "anaphora" / "models"
+    if not text and not row.default:
+        return row.when_empty
+    try:
+        return row.parse(text or row.default)
+    except ValueError as error:
+        raise SettingsError(row.name, str(error)) from error
+
+
+def _kept_secret(data_dir: Path) -> str:
+    """The key of this data folder, made at first start; two processes that start at once agree on one."""
+    kept = data_dir / SECRET_FILE
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not kept.exists():
+            _write_secret(kept)
+        return _long_enough(kept.read_text(encoding="ascii").strip())
+    except (OSError, ValueError) as error:
+        raise SettingsError("ANAPHORA_DATA_DIR", f"the secret key in {data_dir} can't be used: {error}") from error
+
+
+def _write_secret(kept: Path) -> None:
+    draft = kept.with_name(f"{kept.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32))
+        # A link fails where the name is taken, so the first of two processes wins and the second reads its key.
+        os.link(draft, kept)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _long_enough(text: str) -> str:
+    if len(text) < 32:
+        raise ValueError("use at least 32 random characters, or leave it out to have a key made")
+    return text
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
+            raise ValueError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:
+        raise ValueError(f"{text!r} is not a number of seconds above 0, such as 20 or 2.5")
+    return float(text)
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).expanduser().absolute()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; name a folder")
+    return folder
+
+
+def _host(text: str) -> str:
+    if not _HOST_PATTERN.fullmatch(text):
+        raise ValueError(f"{text!r} is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
+    return text
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    return tuple(_host(name.strip()).lower() for name in text.split(",") if name.strip())
+
+
+def _model(text: str) -> str:
+    if not _MODEL_PATTERN.fullmatch(text):
+        raise ValueError(
+            f"{text!r} names no model; use embedded, embedded:<catalogue name or path of a .gguf file>, "
+            "openai:<model>, anthropic:<model> or none"
+        )
+    return text
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
+    return text.rstrip("/")
+
+
+def _sqlite_only(_text: str) -> None:
+    raise ValueError("this version keeps its data in SQLite below ANAPHORA_DATA_DIR; leave DATABASE_URL empty")
+
+
+SETTINGS_TABLE: tuple[SettingRow, ...] = (
+    SettingRow("ANAPHORA_DATA_DIR", "storage", _folder, "Folder of all data.", "--data-dir"),
+    SettingRow("ANAPHORA_HOST", "127.0.0.1", _host, "Address to listen on; `0.0.0.0` is every interface.", "--host"),
+    SettingRow("ANAPHORA_PORT", "5000", _whole(1, 65535), "Port to listen on.", "--port"),
+    SettingRow(
+        "ANAPHORA_ALLOWED_HOSTS",
+        "",
+        _hosts,
+        "Host names, separated by commas, under which browsers reach the server, besides loopback names.",
+        when_empty=(),
+    ),
+    SettingRow(
+        "ANAPHORA_SECRET_KEY",
+        "",
+        _long_enough,
+        "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
+    ),
+    SettingRow("DATABASE_URL", "", _sqlite_only, "Another database than SQLite; must be empty in this version."),
+    SettingRow("ANAPHORA_MAIN_MODEL", "embedded", _model, "Model that answers.", "--main-model"),
+    SettingRow("ANAPHORA_CHEAP_MODEL", "embedded", _model, "Model for titles and distillation.", "--cheap-model"),
+    SettingRow("ANAPHORA_EMBEDDING_MODEL", "none", _model, "Model for embeddings; nothing uses it yet."),
+    SettingRow("OPENAI_BASE_URL", "", _url, "Service that serves `openai:<model>`; OpenAI's own when empty."),
+    SettingRow("OPENAI_API_KEY", "", str, "Key for that service."),
+    SettingRow("ANTHROPIC_API_KEY", "", str, "Key for `anthropic:<model>`."),
+    SettingRow(
+        "ANAPHORA_MODEL_DIR",
+        "",
+        _folder,
+        "Folder of fetched models; `anaphora/models` in the user's cache folder when empty.",
+    ),
+    SettingRow(
+        "ANAPHORA_CONTEXT_WINDOW",
+        "",
+        _whole(512, 100_000_000),
+        "Context window of the main model in tokens; what is known of the model when empty.",
+    ),
+    SettingRow(
+        "ANAPHORA_DISTILL_BUDGET",
+        "",
+        _whole(1, 100_000_000),
+        "Tokens of gathered context above which it is condensed; a quarter of the context window when empty.",
+    ),
+    SettingRow("ANAPHORA_DISTILL_TIMEOUT", "20", _seconds, "Seconds that condensing may take before it is given up."),
+    SettingRow("ANAPHORA_TITLE_TIMEOUT", "30", _seconds, "Seconds that making a title may take before it is given up."),
+    SettingRow("ANAPHORA_REFERENCE_CAP", "8000", _whole(1, 10_000_000), "Characters of one referenced message."),
+    SettingRow(
+        "ANAPHORA_CONVERSATION_CAP", "24000", _whole(1, 10_000_000), "Characters of one referenced conversation."
+    ),
+    SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", _whole(1, 1_000_000), "Conversations kept ready in memory."),
+    SettingRow("ANAPHORA_THREADS", "8", _whole(1, 256), "Threads for blocking work."),
+    SettingRow(
+        "ANAPHORA_SYNCHRONOUS",
+        "normal",
+        _one_of("normal", "full"),
+        "`normal` survives a killed process, `full` also a power failure, at the price of slower writes.",
+    ),
+    SettingRow("ANAPHORA_LOG_FORMAT", "text", _one_of("text", "json"), "Log lines as `text` or as `json`."),
+)

@@ -1,0 +1,127 @@
+"""What can be set, where a value comes from, and what happens to a wrong one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    """Load settings from given variables alone, with the data folder in `tmp_path`."""
+
+    def load(env_text: str = "", *, arguments: tuple[str, ...] = (), **environ: str) -> Settings:
+        env_file = tmp_path / ".env"
+        env_file.write_text(env_text, encoding="utf-8")
+        return load_settings({"ANAPHORA_DATA_DIR": str(tmp_path / "data")} | environ, env_file, arguments=arguments)
+
+    return load
+
+
+def test_without_any_setting_the_server_is_local_and_answers_with_the_embedded_model(load, tmp_path):
+    settings = load()
+    assert (settings.host, settings.port) == ("127.0.0.1", 5000)
+    assert (settings.main_model, settings.cheap_model) == ("embedded", "embedded")
+    assert settings.users_dir == str(tmp_path / "data" / "users")
+    assert settings.distill_budget is None
+    assert settings.allowed_hosts == ()
+    assert (settings.reference_cap, settings.conversation_cap) == (8000, 24000)
+
+
+def test_the_environment_wins_over_the_file_and_the_command_line_over_both(load):
+    text = "ANAPHORA_PORT=6001\nANAPHORA_THREADS=3\n"
+    assert load(text).port == 6001
+    assert load(text, ANAPHORA_PORT="6002").port == 6002
+    assert load(text, ANAPHORA_PORT="6002", arguments=("--port", "6003")).port == 6003
+    assert load(text, ANAPHORA_PORT="6002").threads == 3
+
+
+def test_an_empty_value_counts_as_not_set(load):
+    assert load("ANAPHORA_PORT=6001\n", ANAPHORA_PORT="").port == 6001
+    assert load(OPENAI_API_KEY="").openai_api_key is None
+
+
+def test_dollar_signs_in_the_file_are_plain_characters(load):
+    assert load("OPENAI_API_KEY=sk-$HOME${PATH}\n").openai_api_key == "sk-$HOME${PATH}"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "hint"),
+    [
+        ("ANAPHORA_PORT", "http", "whole number from 1 to 65535"),
+        ("ANAPHORA_PORT", "65536", "whole number"),
+        ("ANAPHORA_PORT", "５０００", "whole number"),
+        ("ANAPHORA_HOST", "my host", "such as 127.0.0.1"),
+        ("ANAPHORA_ALLOWED_HOSTS", "chat.example.org, bad/host", "bad/host"),
+        ("ANAPHORA_SECRET_KEY", "short", "32 random characters"),
+        ("ANAPHORA_MAIN_MODEL", "gpt", "openai:<model>"),
+        ("ANAPHORA_CHEAP_MODEL", "openai:", "openai:<model>"),
+        ("OPENAI_BASE_URL", "api.example.org", "such as https://"),
+        ("ANAPHORA_CONTEXT_WINDOW", "-1", "whole number"),
+        ("ANAPHORA_DISTILL_TIMEOUT", "0", "number of seconds above 0"),
+        ("ANAPHORA_SYNCHRONOUS", "off", "normal, full"),
+        ("ANAPHORA_LOG_FORMAT", "xml", "text, json"),
+        ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db/anaphora", "SQLite"),
+    ],
+)
+def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right(load, name, wrong, hint):
+    with pytest.raises(SettingsError) as caught:
+        load(**{name: wrong})
+    assert str(caught.value).startswith(f"{name}: ")
+    assert hint in str(caught.value)
+    assert "secret@" not in str(caught.value)
+
+
+def test_model_settings_take_every_documented_form(load):
+    for text in ("embedded", "embedded:small", "embedded:/models/my model.gguf", "openai:gpt-5", "anthropic:x", "none"):
+        assert load(ANAPHORA_MAIN_MODEL=text).main_model == text
+
+
+def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(load, tmp_path):
+    first, second = load().secret_key, load().secret_key
+    assert first == second
+    assert len(first) == 64
+    assert stat.S_IMODE(os.stat(tmp_path / "data" / "secret_key").st_mode) == 0o600
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["secret_key"]
+
+
+def test_processes_that_start_at_once_agree_on_one_secret_key(tmp_path):
+    script = "from settings import load_settings; print(load_settings(env_file='none').secret_key)"
+    environ = os.environ | {"ANAPHORA_DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    running = [subprocess.Popen(command, env=environ, cwd=tmp_path, stdout=subprocess.PIPE) for _ in range(4)]
+    assert len({process.communicate(timeout=60)[0] for process in running}) == 1
+
+
+def test_a_data_folder_that_is_a_file_is_refused_by_name(load, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(SettingsError, match="ANAPHORA_DATA_DIR"):
+        load(ANAPHORA_DATA_DIR=str(tmp_path / "file"))
+    with pytest.raises(SettingsError, match="ANAPHORA_DATA_DIR"):
+        load(ANAPHORA_DATA_DIR=str(tmp_path / "file" / "below"))
+
+
+def test_secrets_do_not_show_in_the_printed_settings(load):
+    settings = load(OPENAI_API_KEY="sk-open-sesame", ANTHROPIC_API_KEY="sk-other", ANAPHORA_SECRET_KEY="k" * 32)
+    assert not [secret for secret in ("sk-open", "sk-other", "kkk") if secret in repr(settings)]
+
+
+def test_models_are_kept_in_the_users_cache_folder(load, tmp_path):
+    assert load(XDG_CACHE_HOME=str(tmp_path)).model_dir == tmp_path / "anaphora" / "models"
+    assert load(XDG_CACHE_HOME="relative").model_dir == Path.home() / ".cache" / "anaphora" / "models"
+    assert load(ANAPHORA_MODEL_DIR=str(tmp_path / "m")).model_dir == tmp_path / "m"
+
+
+def test_every_row_of_the_table_fills_one_field_and_explains_itself():
+    fields = [row.field for row in SETTINGS_TABLE]
+    assert sorted(fields) == sorted(Settings.__dataclass_fields__)
+    assert all(row.meaning.endswith(".") for row in SETTINGS_TABLE)
