@@ -1,0 +1,38 @@
+/** The addresses of the page: `/interface/<conversation_id>?message=<message_id>`, and permalinks `/r/<fid>/<hash>`. */
+
+/**
+ * @param {{pathname: string, search: string}} location
+ * @returns {{conversationId: string|null, messageId: string|null}}
+ */
+export function parseAddress({ pathname, search }) {
+  const found = /^\/interface\/([^/]+)\/?$/.exec(pathname);
+  if (!found) return { conversationId: null, messageId: null };
+  let conversationId;
+  try {
+    conversationId = decodeURIComponent(found[1]);
+  } catch {
+    return { conversationId: null, messageId: null };
+  }
+  return { conversationId, messageId: new URLSearchParams(search).get('message') };
+}
+
+/**
+ * @param {string|null} conversationId
+ * @param {string|null} [messageId]
+ * @returns {string}
+ */
+export function formatAddress(conversationId, messageId = null) {
+  if (!conversationId) return '/interface/';
+  const query = messageId ? `?message=${encodeURIComponent(messageId)}` : '';
+  return `/interface/${encodeURIComponent(conversationId)}${query}`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} friendlyId
+ * @param {string|number} hashOrIndex
+ * @returns {string}
+ */
+export function permalink(origin, friendlyId, hashOrIndex) {
+  return `${origin}/r/${encodeURIComponent(friendlyId)}/${encodeURIComponent(hashOrIndex)}`;
+}

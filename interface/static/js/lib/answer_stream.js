@@ -1,0 +1,83 @@
+import { ApiError } from './api.js';
+import { ndjsonBatches } from './ndjson.js';
+
+const FIRST_PAUSE_MS = 400;
+const LONGEST_PAUSE_MS = 8000;
+
+/** Thrown when the connection broke before the server had said which message the answer is. */
+export class AnswerLostError extends Error {
+  constructor() {
+    super('The connection broke before the answer had an id.');
+    this.name = 'AnswerLostError';
+  }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, { once: true });
+  });
+}
+
+function isPassing(error) {
+  return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
+}
+
+/**
+ * Follows one answer to its end, across broken connections: what was seen is never handed over twice, nothing is left out.
+ *
+ * @param {object} options
+ * @param {(messageId: string, after: number, options: {signal?: AbortSignal}) => Promise<Response>} options.watch
+ * @param {Response|null} [options.response] the stream that sending opened; without it `messageId` is watched
+ * @param {string|null} [options.messageId] id of the answer, when it is known already
+ * @param {number} [options.after] number of the last event that was seen
+ * @param {(events: any[]) => void} options.onEvents
+ * @param {(attempt: number) => void} [options.onBroken] the connection broke and is tried again
+ * @param {AbortSignal} [options.signal]
+ * @param {(milliseconds: number, signal?: AbortSignal) => Promise<void>} [options.wait]
+ * @returns {Promise<void>} resolves after the event `done`
+ * @throws {ApiError} when the server refuses to continue; {AnswerLostError}
+ */
+export async function followAnswer({
+  watch, response = null, messageId = null, after = 0, onEvents, onBroken = () => {}, signal, wait = pause,
+}) {
+  const seen = { messageId, after, done: false };
+  let attempt = 0;
+  let source = response;
+  while (!seen.done) {
+    try {
+      source ??= await watch(seen.messageId, seen.after, { signal });
+      for await (const batch of ndjsonBatches(source.body)) {
+        attempt = 0;
+        deliver(batch, seen, onEvents);
+        if (seen.done) return;
+      }
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      if (!isPassing(error)) throw error;
+    }
+    signal?.throwIfAborted();
+    if (seen.messageId === null) throw new AnswerLostError();
+    source = null;
+    attempt += 1;
+    onBroken(attempt);
+    await wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1)), signal);
+  }
+}
+
+function deliver(batch, seen, onEvents) {
+  const fresh = batch.filter((event) => {
+    if (typeof event.seq !== 'number') return false;
+    if (event.seq <= seen.after) return false;
+    seen.after = event.seq;
+    return true;
+  });
+  for (const event of fresh) {
+    seen.messageId = event.message_ids?.response_message_id ?? seen.messageId;
+    seen.done ||= event.done === true;
+  }
+  if (fresh.length > 0) onEvents(fresh);
+}

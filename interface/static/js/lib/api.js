@@ -1,0 +1,162 @@
+/**
+ * The one place that calls the server. Every method returns the decoded JSON, or throws an `ApiError`.
+ */
+
+/** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
+export class ApiError extends Error {
+  constructor({ status = 0, code = 'network_failed', message = '', details = null, retryAfter = null }) {
+    super(message || code);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const part = encodeURIComponent;
+
+function withQuery(path, query = {}) {
+  const filled = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(filled.map(([key, value]) => [key, String(value)])).toString();
+  return search ? `${path}?${search}` : path;
+}
+
+async function errorFrom(response) {
+  const body = await response.json().catch(() => ({}));
+  const seconds = Number(response.headers.get('Retry-After'));
+  return new ApiError({
+    status: response.status,
+    code: body.code ?? `http_${response.status}`,
+    message: body.message ?? response.statusText,
+    details: body.details ?? null,
+    retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+  });
+}
+
+/**
+ * The cursor in a `Link: <…>; rel=next` header.
+ *
+ * @param {string|null} header
+ * @returns {string|null}
+ */
+export function nextCursor(header) {
+  const link = /<([^>]*)>\s*;\s*rel="?next"?/.exec(header ?? '');
+  return link ? new URL(link[1], 'http://relative.invalid').searchParams.get('cursor') : null;
+}
+
+/**
+ * @param {{fetch?: typeof globalThis.fetch, onUnauthorized?: () => void}} [options]
+ */
+export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUnauthorized = () => {} } = {}) {
+  /** The raw response of a request that succeeded. */
+  async function open(method, path, { query, body, signal, accept = 'application/json' } = {}) {
+    const headers = { Accept: accept };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    let response;
+    try {
+      response = await fetch(withQuery(path, query), {
+        method,
+        headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        credentials: 'same-origin',
+        cache: 'no-store',
+        signal,
+      });
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      throw new ApiError({ message: error.message });
+    }
+    if (response.ok) return response;
+    if (response.status === 401) onUnauthorized();
+    throw await errorFrom(response);
+  }
+
+  async function request(method, path, options) {
+    const response = await open(method, path, options);
+    return response.status === 204 ? null : response.json();
+  }
+
+  const get = (path, query, { signal } = {}) => request('GET', path, { query, signal });
+  const post = (path, body = {}, { signal } = {}) => request('POST', path, { body, signal });
+  const put = (path, body = {}) => request('PUT', path, { body });
+  const remove = (path) => request('DELETE', path);
+
+  return {
+    get,
+    post,
+    put,
+    delete: remove,
+    ...conversationCalls({ open, get, post, put, remove }),
+    ...messageCalls({ open, get, post, remove }),
+    ...referenceCalls({ get }),
+    ...workspaceCalls({ get, post, put, remove }),
+    models: (options) => get('/models', {}, options),
+  };
+}
+
+function conversationCalls({ open, get, post, put, remove }) {
+  return {
+    listConversations: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, query),
+    /** One page of the list: `{conversations, cursor}`, `cursor` null at the end. */
+    async listConversationsPage(domain, query = {}) {
+      const response = await open('GET', `/list_conversation_by_user/${part(domain)}`, { query });
+      return { conversations: await response.json(), cursor: nextCursor(response.headers.get('Link')) };
+    },
+    createConversation: (domain, workspaceId) =>
+      post(`/create_conversation/${part(domain)}/${workspaceId ? part(workspaceId) : ''}`),
+    getConversationDetails: (id, options) => get(`/get_conversation_details/${part(id)}`, {}, options),
+    getConversationSettings: (id) => get(`/get_conversation_settings/${part(id)}`),
+    putConversationSettings: (id, settings) => put(`/get_conversation_settings/${part(id)}`, settings),
+    setConversationTitle: (id, title) => put(`/conversations/${part(id)}/title`, { title }),
+    cloneConversation: (id) => post(`/clone_conversation/${part(id)}`),
+    deleteConversation: (id) => remove(`/delete_conversation/${part(id)}`),
+    restoreConversation: (id) => post(`/restore_conversation/${part(id)}`),
+    moveConversation: (id, workspaceId) =>
+      put(`/move_conversation_to_workspace/${part(id)}`, { workspace_id: workspaceId }),
+  };
+}
+
+function messageCalls({ open, get, post, remove }) {
+  return {
+    /** Messages of a window; `before`, `after`, `around` are message indexes (`around` also an id or a hash). */
+    listMessages: (id, window = {}, options) => get(`/list_messages_by_conversation/${part(id)}`, window, options),
+    editMessage: (id, messageId, index, text) =>
+      post(`/edit_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { text }),
+    deleteMessage: (id, messageId, index) =>
+      remove(`/delete_message_from_conversation/${part(id)}/${part(messageId)}/${index}`),
+    moveMessages: (id, messageIds, direction) =>
+      post(`/move_messages_up_or_down/${part(id)}`, { message_ids: messageIds, direction }),
+    /** Starts a turn: the response whose body is the answer's event stream. */
+    sendMessage: (id, payload, { signal } = {}) =>
+      open('POST', `/send_message/${part(id)}`, { body: payload, signal, accept: 'application/x-ndjson' }),
+    /** Watches an answer from the event after number `after` on: the response with the event stream. */
+    watchStream: (messageId, after, { signal } = {}) =>
+      open('GET', `/stream/${part(messageId)}`, { query: { after }, signal, accept: 'application/x-ndjson' }),
+    cancelResponse: (id) => post(`/cancel_response/${part(id)}`),
+  };
+}
+
+function referenceCalls({ get }) {
+  return {
+    autocompleteConversations: (q, { domain, limit = 10 } = {}, options) =>
+      get('/conversations/autocomplete', { q, domain, limit }, options),
+    findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
+      get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
+    resolveReference: (ref, options) => get('/references/resolve', { ref }, options),
+    listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
+  };
+}
+
+function workspaceCalls({ get, post, put, remove }) {
+  return {
+    listWorkspaces: (domain) => get(`/list_workspaces/${part(domain)}`),
+    createWorkspace: (domain, name, { color, parentId } = {}) =>
+      post(`/create_workspace/${part(domain)}/${part(name)}`, { workspace_color: color, parent_workspace_id: parentId }),
+    updateWorkspace: (id, changes) => put(`/update_workspace/${part(id)}`, changes),
+    collapseWorkspaces: (workspaceIds) => post('/collapse_workspaces', { workspace_ids: workspaceIds }),
+    deleteWorkspace: (domain, id) => remove(`/delete_workspace/${part(domain)}/${part(id)}`),
+    moveWorkspace: (id, parentId) => put(`/move_workspace/${part(id)}`, { parent_workspace_id: parentId }),
+    getWorkspacePath: (id) => get(`/get_workspace_path/${part(id)}`),
+  };
+}

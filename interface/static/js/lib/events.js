@@ -1,0 +1,37 @@
+/**
+ * A tiny emitter: the only way in which the views of a page tell each other what happened.
+ *
+ * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:created {conversationId}`,
+ * `conversation:updated {conversationId, title?, conversation_friendly_id?, last_updated?}`,
+ * `conversation:deleted {conversationId}`.
+ *
+ * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
+ *            off: (name: string, listener: (detail: any) => void) => void,
+ *            emit: (name: string, detail?: any) => void}}
+ */
+export function createEvents() {
+  const listeners = new Map();
+
+  function on(name, listener) {
+    if (!listeners.has(name)) listeners.set(name, new Set());
+    listeners.get(name).add(listener);
+    return () => off(name, listener);
+  }
+
+  function off(name, listener) {
+    listeners.get(name)?.delete(listener);
+  }
+
+  function emit(name, detail = {}) {
+    for (const listener of [...(listeners.get(name) ?? [])]) {
+      try {
+        listener(detail);
+      } catch (error) {
+        // One broken listener must not keep the others from hearing.
+        console.error(`Listener of ${name} failed`, error);
+      }
+    }
+  }
+
+  return { on, off, emit };
+}

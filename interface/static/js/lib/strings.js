@@ -1,0 +1,191 @@
+/** What the page says about conversations, messages and references, in one place. What depends on a value is a function. */
+
+const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+
+export const strings = {
+  product: 'Anaphora',
+
+  sender: { user: 'You', assistant: 'Assistant' },
+
+  badge: {
+    title: 'Click to copy message reference',
+    described: (index, hash) => (hash ? `Message ${index}, hash ${hash}. Copy its reference` : `Message ${index}. Copy its reference`),
+    copied: 'Copied!',
+    tooEarly: 'This message gets its reference when the first answer of the conversation is complete.',
+  },
+
+  copy: {
+    text: 'Copy text',
+    code: 'Copy code',
+    copied: 'Copied',
+    done: (what) => `Copied: ${what}`,
+    manualTitle: 'Copy by hand',
+    manualHelp: 'This browser does not let the page use the clipboard. The text below is selected: press Ctrl+C (⌘C).',
+    close: 'Close',
+  },
+
+  actions: {
+    open: 'Message actions',
+    copyId: (shortId) => `Copy message ID #${shortId}`,
+    copyPermalink: 'Copy permalink',
+    reply: 'Reply',
+    edit: 'Edit',
+    moveUp: 'Move up',
+    moveDown: 'Move down',
+    delete: 'Delete',
+    select: (index) => `Select message ${index}`,
+  },
+
+  edit: {
+    label: 'Text of the message',
+    save: 'Save',
+    cancel: 'Cancel',
+    edited: 'edited',
+    failed: (message) => `The message could not be changed. ${message}`,
+  },
+
+  remove: {
+    title: 'Delete this message?',
+    text: 'References to it will say that it was deleted.',
+    confirm: 'Delete',
+    failed: (message) => `The message could not be deleted. ${message}`,
+  },
+
+  move: { failed: (message) => `The messages could not be moved. ${message}` },
+
+  selection: {
+    label: 'Selected messages',
+    count: (n) => count(n, 'message selected', 'messages selected'),
+    copyReferences: 'Copy references',
+    clear: 'Clear selection',
+  },
+
+  reply: {
+    to: (name, shortId) => (shortId ? `Replying to ${name} (#${shortId})` : `Replying to ${name}`),
+    unknown: 'a message',
+    deleted: '(deleted)',
+    cancel: 'Do not reply to this message',
+  },
+
+  answer: {
+    waiting: 'Waiting for the model…',
+    reconnecting: 'The connection broke. Reconnecting…',
+    cancelled: 'Stopped. What had been said is kept.',
+    interrupted: 'Interrupted. What had been said is kept.',
+    failed: 'The answer failed.',
+    empty: 'The answer is empty.',
+    finished: 'The answer is complete.',
+  },
+
+  send: {
+    send: 'Send message',
+    stop: 'Stop answering',
+    failed: (message) => `The message was not sent. ${message}`,
+    again: 'Try again',
+    busy: 'An answer is still being written in this conversation. Your text is kept.',
+    tooLong: (limit) => `A message holds at most ${limit.toLocaleString()} characters.`,
+    stopFailed: (message) => `The answer could not be stopped. ${message}`,
+  },
+
+  composer: {
+    label: 'Message',
+    placeholder: 'Write a message. Type @ to refer to another conversation.',
+    references: 'References in your message',
+    suggestions: 'Suggestions',
+    noConversations: 'No conversation matches.',
+    noMessages: 'No message matches.',
+    searching: 'Searching…',
+    searchFailed: 'The search failed.',
+    choices: (n) => count(n, 'suggestion', 'suggestions'),
+    keysConversation: '↑ ↓ to choose, Enter to see its messages, Esc to close',
+    keysMessage: '↑ ↓ to choose, Enter to insert, Esc to close',
+  },
+
+  transcript: {
+    label: 'Messages',
+    loading: 'Loading messages…',
+    earlier: 'Loading earlier messages…',
+    later: 'Loading later messages…',
+    toNewest: 'To the newest message',
+    failed: (message) => `The messages could not be loaded. ${message}`,
+    again: 'Try again',
+    gone: 'This conversation does not exist, or was deleted.',
+    messageGone: 'That message is not there any more.',
+    untitled: '(untitled)',
+    none: 'New conversation',
+  },
+
+  empty: {
+    title: 'What would you like to talk about?',
+    intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
+    steps: [
+      ['Type @', 'and a few words to find a conversation, then choose one of its messages.'],
+      ['Click a badge', 'such as #5 · a3f2b1 on a message to copy its reference, and paste it here.'],
+      ['Right-click a conversation', 'in the sidebar to copy its name.'],
+    ],
+  },
+
+  references: {
+    summary: (total) => count(total, 'reference', 'references'),
+    problem: {
+      not_found: (n) => `${n} not found`,
+      out_of_range: (n) => `${n} out of range`,
+      malformed: (n) => `${n} malformed`,
+      ambiguous: (n) => `${n} ambiguous`,
+      deleted: (n) => `${n} deleted`,
+      empty: (n) => `${n} empty`,
+      unavailable: (n) => `${n} unavailable`,
+      truncated: (n) => `${n} shortened`,
+      streaming: (n) => `${n} still being written`,
+    },
+    status: {
+      resolved: 'Given to the model word for word',
+      truncated: 'Given to the model, shortened',
+      not_found: 'Not found',
+      out_of_range: 'There is no message with this number',
+      malformed: 'Not a complete reference',
+      ambiguous: 'Several things have this name',
+      deleted: 'Deleted since',
+      empty: 'There is nothing in it',
+      unavailable: 'Could not be looked up',
+      streaming: 'Still being written',
+    },
+    kind: {
+      message: 'Message',
+      message_range: 'Messages',
+      conversation: 'Conversation',
+      claim: 'Memory',
+      context: 'Context',
+      entity: 'Entity',
+      tag: 'Tag',
+      domain: 'Domain',
+      document: 'Document',
+      activity: 'Activity',
+      agent: 'Agent',
+    },
+    note: { edited: 'edited since', retracted: 'retracted' },
+    details: (chars) => `${chars.toLocaleString()} characters`,
+    many: (n) => count(n, 'message', 'messages'),
+    open: 'Open',
+    looking: 'Looking it up…',
+    lookupFailed: 'It could not be looked up now.',
+  },
+
+  backlinks: {
+    count: (n) => `↩ ${n}`,
+    label: (n) => `${count(n, 'message refers', 'messages refer')} to this one`,
+    title: 'Referred to by',
+    none: 'No message refers to this one any more.',
+    failed: 'The list could not be loaded.',
+  },
+
+  models: {
+    fetching: (name, percent) => (percent === null ? `Fetching ${name}…` : `Fetching ${name}: ${percent} %`),
+    loading: (name) => `Loading ${name}…`,
+    failed: (name) => `${name} is not available.`,
+    none: 'No model is configured. Everything else works; set ANAPHORA_MAIN_MODEL and restart to get answers.',
+    progress: 'Progress of the model',
+  },
+
+  mermaid: { alt: 'Diagram', failed: 'This diagram could not be drawn.' },
+};
