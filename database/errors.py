@@ -4,6 +4,7 @@ StoreError
  ├─ NotFoundError                    also for what belongs to somebody else: the two can't be told apart
  │   ├─ ConversationNotFoundError
  │   ├─ MessageNotFoundError
+ │   ├─ ThreadNotFoundError
  │   ├─ WorkspaceNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
@@ -11,6 +12,8 @@ StoreError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
  │   ├─ StaleIndexError
+ │   ├─ ThreadMismatchError
+ │   ├─ FriendlyIdTakenError
  │   └─ UserExistsError
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
@@ -51,6 +54,12 @@ class MessageNotFoundError(NotFoundError):
     noun = "message"
 
 
+class ThreadNotFoundError(NotFoundError):
+    """No such thread of this user."""
+
+    noun = "thread"
+
+
 class WorkspaceNotFoundError(NotFoundError):
     """No such workspace of this user."""
 
@@ -88,6 +97,14 @@ class TurnInProgressError(ConflictError):
 
 class StaleIndexError(ConflictError):
     """The message exists, but no longer at the index the caller named."""
+
+
+class FriendlyIdTakenError(ConflictError):
+    """Another conversation of this user has this friendly id."""
+
+
+class ThreadMismatchError(ConflictError):
+    """A reply belongs to its parent's thread; the caller named another one."""
 
 
 class UserExistsError(ConflictError):
