@@ -1,0 +1,55 @@
+/** Icons from the one sprite that set-up builds from `interface/icons.txt`. */
+
+const SVG = 'http://www.w3.org/2000/svg';
+const SPRITE = new URL('../../vendor/icons.svg', import.meta.url).pathname;
+
+/** Font Awesome's names, where clients know them, and the sprite's symbols that stand for them. */
+const FONT_AWESOME = {
+  'fa-at': 'at',
+  'fa-quote-right': 'quote',
+  'fa-external-link': 'box-arrow-up-right',
+  'fa-pencil': 'pencil',
+  'fa-clone': 'copy',
+  'fa-folder': 'folder',
+  'fa-folder-plus': 'folder-plus',
+  'fa-arrow-right': 'arrow-right',
+  'fa-trash': 'trash',
+  'fa-plus': 'plus-lg',
+  'fa-palette': 'palette',
+  'fa-circle': 'circle-fill',
+  'fa-house': 'house',
+  'fa-comment-o': 'chat',
+  'fa-chevron-down': 'chevron-down',
+  'fa-ellipsis-v': 'three-dots-vertical',
+};
+
+const drawn = new Map();
+
+/**
+ * @param {string} name a symbol of the sprite
+ * @returns {SVGElement} decoration: hidden from assistive technology
+ */
+export function icon(name) {
+  if (!drawn.has(name)) {
+    const svg = document.createElementNS(SVG, 'svg');
+    svg.setAttribute('class', 'icon');
+    svg.setAttribute('aria-hidden', 'true');
+    svg.setAttribute('focusable', 'false');
+    const use = document.createElementNS(SVG, 'use');
+    use.setAttribute('href', `${SPRITE}#${name}`);
+    svg.append(use);
+    drawn.set(name, svg);
+  }
+  return drawn.get(name).cloneNode(true);
+}
+
+/**
+ * Draw the icon that an element's `fa-…` class names, once.
+ *
+ * @param {Element} element
+ */
+export function drawNamedIcon(element) {
+  if (element.firstElementChild) return;
+  const name = [...element.classList].map((each) => FONT_AWESOME[each]).find(Boolean);
+  if (name) element.append(icon(name));
+}

@@ -1,0 +1,25 @@
+import { Lexer, Marked, Parser } from '../../vendor/marked.esm.js';
+import { mathExtensions } from '../models/math.js';
+
+/**
+ * The one configuration of Markdown: GitHub's flavour, mathematics, and no HTML (a tag is shown as it was typed).
+ *
+ * @param {{breaks?: boolean}} [options] `breaks`: a line end is a line break, as people expect of what they type
+ * @returns {{lex: (text: string, links: object) => object[], html: (token: object) => string}} `html` is not yet safe
+ */
+export function createMarkdown({ breaks = false } = {}) {
+  const { defaults } = new Marked({
+    gfm: true,
+    breaks,
+    extensions: mathExtensions,
+    tokenizer: { html: () => undefined, tag: () => undefined },
+  });
+
+  function lex(text, links) {
+    const lexer = new Lexer(defaults);
+    lexer.tokens.links = links;
+    return lexer.lex(text);
+  }
+
+  return { lex, html: (token) => Parser.parse([token], defaults) };
+}

@@ -1,0 +1,44 @@
+const MOST_DRAFTS = 100;
+
+/**
+ * Unsent texts, one for each conversation, kept in the browser until they are sent.
+ *
+ * A full or forbidden storage is no reason to fail: the draft then lives as long as the page.
+ *
+ * @param {Storage|null} storage
+ * @param {string} owner whose drafts these are; several people may share a browser
+ */
+export function createDrafts(storage, owner) {
+  const key = `anaphora:drafts:${owner}`;
+  let drafts = read();
+
+  function read() {
+    try {
+      const stored = JSON.parse(storage?.getItem(key) ?? '{}');
+      return stored && typeof stored === 'object' ? stored : {};
+    } catch {
+      return {};
+    }
+  }
+
+  function write() {
+    try {
+      if (Object.keys(drafts).length === 0) storage?.removeItem(key);
+      else storage?.setItem(key, JSON.stringify(drafts));
+    } catch {
+      // The quota is used up.
+    }
+  }
+
+  return {
+    get: (conversationId) => drafts[conversationId ?? ''] ?? '',
+    set(conversationId, text) {
+      // Another tab may have written since.
+      drafts = { ...read() };
+      delete drafts[conversationId ?? ''];
+      if (text.trim() !== '') drafts[conversationId ?? ''] = text;
+      for (const oldest of Object.keys(drafts).slice(0, -MOST_DRAFTS)) delete drafts[oldest];
+      write();
+    },
+  };
+}

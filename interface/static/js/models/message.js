@@ -1,0 +1,49 @@
+/** What follows from a message's own fields: its name, its badge, its reference. */
+
+/**
+ * @param {object} message
+ * @returns {boolean}
+ */
+export function isFromUser(message) {
+  return message.sender === 'user';
+}
+
+/**
+ * @param {object} message
+ * @param {{user: string, assistant: string}} names
+ * @returns {string}
+ */
+export function senderName(message, names) {
+  if (isFromUser(message)) return names.user;
+  return message.config?.model_name || message.config?.model || names.assistant;
+}
+
+/**
+ * @param {{message_index: number, message_short_hash?: string|null}} message
+ * @returns {string} `#5 · a3f2b1`, or `#5` while there is no hash
+ */
+export function badgeText({ message_index: index, message_short_hash: hash }) {
+  return hash ? `#${index} · ${hash}` : `#${index}`;
+}
+
+/**
+ * The reference that leads to a message from anywhere.
+ *
+ * @param {string} friendlyId
+ * @param {{message_index: number, message_short_hash?: string|null}} message
+ * @returns {string}
+ */
+export function messageReference(friendlyId, { message_index: index, message_short_hash: hash }) {
+  return `@conversation_${friendlyId}_message_${hash || index}`;
+}
+
+/**
+ * @param {string} text
+ * @param {number} [length]
+ * @returns {string} the beginning of a text on one line
+ */
+export function excerpt(text, length = 200) {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const characters = Array.from(line.slice(0, length * 2));
+  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
+}

@@ -1,0 +1,92 @@
+/**
+ * The part of a conversation that the page holds: a run of messages in order, extended at both ends and bounded.
+ *
+ * Messages have the shape of the list route. They are plain objects; `message_index` is 1-based among the live ones.
+ */
+export class TranscriptWindow {
+  /** @param {{limit?: number}} [options] how many messages are held at most */
+  constructor({ limit = 200 } = {}) {
+    this.limit = limit;
+    this.clear();
+  }
+
+  clear() {
+    this.messages = [];
+    this.atStart = true;
+    this.atEnd = true;
+  }
+
+  get first() {
+    return this.messages[0] ?? null;
+  }
+
+  get last() {
+    return this.messages.at(-1) ?? null;
+  }
+
+  get nextIndex() {
+    return (this.last?.message_index ?? 0) + 1;
+  }
+
+  /** @param {string} messageId */
+  find(messageId) {
+    return this.messages.find((message) => message.message_id === messageId) ?? null;
+  }
+
+  /**
+   * Starts afresh from the messages of one answer of the server.
+   *
+   * @param {object[]} messages
+   * @param {{atEnd: boolean}} options whether the last of them is the newest there is
+   */
+  replace(messages, { atEnd }) {
+    this.messages = [...messages];
+    this.atStart = this.#beginsAtFirst();
+    this.atEnd = atEnd;
+  }
+
+  /** @param {object[]} messages those before the first, in order; none when there are none */
+  addOlder(messages) {
+    this.messages = [...this.#unknown(messages), ...this.messages];
+    this.atStart = messages.length === 0 || this.#beginsAtFirst();
+    if (this.messages.length <= this.limit) return;
+    this.messages.length = this.limit;
+    this.atEnd = false;
+  }
+
+  /**
+   * @param {object[]} messages those after the last, in order
+   * @param {{atEnd: boolean}} options
+   */
+  addNewer(messages, { atEnd }) {
+    this.messages = [...this.messages, ...this.#unknown(messages)];
+    this.atEnd = atEnd;
+    this.#dropOldest();
+  }
+
+  /** Puts messages at the end that the server has not numbered yet. */
+  push(...messages) {
+    this.messages.push(...messages);
+    this.#dropOldest();
+  }
+
+  /** @param {(message: object) => boolean} unwanted */
+  remove(unwanted) {
+    this.messages = this.messages.filter((message) => !unwanted(message));
+  }
+
+  #dropOldest() {
+    if (this.messages.length <= this.limit) return;
+    this.messages = this.messages.slice(-this.limit);
+    this.atStart = false;
+  }
+
+  #beginsAtFirst() {
+    return this.messages.length === 0 || this.messages[0].message_index <= 1;
+  }
+
+  #unknown(messages) {
+    const known = new Set(this.messages.map((message) => message.message_id));
+    return messages.filter((message) => !known.has(message.message_id));
+  }
+}
