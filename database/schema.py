@@ -102,8 +102,16 @@ conversations = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),
+    # Set while a clone is being filled: nobody sees it (deleted_at is set too), and a start removes what a crash left.
+    Column("copying_from", Text),
     Index("idx_UserToConversationId_email_doc", "user_email", "conversation_id", unique=True),
     Index("idx_UserToConversationId_friendly_id", "user_email", "conversation_friendly_id", unique=True),
+    Index(
+        "idx_UserToConversationId_deleted",
+        "deleted_at",
+        sqlite_where=text("deleted_at IS NOT NULL"),
+        postgresql_where=text("deleted_at IS NOT NULL"),
+    ),
     Index("idx_UserToConversationId_list", "user_email", "domain", "deleted_at", "updated_at", "conversation_id"),
 )
 
@@ -205,6 +213,14 @@ messages = Table(
         "ordinal",
         sqlite_where=text("deleted_at IS NULL"),
         postgresql_where=text("deleted_at IS NULL"),
+    ),
+    # What still lacks its hash: answers being written, and messages of before there were hashes.
+    Index(
+        "idx_messages_unhashed",
+        "user_email",
+        "conversation_id",
+        sqlite_where=text("message_short_hash IS NULL"),
+        postgresql_where=text("message_short_hash IS NULL"),
     ),
     Index(
         "idx_messages_streaming",

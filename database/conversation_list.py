@@ -1,0 +1,91 @@
+"""The list of a user's conversations, newest first, in pages that stay right while conversations come and go."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, select, tuple_
+
+from .connection import open_store
+from .conversation_rows import ConversationListRow
+from .default_workspace import DEFAULT_WORKSPACE_NAME, default_workspace_id
+from .errors import InvalidChangeError
+from .schema import conversation_workspaces, conversations, workspaces
+
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+_c = conversations.c
+_place = conversation_workspaces.c
+_PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
+# The columns of ConversationListRow in its order; the workspace's name is added in Python.
+_COLUMNS: list[ColumnElement[Any]] = [
+    _place.workspace_id if name == "workspace_id" else _c[name]
+    for name in ConversationListRow._fields
+    if name != "workspace_name"
+]
+
+
+def list_conversations(
+    *,
+    users_dir: str,
+    user_email: str,
+    domain: str,
+    limit: int | None = None,
+    cursor: str | None = None,
+    include_archived: bool = False,
+) -> tuple[list[ConversationListRow], str | None]:
+    """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
+
+    `limit` None: all of them. Two queries. Raises InvalidChangeError for a cursor that we did not make.
+    """
+    query = (
+        select(*_COLUMNS)
+        .select_from(_PLACE)
+        .where(_c.user_email == user_email, _c.domain == domain, _c.deleted_at.is_(None))
+        .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
+    )
+    if not include_archived:
+        query = query.where(_c.archived == 0)
+    if cursor is not None:
+        query = query.where(tuple_(_c.updated_at, _c.conversation_id) < tuple_(*_decode_cursor(cursor)))
+    if limit is not None:
+        query = query.limit(limit + 1)
+    with open_store(users_dir).reading() as connection:
+        names = _workspace_names(connection, user_email=user_email, domain=domain)
+        found = connection.execute(query).all()
+    page = found if limit is None else found[:limit]
+    next_cursor = _encode_cursor(page[-1]) if page and len(found) > len(page) else None
+    default_id = default_workspace_id(user_email, domain)
+    return [_list_row(row, names, default_id) for row in page], next_cursor
+
+
+def _workspace_names(connection: Connection, *, user_email: str, domain: str) -> dict[str, str]:
+    """Names by id: a user has far fewer workspaces than conversations, so a join per row would cost more."""
+    query = select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
+        workspaces.c.user_email == user_email, workspaces.c.domain == domain
+    )
+    return {row.workspace_id: row.workspace_name for row in connection.execute(query)}
+
+
+def _list_row(row: Row[*tuple[Any, ...]], names: dict[str, str], default_id: str) -> ConversationListRow:
+    *columns, archived, stateless, message_count, workspace_id = row
+    if workspace_id not in names:
+        workspace_id = default_id
+    name = names.get(workspace_id, DEFAULT_WORKSPACE_NAME)
+    return ConversationListRow._make([*columns, archived == 1, stateless == 1, message_count, workspace_id, name])
+
+
+def _encode_cursor(row: Row[*tuple[Any, ...]]) -> str:
+    return urlsafe_b64encode(f"{row.updated_at}\n{row.conversation_id}".encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str) -> tuple[str, str]:
+    try:
+        text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        updated_at, conversation_id = text.split("\n")
+        datetime.strptime(updated_at, _TIME_FORMAT)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidChangeError("This page of the list does not exist. Start again from the first.") from error
+    return updated_at, conversation_id

@@ -1,0 +1,281 @@
+"""Conversations of a user: made, found, changed, moved, binned and brought back.
+
+`list_conversations` and `conversation_metadata` are offered here too, so that callers have one door. The functions
+with names in camelCase are kept for callers of old.
+"""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from .clock import now_iso
+from .connection import open_store
+from .conversation_list import list_conversations
+from .conversation_rows import ConversationRow, conversation_metadata, conversation_row, select_conversations
+from .default_workspace import default_workspace_id, ensure_default_workspace
+from .errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
+from .schema import conversation_workspaces, conversations, workspaces
+
+__all__ = [
+    "ConversationRow",
+    "addConversation",
+    "conversationFriendlyIdExists",
+    "conversation_metadata",
+    "conversation_version",
+    "create_conversation",
+    "deleteConversationForUser",
+    "delete_conversation",
+    "getConversationIdByFriendlyId",
+    "getCoversationsForUser",
+    "get_conversation",
+    "list_conversations",
+    "move_conversation",
+    "restore_conversation",
+    "setConversationFriendlyId",
+    "update_conversation",
+]
+
+_FLAGS = frozenset({"title_force_set", "archived", "stateless"})
+CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
+_ALPHANUMERIC = string.ascii_letters + string.digits
+_ID_LENGTH = 36
+
+
+def new_conversation_id(user_email: str) -> str:
+    """An id that nobody can guess: the e-mail address, "_" and 36 random letters and digits."""
+    return f"{user_email}_{''.join(secrets.choice(_ALPHANUMERIC) for _ in range(_ID_LENGTH))}"
+
+
+def create_conversation(
+    *, users_dir: str, user_email: str, domain: str, workspace_id: str | None = None, title: str = ""
+) -> ConversationRow:
+    """A new, empty conversation in `workspace_id`, or in the default workspace of `domain`.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain.
+    """
+    conversation_id = new_conversation_id(user_email)
+
+    def job(connection: Connection) -> ConversationRow:
+        values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain, "title": title}
+        insert_conversation(connection, values, workspace_id=workspace_id)
+        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+
+    return open_store(users_dir).write(job)
+
+
+def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
+    """Store a conversation (`values`: columns; times, settings and memory may be left out) and put it in its workspace.
+
+    Raises WorkspaceNotFoundError and InvalidChangeError as `create_conversation` does.
+    """
+    moment = now_iso()
+    defaults = {"created_at": moment, "updated_at": moment, "settings": {}, "memory": {}}
+    connection.execute(insert(conversations).values({**defaults, **values}))
+    user_email, domain = values["user_email"], values["domain"]
+    place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
+    connection.execute(
+        insert(conversation_workspaces).values(
+            conversation_id=values["conversation_id"], user_email=user_email, workspace_id=place
+        )
+    )
+
+
+def workspace_for(connection: Connection, *, user_email: str, domain: str, workspace_id: str | None) -> str:
+    """The workspace of the user that a conversation of `domain` may lie in; None is the default one.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: it belongs to another domain.
+    """
+    if workspace_id is None or workspace_id == default_workspace_id(user_email, domain):
+        return ensure_default_workspace(connection, user_email=user_email, domain=domain)
+    query = select(workspaces.c.domain).where(
+        workspaces.c.user_email == user_email, workspaces.c.workspace_id == workspace_id
+    )
+    found = connection.execute(query).scalar()
+    if found is None:
+        raise WorkspaceNotFoundError
+    if found != domain:
+        raise InvalidChangeError("The workspace belongs to another domain than the conversation.")
+    return workspace_id
+
+
+def get_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+    """One live conversation of this user.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin; which of them is not told.
+    """
+    with open_store(users_dir).reading() as connection:
+        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+
+
+def read_live(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
+    """`get_conversation` inside a transaction of the caller."""
+    row = connection.execute(select_conversations().where(_live(user_email, conversation_id))).first()
+    if row is None:
+        raise ConversationNotFoundError
+    return conversation_row(row)
+
+
+def conversation_version(*, users_dir: str, user_email: str, conversation_id: str) -> int | None:
+    """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(select(conversations.c.version).where(_live(user_email, conversation_id))).scalar()
+
+
+def update_conversation(*, users_dir: str, user_email: str, conversation_id: str, changes: Mapping[str, Any]) -> None:
+    """Set columns named in `CHANGEABLE`. The place in the list stays: only turns count as activity.
+
+    Raises:
+        ValueError: `changes` names anything else.
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+    unknown = changes.keys() - CHANGEABLE
+    if unknown:
+        raise ValueError(f"a conversation has no changeable {', '.join(sorted(unknown))}")
+    values = {name: int(value) if name in _FLAGS else value for name, value in changes.items()}
+    _change(users_dir, _live(user_email, conversation_id), values)
+
+
+def move_conversation(*, users_dir: str, user_email: str, conversation_id: str, workspace_id: str) -> None:
+    """Put a conversation into another workspace of the same domain.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain.
+    """
+
+    def job(connection: Connection) -> None:
+        row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        place = workspace_for(connection, user_email=user_email, domain=row.domain, workspace_id=workspace_id)
+        old = conversation_workspaces.c.conversation_id == conversation_id
+        connection.execute(delete(conversation_workspaces).where(old))
+        connection.execute(
+            insert(conversation_workspaces).values(
+                conversation_id=conversation_id, user_email=user_email, workspace_id=place
+            )
+        )
+        _update(connection, _live(user_email, conversation_id), {})
+
+    open_store(users_dir).write(job)
+
+
+def delete_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+    """Put a conversation into the bin, from where `restore_conversation` brings it back as it was.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin already.
+    """
+    _change(users_dir, _live(user_email, conversation_id), {"deleted_at": now_iso()})
+
+
+def restore_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+    """Take a conversation out of the bin; one that is not there stays as it is.
+
+    Raises:
+        ConversationNotFoundError: missing or somebody else's.
+    """
+    own = and_(_own(user_email, conversation_id), conversations.c.copying_from.is_(None))
+    _change(users_dir, own, {"deleted_at": None})
+
+
+def addConversation(
+    *, user_email: str, users_dir: str, conversation_id: str, workspace_id: str | None = None, domain: str | None = None
+) -> None:
+    """Store a conversation whose id the caller has made already; one that is there stays as it is.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain, or the id is not one of this user's.
+    """
+    if not conversation_id.startswith(f"{user_email}_"):
+        raise InvalidChangeError("The id of a conversation begins with its owner's e-mail address.")
+    values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain or "assistant"}
+
+    def job(connection: Connection) -> None:
+        query = select(conversations.c.user_email).where(conversations.c.conversation_id == conversation_id)
+        if connection.execute(query).first() is None:
+            insert_conversation(connection, values, workspace_id=workspace_id)
+
+    open_store(users_dir).write(job)
+
+
+def getCoversationsForUser(*, user_email: str, users_dir: str, domain: str = "assistant") -> list[ConversationRow]:
+    """All live conversations of the user in `domain`, archived ones too, newest first, with everything about them."""
+    c = conversations.c
+    query = (
+        select_conversations()
+        .where(c.user_email == user_email, c.domain == domain, c.deleted_at.is_(None))
+        .order_by(c.updated_at.desc(), c.conversation_id.desc())
+    )
+    with open_store(users_dir).reading() as connection:
+        return [conversation_row(row) for row in connection.execute(query)]
+
+
+def deleteConversationForUser(*, user_email: str, conversation_id: str, users_dir: str) -> None:
+    """`delete_conversation` under its older name."""
+    delete_conversation(users_dir=users_dir, user_email=user_email, conversation_id=conversation_id)
+
+
+def setConversationFriendlyId(
+    *, users_dir: str, user_email: str, conversation_id: str, conversation_friendly_id: str
+) -> None:
+    """Give a live conversation exactly this friendly id.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        FriendlyIdTakenError: another conversation of this user has it.
+    """
+    changes = {"conversation_friendly_id": conversation_friendly_id}
+    try:
+        _change(users_dir, _live(user_email, conversation_id), changes)
+    except IntegrityError as error:
+        raise FriendlyIdTakenError("Another conversation has this friendly id.") from error
+
+
+def getConversationIdByFriendlyId(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> str | None:
+    """The id of the user's live conversation of this friendly id, if there is one."""
+    c = conversations.c
+    query = select(c.conversation_id).where(
+        c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id, c.deleted_at.is_(None)
+    )
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(query).scalar()
+
+
+def conversationFriendlyIdExists(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> bool:
+    """Whether a conversation of this user, in the bin or not, holds this friendly id."""
+    c = conversations.c
+    query = select(c.conversation_id).where(
+        c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id
+    )
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(query).first() is not None
+
+
+def _own(user_email: str, conversation_id: str) -> ColumnElement[bool]:
+    return and_(conversations.c.user_email == user_email, conversations.c.conversation_id == conversation_id)
+
+
+def _live(user_email: str, conversation_id: str) -> ColumnElement[bool]:
+    return and_(_own(user_email, conversation_id), conversations.c.deleted_at.is_(None))
+
+
+def _change(users_dir: str, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    open_store(users_dir).write(lambda connection: _update(connection, which, values))
+
+
+def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    changed = update(conversations).where(which).values(**values, version=conversations.c.version + 1)
+    if connection.execute(changed).rowcount == 0:
+        raise ConversationNotFoundError
