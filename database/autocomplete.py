@@ -1,0 +1,93 @@
+"""Which conversation is meant: what a person has typed of its friendly id or its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypedDict
+
+from sqlalchemy import Connection, Row, Select, select
+
+from .connection import open_store
+from .schema import conversations
+from .stored_text import storable
+
+_LONGEST_QUERY = 200
+_PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
+_FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
+_WORD = re.compile(r"[^\W_]+")
+
+_c = conversations.c
+
+
+class ConversationSuggestion(TypedDict):
+    """One conversation to choose. `last_updated` is "YYYY-MM-DD HH:MM:SS" in UTC."""
+
+    friendly_id: str
+    title: str
+    conversation_id: str
+    last_updated: str
+
+
+def autocomplete_conversations(
+    *, users_dir: str, user_email: str, q: str, domain: str | None = None, limit: int = 10
+) -> list[ConversationSuggestion]:
+    """The user's live conversations that `q` may mean, at most `limit`.
+
+    First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
+    the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
+    is not offered. At most two queries.
+    """
+    typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).casefold()
+    query = _offered(user_email, domain)
+    with open_store(users_dir).reading() as connection:
+        found = _by_friendly_id(connection, query, typed, limit)
+        words = _WORD.findall(typed)
+        if words and len(found) < limit:
+            seen = {row.conversation_id for row in found}
+            found += islice(_by_title(connection, query, words, seen), limit - len(found))
+    return [_suggestion(row) for row in found]
+
+
+def _offered(user_email: str, domain: str | None) -> Select[Any]:
+    query = select(_c.conversation_friendly_id, _c.title, _c.conversation_id, _c.updated_at).where(
+        _c.user_email == user_email, _c.deleted_at.is_(None), _c.conversation_friendly_id.is_not(None)
+    )
+    if domain is not None:
+        query = query.where(_c.domain == domain)
+    return query.order_by(_c.updated_at.desc(), _c.conversation_id.desc())
+
+
+def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limit: int) -> list[Row[Any]]:
+    if typed:
+        if not _FRIENDLY_ID_PART.fullmatch(typed):
+            return []
+        # A range, not LIKE: the index answers it, and "_" means itself. "{" is the character after "z".
+        query = query.where(_c.conversation_friendly_id >= typed, _c.conversation_friendly_id < typed + "{")
+    return list(connection.execute(query.limit(limit)))
+
+
+def _by_title(
+    connection: Connection, query: Select[Any], words: Sequence[str], seen: Collection[str]
+) -> Iterator[Row[Any]]:
+    """Titles are compared here, since the database folds the case of ASCII alone; what it can rule out, it does."""
+    for word in words:
+        if word.isascii():
+            query = query.where(_c.title.icontains(word, autoescape=True))
+    for row in connection.execute(query.execution_options(yield_per=100)):
+        if row.conversation_id not in seen and _begins_words(words, _WORD.findall(row.title.casefold())):
+            yield row
+
+
+def _begins_words(typed: Sequence[str], title: Sequence[str]) -> bool:
+    return all(any(word.startswith(beginning) for word in title) for beginning in typed)
+
+
+def _suggestion(row: Row[Any]) -> ConversationSuggestion:
+    return ConversationSuggestion(
+        friendly_id=row.conversation_friendly_id,
+        title=row.title,
+        conversation_id=row.conversation_id,
+        last_updated=f"{row.updated_at[:10]} {row.updated_at[11:19]}",
+    )
