@@ -1,0 +1,62 @@
+/** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
+
+import { formatAddress } from '../lib/address.js';
+
+export const ROOT = '#';
+export const UNTITLED = '(untitled)';
+
+export const workspaceNodeId = (workspaceId) => `ws_${workspaceId}`;
+export const conversationNodeId = (conversationId) => `cv_${conversationId}`;
+export const moreNodeId = (workspaceId) => `more_${workspaceId}`;
+
+/** "Name (N)", the count left out when there is nothing to count. */
+export function workspaceText(name, count) {
+  return count > 0 ? `${name} (${count})` : name;
+}
+
+/** The node of a workspace below `parent`, a node id. `children` is an array, or true for "not loaded yet". */
+export function workspaceNode(workspace, { parent, text, opened, children }) {
+  const { workspace_id: id, workspace_name: name, workspace_color: color } = workspace;
+  return {
+    id: workspaceNodeId(id),
+    parent,
+    text,
+    type: 'workspace',
+    state: { opened },
+    children,
+    li_attr: { 'data-workspace-id': id, 'data-color': color || 'primary' },
+    a_attr: { title: name },
+  };
+}
+
+/** The node of a conversation below `parent`, a node id. */
+export function conversationNode(conversation, parent) {
+  const { conversation_id: id, title, conversation_friendly_id: friendlyId } = conversation;
+  const flag = conversation.flag || 'none';
+  const attributes = {
+    'data-conversation-id': id,
+    'data-flag': flag,
+    'data-conversation-friendly-id': friendlyId || '',
+  };
+  if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
+  return {
+    id: conversationNodeId(id),
+    parent,
+    text: title || UNTITLED,
+    type: 'conversation',
+    li_attr: attributes,
+    a_attr: { title: title || UNTITLED, 'data-conversation-id': id, href: formatAddress(id) },
+  };
+}
+
+/** The node that unrolls a workspace further. */
+export function moreNode(workspaceId, { parent, remaining }) {
+  return {
+    id: moreNodeId(workspaceId),
+    parent,
+    text: `Show more (${remaining})`,
+    type: 'more',
+    li_attr: { 'data-more-of': workspaceId },
+    a_attr: { title: 'Show more conversations' },
+  };
+}

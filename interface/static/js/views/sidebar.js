@@ -1,0 +1,242 @@
+/** The sidebar: fetches workspaces and conversations, shows them as a tree, and keeps it true to what happens. */
+
+import { shellStrings } from '../lib/shell_strings.js';
+import { TreeModel } from '../models/tree.js';
+import { ROOT, workspaceNodeId } from '../models/tree_nodes.js';
+import { dressMenus } from './menu_dress.js';
+import { createConversationActions, createWorkspaceActions } from './sidebar_actions.js';
+import { mountDrawer } from './sidebar_drawer.js';
+import { mountFilter } from './sidebar_filter.js';
+import { conversationMenu, workspaceMenu } from './sidebar_menus.js';
+import { SidebarTree } from './sidebar_tree.js';
+import { mountThemeChoice } from './theme_choice.js';
+import { showToast } from './toast.js';
+
+class Sidebar {
+  #api;
+  #events;
+  #bootstrap;
+  #container = document.getElementById('workspaces-container');
+  #status = document.getElementById('sidebar-status');
+  #model = new TreeModel({ workspaces: [], conversations: [], defaultWorkspaceId: '' });
+  #tree = null;
+  #wanted = null;
+  #actions;
+  #drawer;
+
+  constructor({ api, events, bootstrap }) {
+    this.#api = api;
+    this.#events = events;
+    this.#bootstrap = bootstrap;
+    this.#model = new TreeModel({
+      workspaces: [],
+      conversations: [],
+      defaultWorkspaceId: `default_${bootstrap.user_email}_${bootstrap.domain}`,
+    });
+    const parts = { api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() };
+    this.#actions = { ...createConversationActions(parts), ...createWorkspaceActions(parts) };
+    this.#drawer = mountDrawer();
+    dressMenus();
+    mountThemeChoice(document.getElementById('user-menu'));
+    this.#mountControls();
+    this.#follow(events);
+  }
+
+  async refresh() {
+    try {
+      const { domain } = this.#bootstrap;
+      const [workspaces, conversations] = await Promise.all([
+        this.#api.listWorkspaces(domain),
+        this.#api.listConversations(domain),
+      ]);
+      this.#model.replace({ workspaces, conversations });
+      await this.#draw();
+      this.#tellState();
+    } catch (error) {
+      this.#tellFailure(error);
+    }
+  }
+
+  async select(conversationId) {
+    this.#wanted = conversationId ?? null;
+    if (!this.#tree) return;
+    if (this.#wanted !== null && !this.#model.conversation(this.#wanted)) await this.#fetch(this.#wanted);
+    await this.#tree.select(this.#wanted);
+  }
+
+  conversation(conversationId) {
+    return this.#model.conversation(conversationId);
+  }
+
+  async updateConversation(conversationId, changes) {
+    if (!this.#model.conversation(conversationId)) {
+      await this.#fetch(conversationId);
+      return;
+    }
+    const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = changes;
+    const told = Object.entries({ title, conversation_friendly_id: friendlyId, last_updated: lastUpdated });
+    const conversation = this.#model.changeConversation(
+      conversationId,
+      Object.fromEntries(told.filter(([, value]) => value !== undefined)),
+    );
+    this.#tree?.redrawConversation(conversation);
+    if (lastUpdated !== undefined && !this.#model.isNewest(conversationId)) await this.#add(conversation);
+  }
+
+  #shownBy() {
+    return {
+      add: (conversation) => this.#add(conversation),
+      refresh: () => this.refresh(),
+      reload: async (workspaceId) => {
+        await this.#tree?.reload(workspaceId);
+        this.#tellState();
+      },
+      redraw: (conversation) => conversation && this.#tree?.redrawConversation(conversation),
+    };
+  }
+
+  async #add(conversation) {
+    this.#model.putConversation(conversation);
+    this.#tellState();
+    await this.#tree?.reload(this.#model.workspaceOf(conversation.conversation_id));
+  }
+
+  async #fetch(conversationId) {
+    try {
+      const conversation = await this.#api.getConversationDetails(conversationId);
+      if (conversation.domain === this.#bootstrap.domain) await this.#add(conversation);
+    } catch {
+      // What cannot be fetched is not shown; whoever opens it gets to see why.
+    }
+  }
+
+  async #draw() {
+    if (this.#tree) {
+      await this.#tree.reload(ROOT);
+      return;
+    }
+    this.#tree = new SidebarTree(this.#container, {
+      model: this.#model,
+      menuOf: (subject) => this.#menuOf(subject),
+      on: {
+        open: (conversationId) => this.#open(conversationId),
+        expand: (workspaceId, expanded) => this.#saveExpanded(workspaceId, expanded),
+        move: ({ kind, id }, workspaceId) =>
+          kind === 'workspace'
+            ? this.#actions.moveWorkspace(id, workspaceId)
+            : this.#actions.moveConversations([id], workspaceId),
+      },
+    });
+    await this.#tree.ready;
+    if (this.#wanted !== null) await this.select(this.#wanted);
+  }
+
+  #open(conversationId) {
+    this.#drawer.closeOver();
+    this.#events.emit('conversation:open', { conversationId });
+  }
+
+  async #saveExpanded(workspaceId, expanded) {
+    try {
+      await this.#api.updateWorkspace(workspaceId, { expanded });
+    } catch {
+      // The tree is as the person wanted it; that the next visit finds it otherwise is not worth a message.
+    }
+  }
+
+  #menuOf({ kind, id }) {
+    const outline = this.#model.outline();
+    const actions = this.#actions;
+    if (kind === 'conversation') {
+      const chosen = this.#tree.chosenWith(id);
+      return conversationMenu(this.#model.conversation(id), { chosen, home: this.#model.workspaceOf(id), outline, actions });
+    }
+    return workspaceMenu(this.#model.workspace(id), {
+      outline,
+      isDefault: this.#model.isDefault(id),
+      mayMoveTo: (parentId) => this.#model.mayMoveWorkspace(id, parentId),
+      actions,
+    });
+  }
+
+  #mountControls() {
+    document.getElementById('new-conversation').addEventListener('click', () => {
+      this.#drawer.closeOver();
+      this.#actions.newConversation(this.#model.workspaceOf(this.#wanted));
+    });
+    document.getElementById('new-workspace').addEventListener('click', () => this.#actions.newWorkspace());
+    mountFilter({
+      api: this.#api,
+      domain: this.#bootstrap.domain,
+      model: () => this.#model,
+      onConversation: (conversationId) => this.#open(conversationId),
+      onWorkspace: (workspaceId) => this.#showWorkspace(workspaceId),
+      onMenu: (conversationId, event) => this.#menuOnMatch(conversationId, event),
+    });
+  }
+
+  async #showWorkspace(workspaceId) {
+    for (const id of this.#model.path(workspaceId)) await this.#tree?.openWorkspace(id);
+    const anchor = document.getElementById(`${workspaceNodeId(workspaceId)}_anchor`);
+    anchor?.scrollIntoView({ block: 'start' });
+    anchor?.focus({ preventScroll: true });
+  }
+
+  #menuOnMatch(conversationId, event) {
+    if (!this.#model.conversation(conversationId)) return;
+    const { jQuery } = globalThis;
+    const position = { x: event.pageX, y: event.pageY };
+    jQuery.vakata.context.show(jQuery(event.currentTarget), position, this.#menuOf({ kind: 'conversation', id: conversationId }));
+  }
+
+  #follow(events) {
+    events.on('conversation:created', ({ conversationId }) => {
+      if (conversationId && !this.#model.conversation(conversationId)) this.#fetch(conversationId);
+    });
+    events.on('conversation:updated', ({ conversationId, ...changes }) => this.updateConversation(conversationId, changes));
+    events.on('conversation:deleted', ({ conversationId }) => {
+      const workspaceId = this.#model.workspaceOf(conversationId);
+      if (workspaceId === undefined) return;
+      this.#model.removeConversation(conversationId);
+      this.#tree?.reload(workspaceId);
+    });
+  }
+
+  #tellState() {
+    this.#status.hidden = this.#model.conversationCount > 0;
+    this.#status.textContent = shellStrings.sidebar.empty;
+  }
+
+  #tellFailure(error) {
+    if (this.#tree) {
+      showToast(shellStrings.sidebar.failed(error.message), { kind: 'error' });
+      return;
+    }
+    const again = document.createElement('button');
+    again.type = 'button';
+    again.className = 'btn btn-quiet';
+    again.textContent = shellStrings.sidebar.again;
+    again.addEventListener('click', () => this.refresh());
+    this.#status.hidden = false;
+    this.#status.replaceChildren(shellStrings.sidebar.failed(error.message), again);
+  }
+}
+
+/**
+ * Show the sidebar and fill it.
+ *
+ * @param {{api: object, events: object, bootstrap: {user_email: string, domain: string}}} page
+ * @returns {{select: (conversationId: string|null) => Promise<void>, refresh: () => Promise<void>,
+ *            updateConversation: (conversationId: string, changes: object) => Promise<void>,
+ *            conversation: (conversationId: string) => object|undefined}}
+ */
+export function mountSidebar(page) {
+  const sidebar = new Sidebar(page);
+  sidebar.refresh();
+  return {
+    select: (conversationId) => sidebar.select(conversationId),
+    refresh: () => sidebar.refresh(),
+    updateConversation: (conversationId, changes) => sidebar.updateConversation(conversationId, changes),
+    conversation: (conversationId) => sidebar.conversation(conversationId),
+  };
+}

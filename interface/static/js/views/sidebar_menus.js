@@ -1,0 +1,101 @@
+/** The items of the sidebar's context menus, as vakata wants them. Labels are HTML to vakata: they are escaped here. */
+
+import { shellStrings } from '../lib/shell_strings.js';
+
+const DEEPEST_INDENT = 6;
+
+/** @param {string} text */
+export function escapeHtml(text) {
+  const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  return text.replace(/[&<>"']/g, (character) => entities[character]);
+}
+
+function item(label, iconClass, action, extra = {}) {
+  return { label: escapeHtml(label), icon: iconClass, action, ...extra };
+}
+
+/** One item for each workspace of `outline`, indented like the tree; those in `closedTo` cannot be chosen. */
+function workspaceItems(outline, { closedTo, choose }) {
+  const items = {};
+  outline.forEach(({ workspace, depth }, position) => {
+    const { workspace_id: id, workspace_name: name } = workspace;
+    items[`to_${position}`] = item(name, 'fa fa-folder', () => choose(id), {
+      _class: `menu-depth-${Math.min(depth, DEEPEST_INDENT)}`,
+      _disabled: closedTo(id),
+    });
+  });
+  return items;
+}
+
+/**
+ * @param {object} conversation
+ * @param {{chosen: string[], home: string, outline: object[], actions: object}} context `chosen`: the ids the menu
+ *   speaks of, this conversation's among them
+ */
+export function conversationMenu(conversation, { chosen, home, outline, actions }) {
+  const words = shellStrings.conversationMenu;
+  const id = conversation.conversation_id;
+  const friendlyId = conversation.conversation_friendly_id;
+  const many = chosen.length > 1;
+  return {
+    copyReference: item(words.copyReference, 'fa fa-at', () => actions.copy(friendlyId), {
+      _disabled: !friendlyId,
+      separator_after: true,
+    }),
+    copyFullReference: item(
+      words.copyFullReference,
+      'fa fa-quote-right',
+      () => actions.copy(`@conversation_${friendlyId}`),
+      { _disabled: !friendlyId },
+    ),
+    openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
+    rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
+    clone: item(words.clone, 'fa fa-clone', () => actions.clone(id)),
+    moveTo: item(many ? words.moveMany(chosen.length) : words.moveTo, 'fa fa-arrow-right', undefined, {
+      separator_after: true,
+      submenu: workspaceItems(outline, {
+        closedTo: (workspaceId) => !many && workspaceId === home,
+        choose: (workspaceId) => actions.moveConversations(chosen, workspaceId),
+      }),
+    }),
+    delete: item(many ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
+      _class: 'menu-danger',
+    }),
+  };
+}
+
+/**
+ * @param {object} workspace
+ * @param {{outline: object[], isDefault: boolean, mayMoveTo: (parentId: string|null) => boolean, actions: object}} context
+ */
+export function workspaceMenu(workspace, { outline, isDefault, mayMoveTo, actions }) {
+  const words = shellStrings.workspaceMenu;
+  const { workspace_id: id, workspace_color: current, parent_workspace_id: parent } = workspace;
+  const colors = Object.entries(words.colors).map(([color, label]) => [
+    color,
+    item(label, 'fa fa-circle', () => actions.colorWorkspace(id, color), {
+      _class: `menu-color-${color}${color === current ? ' menu-current' : ''}`,
+    }),
+  ]);
+  const toTop = item(words.topLevel, 'fa fa-house', () => actions.moveWorkspace(id, null), {
+    _disabled: !parent || !mayMoveTo(null),
+    separator_after: true,
+  });
+  const toOthers = workspaceItems(outline, {
+    closedTo: (target) => target === parent || !mayMoveTo(target),
+    choose: (target) => actions.moveWorkspace(id, target),
+  });
+  return {
+    newConversation: item(words.newConversation, 'fa fa-plus', () => actions.newConversation(id)),
+    newWorkspace: item(words.newWorkspace, 'fa fa-folder-plus', () => actions.newWorkspace(id), { separator_after: true }),
+    rename: item(words.rename, 'fa fa-pencil', () => actions.renameWorkspace(id)),
+    color: item(words.color, 'fa fa-palette', undefined, { submenu: Object.fromEntries(colors) }),
+    moveTo: isDefault
+      ? item(words.moveTo, 'fa fa-arrow-right', undefined, { _disabled: true, separator_after: true })
+      : item(words.moveTo, 'fa fa-arrow-right', undefined, { submenu: { toTop, ...toOthers }, separator_after: true }),
+    delete: item(words.delete, 'fa fa-trash', () => actions.deleteWorkspace(id), {
+      _class: 'menu-danger',
+      _disabled: isDefault,
+    }),
+  };
+}

@@ -1,0 +1,241 @@
+/** The tree of workspaces and conversations: jsTree over a `TreeModel`. */
+
+import { drawNamedIcon, icon } from '../lib/icons.js';
+import { shellStrings } from '../lib/shell_strings.js';
+import { ROOT, conversationNode, conversationNodeId, workspaceNodeId } from '../models/tree_nodes.js';
+
+const PLUGINS = ['types', 'wholerow', 'contextmenu', 'dnd', 'rowmenu'];
+
+const TYPES = {
+  [ROOT]: { valid_children: ['workspace', 'conversation', 'more'] },
+  workspace: { icon: 'fa fa-folder', valid_children: ['workspace', 'conversation', 'more'] },
+  conversation: { icon: 'fa fa-comment-o', valid_children: [] },
+  more: { icon: 'fa fa-chevron-down', valid_children: [] },
+};
+
+/** What a node of the tree stands for: `{kind: 'workspace'|'conversation'|'more', id}`. */
+function subjectOf(node) {
+  const attributes = node.li_attr;
+  if (node.type === 'workspace') return { kind: 'workspace', id: attributes['data-workspace-id'] };
+  if (node.type === 'conversation') return { kind: 'conversation', id: attributes['data-conversation-id'] };
+  return { kind: 'more', id: attributes['data-more-of'] };
+}
+
+/** A jsTree plugin: every row that is drawn gets its icon and its triple-dot button. */
+function installRowMenu($) {
+  if ($.jstree.plugins.rowmenu) return;
+  const button = document.createElement('span');
+  button.className = 'jstree-node-menu-btn';
+  button.title = shellStrings.sidebar.rowActions;
+  // The menu key and the long press open the same menu, so that the button would only be noise to a screen reader.
+  button.setAttribute('aria-hidden', 'true');
+  button.append(icon('three-dots'));
+  $.jstree.plugins.rowmenu = function rowMenu(_options, parent) {
+    this.redraw_node = function redrawNode(...args) {
+      const row = parent.redraw_node.apply(this, args);
+      if (!row) return row;
+      const anchor = row.querySelector(':scope > .jstree-anchor');
+      drawNamedIcon(anchor.firstElementChild);
+      if (this.get_type(row.id) !== 'more') anchor.after(button.cloneNode(true));
+      return row;
+    };
+  };
+}
+
+export class SidebarTree {
+  #container;
+  #model;
+  #on;
+  #tree;
+  #selectedId = null;
+  #postponed = new Set();
+  // Openings by the page itself, which are not the person's wish and are not remembered.
+  #openedByPage = new Set();
+  #inView;
+
+  /**
+   * @param {HTMLElement} container
+   * @param {object} options
+   * @param {import('../models/tree.js').TreeModel} options.model
+   * @param {(subject: {kind: string, id: string}) => object} options.menuOf vakata's items for a row
+   * @param {{open: (conversationId: string) => void, expand: (workspaceId: string, expanded: boolean) => void,
+   *          move: (subject: {kind: string, id: string}, workspaceId: string|null) => void}} options.on
+   */
+  constructor(container, { model, menuOf, on }) {
+    this.#container = container;
+    this.#model = model;
+    this.#on = on;
+    const $ = globalThis.jQuery;
+    installRowMenu($);
+    const $tree = $(container).jstree(this.#options(menuOf));
+    this.#tree = $tree.jstree(true);
+    this.#inView = new IntersectionObserver((entries) => this.#openVisible(entries), {
+      root: container,
+      rootMargin: '300px 0px',
+    });
+    this.ready = new Promise((resolve) => $tree.one('ready.jstree', resolve));
+    this.#listen($tree);
+  }
+
+  /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position. */
+  async reload(workspaceId) {
+    const node = this.#tree.get_node(workspaceId === ROOT ? ROOT : workspaceNodeId(workspaceId));
+    if (!node) return;
+    const focused = this.#container.contains(document.activeElement) ? document.activeElement.id : null;
+    const top = this.#container.scrollTop;
+    if (node.id !== ROOT) this.#tree.set_text(node, this.#model.textOf(workspaceId));
+    if (node.id === ROOT || node.state.loaded) await new Promise((resolve) => this.#tree.load_node(node.id, resolve));
+    this.#markSelected();
+    this.#container.scrollTop = top;
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  }
+
+  /** Show a conversation as the open one, its workspaces opened and its row in view. Null: none is open. */
+  async select(conversationId) {
+    this.#selectedId = conversationId;
+    const workspaceId = conversationId === null ? undefined : this.#model.workspaceOf(conversationId);
+    if (workspaceId !== undefined) {
+      for (const id of this.#model.path(workspaceId)) await this.openWorkspace(id);
+      if (this.#model.reveal(conversationId)) await this.reload(workspaceId);
+      if (this.#selectedId !== conversationId) return;
+    }
+    this.#markSelected();
+    document.getElementById(`${conversationNodeId(conversationId)}_anchor`)?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Open a workspace on the page's own account: the server is not told. */
+  openWorkspace(workspaceId) {
+    const node = this.#tree.get_node(workspaceNodeId(workspaceId));
+    this.#postponed.delete(workspaceId);
+    if (!this.#tree.is_closed(node)) return Promise.resolve();
+    this.#openedByPage.add(workspaceId);
+    return new Promise((resolve) => this.#tree.open_node(node, resolve, 0));
+  }
+
+  /** Draw a conversation's row anew, in its place. */
+  redrawConversation(conversation) {
+    const node = this.#tree.get_node(conversationNodeId(conversation.conversation_id));
+    if (!node) return;
+    const fresh = conversationNode(conversation, node.parent);
+    Object.assign(node.li_attr, fresh.li_attr);
+    Object.assign(node.a_attr, fresh.a_attr);
+    this.#tree.set_text(node, fresh.text);
+  }
+
+  /** The conversations that a menu opened on `conversationId` speaks of: all selected ones when it is among them. */
+  chosenWith(conversationId) {
+    const chosen = this.#tree.get_selected(true).filter((node) => node.type === 'conversation');
+    const ids = chosen.map((node) => subjectOf(node).id);
+    return ids.includes(conversationId) ? ids : [conversationId];
+  }
+
+  #options(menuOf) {
+    return {
+      core: {
+        data: (node, done) => done(this.#model.nodesBelow(node.id, { postponed: this.#postponed })),
+        check_callback: (operation, node, parent) => operation !== 'move_node' || this.#mayMove(node, parent),
+        force_text: true,
+        worker: false,
+        animation: 0,
+        dblclick_toggle: false,
+        themes: { dots: false, responsive: false },
+      },
+      types: TYPES,
+      contextmenu: {
+        items: (node) => (node.type === 'more' ? {} : menuOf(subjectOf(node))),
+        select_node: false,
+        show_at_node: false,
+      },
+      dnd: {
+        copy: false,
+        touch: false,
+        inside_pos: 'last',
+        large_drop_target: true,
+        is_draggable: (nodes) => nodes.every((node) => this.#mayDrag(subjectOf(node))),
+      },
+      plugins: PLUGINS,
+    };
+  }
+
+  #listen($tree) {
+    const tree = this.#tree;
+    $tree
+      .on('ready.jstree redraw.jstree load_node.jstree after_open.jstree', () => this.#watchPostponed())
+      .on('activate_node.jstree', (_event, { node, event }) => this.#activate(node, event))
+      .on('open_node.jstree', (_event, { node }) => this.#rememberExpanded(node, true))
+      .on('close_node.jstree', (_event, { node }) => this.#rememberExpanded(node, false))
+      .on('move_node.jstree', (_event, { node, parent }) =>
+        this.#on.move(subjectOf(node), parent === ROOT ? null : subjectOf(tree.get_node(parent)).id),
+      )
+      .on('click', '.jstree-node-menu-btn', (event) => {
+        event.stopPropagation();
+        const anchor = event.currentTarget.previousElementSibling;
+        anchor.focus();
+        tree.show_contextmenu(anchor, event.pageX, event.pageY);
+      })
+      .on('keydown', '.jstree-anchor', (event) => {
+        if (event.key !== 'ContextMenu' && !(event.key === 'F10' && event.shiftKey)) return;
+        event.preventDefault();
+        tree.show_contextmenu(event.currentTarget);
+      });
+  }
+
+  #mayDrag({ kind, id }) {
+    return kind === 'conversation' || (kind === 'workspace' && !this.#model.isDefault(id));
+  }
+
+  #mayMove(node, parent) {
+    if (node.parent === parent.id || !['workspace', ROOT].includes(parent.type)) return false;
+    const target = parent.id === ROOT ? null : subjectOf(parent).id;
+    if (node.type === 'conversation') return target !== null;
+    return node.type === 'workspace' && this.#model.mayMoveWorkspace(subjectOf(node).id, target);
+  }
+
+  #activate(node, event) {
+    const { kind, id } = subjectOf(node);
+    if (kind === 'conversation') {
+      const selecting = event && (event.ctrlKey || event.metaKey || event.shiftKey);
+      if (!selecting) this.#on.open(id);
+      return;
+    }
+    this.#markSelected();
+    if (kind === 'workspace') this.#tree.toggle_node(node);
+    else this.#showMore(id);
+  }
+
+  async #showMore(workspaceId) {
+    const next = this.#model.showMore(workspaceId);
+    await this.reload(workspaceId);
+    document.getElementById(`${conversationNodeId(next)}_anchor`)?.focus({ preventScroll: true });
+  }
+
+  #markSelected() {
+    const tree = this.#tree;
+    const id = this.#selectedId === null ? null : conversationNodeId(this.#selectedId);
+    tree.deselect_all();
+    if (id && tree.get_node(id)) tree.select_node(id, false, true);
+  }
+
+  #rememberExpanded(node, expanded) {
+    const { id } = subjectOf(node);
+    // With whole rows jsTree announces the state on the arrow instead of on the tree item.
+    const row = document.getElementById(node.id);
+    row?.querySelector(':scope > .jstree-ocl')?.removeAttribute('aria-expanded');
+    row?.querySelector(':scope > .jstree-anchor')?.setAttribute('aria-expanded', String(expanded));
+    this.#postponed.delete(id);
+    this.#model.setExpanded(id, expanded);
+    if (!this.#openedByPage.delete(id)) this.#on.expand(id, expanded);
+  }
+
+  #openVisible(entries) {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) this.openWorkspace(target.dataset.workspaceId);
+  }
+
+  #watchPostponed() {
+    this.#inView.disconnect();
+    for (const workspaceId of this.#postponed) {
+      const row = document.getElementById(workspaceNodeId(workspaceId));
+      if (row) this.#inView.observe(row);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** Short messages at the edge of the page, with at most one action. */
+
+import { icon } from '../lib/icons.js';
+import { shellStrings } from '../lib/shell_strings.js';
+
+const PLAIN_SECONDS = 4;
+const ACTION_SECONDS = 10;
+
+function region() {
+  const existing = document.getElementById('toasts');
+  if (existing) return existing;
+  const element = document.createElement('div');
+  element.id = 'toasts';
+  element.setAttribute('role', 'status');
+  element.setAttribute('aria-live', 'polite');
+  document.body.append(element);
+  return element;
+}
+
+function button(label, className, onClick) {
+  const element = document.createElement('button');
+  element.type = 'button';
+  element.className = className;
+  element.textContent = label;
+  element.addEventListener('click', onClick);
+  return element;
+}
+
+/** Calls `onEnd` after `seconds` during which nobody pointed at the element or had the focus in it. */
+function whileUnattended(element, seconds, onEnd) {
+  let timer = null;
+  const start = () => {
+    clearTimeout(timer);
+    timer = setTimeout(onEnd, seconds * 1000);
+  };
+  const stop = () => clearTimeout(timer);
+  element.addEventListener('pointerenter', stop);
+  element.addEventListener('pointerleave', start);
+  element.addEventListener('focusin', stop);
+  element.addEventListener('focusout', start);
+  start();
+  return stop;
+}
+
+/**
+ * @param {string} text
+ * @param {{actionLabel?: string, onAction?: () => void, kind?: 'info'|'success'|'error'}} [options]
+ * @returns {() => void} takes the message away
+ */
+export function showToast(text, { actionLabel, onAction, kind = 'info' } = {}) {
+  const toast = document.createElement('div');
+  toast.className = `toast-message toast-${kind}`;
+  if (kind === 'error') toast.setAttribute('role', 'alert');
+  const words = document.createElement('span');
+  words.className = 'toast-text';
+  words.textContent = text;
+  toast.append(words);
+
+  const withAction = Boolean(actionLabel && onAction);
+  const stop = whileUnattended(toast, withAction || kind === 'error' ? ACTION_SECONDS : PLAIN_SECONDS, remove);
+  function remove() {
+    stop();
+    toast.remove();
+  }
+  if (withAction) {
+    toast.append(
+      button(actionLabel, 'toast-action', () => {
+        remove();
+        onAction();
+      }),
+    );
+  }
+  const dismiss = button('', 'icon-button toast-dismiss', remove);
+  dismiss.setAttribute('aria-label', shellStrings.toast.dismiss);
+  dismiss.append(icon('x-lg'));
+  toast.append(dismiss);
+  region().append(toast);
+  return remove;
+}
