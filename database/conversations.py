@@ -185,7 +185,7 @@ def restore_conversation(*, users_dir: str, user_email: str, conversation_id: st
     Raises:
         ConversationNotFoundError: missing or somebody else's.
     """
-    own = and_(_own(user_email, conversation_id), conversations.c.copying_from.is_(None))
+    own = and_(_own(user_email, conversation_id), conversations.c.incomplete_since.is_(None))
     _change(users_dir, own, {"deleted_at": None})
 
 

@@ -102,8 +102,9 @@ conversations = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),
-    # Set while a clone is being filled: nobody sees it (deleted_at is set too), and a start removes what a crash left.
-    Column("copying_from", Text),
+    # Set while a clone is being filled or a conversation erased, slice by slice: nobody sees it (deleted_at is set too),
+    # nobody can restore it, and a start erases what a crash left.
+    Column("incomplete_since", Text),
     Index("idx_UserToConversationId_email_doc", "user_email", "conversation_id", unique=True),
     Index("idx_UserToConversationId_friendly_id", "user_email", "conversation_friendly_id", unique=True),
     Index(

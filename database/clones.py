@@ -1,0 +1,253 @@
+"""Copying a conversation: the same words, identifiers of its own.
+
+The copy is filled behind a curtain, in slices that nobody has to wait for, and shown when it is whole.
+References typed in the messages lead where they led; references to the copy's messages lead to the copy.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from conversation_reference_utils import unique_message_short_hash
+
+from .activities import NewActivity, Place, insert_activities
+from .clock import now_iso
+from .connection import open_store
+from .conversation_rows import ConversationRow
+from .conversations import insert_conversation, new_conversation_id, read_live
+from .erasure import erase_incomplete
+from .friendly_ids import assign_friendly_id
+from .schema import activities, conversations, message_references, messages, threads
+from .store import Urgency
+from .stream_events import joined_text, stored_events
+from .titles import heuristic_title
+
+_MESSAGES_AT_ONCE = 50
+_CHARACTERS_AT_ONCE = 500_000
+
+_m = messages.c
+_a = activities.c
+
+
+@dataclass(kw_only=True)
+class _Copy:
+    """A clone being made. `message_ids` and `thread_ids` lead from the source's ids to the clone's."""
+
+    source: ConversationRow
+    conversation_id: str
+    title: str
+    message_ids: dict[str, str]
+    thread_ids: dict[str, str]
+    summarised: int
+    created_at: str = field(default_factory=now_iso)
+    friendly_id: str | None = None
+    hashes: set[str] = field(default_factory=set)
+    last_ordinal: int = 0
+
+
+def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+    """A copy of a conversation with its live messages, as they were at this moment.
+
+    An answer in the making is copied as far as it got, and marked as interrupted.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+    store = open_store(users_dir)
+    with store.reading() as snapshot:
+        source = read_live(snapshot, user_email=user_email, conversation_id=conversation_id)
+        copy = _plan(snapshot, source)
+        new_threads = _threads(snapshot, copy)
+        store.write(lambda connection: _begin(connection, copy, new_threads))
+        for found in _slices(snapshot, conversation_id):
+            rows = [_told_so_far(snapshot, row) for row in found]
+            references = _references(snapshot, copy, rows)
+            store.write(partial(_add, copy=copy, rows=rows, references=references), urgency=Urgency.INDEX)
+    return store.write(lambda connection: _reveal(connection, copy))
+
+
+def remove_unfinished_clones(*, users_dir: str) -> int:
+    """Erase the clones that a crash left unfinished, for the start of a server; how many."""
+    return erase_incomplete(users_dir=users_dir)
+
+
+def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
+    return (
+        select(*columns)
+        .join_from(messages, activities, _a.seq == _m.seq)
+        .where(_m.conversation_id == conversation_id, _m.deleted_at.is_(None))
+        .order_by(_m.ordinal)
+    )
+
+
+def _plan(snapshot: Connection, source: ConversationRow) -> _Copy:
+    rows = snapshot.execute(_live_messages(source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id)).all()
+    return _Copy(
+        source=source,
+        conversation_id=new_conversation_id(source.user_email),
+        title=_title(snapshot, source),
+        message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
+        thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
+        summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
+    )
+
+
+def _title(snapshot: Connection, source: ConversationRow) -> str:
+    """A conversation in its first turn has no title yet; the copy can't wait for one."""
+    if source.title:
+        return f"{source.title} (copy)"
+    first = snapshot.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
+    return "" if first is None else heuristic_title(first)
+
+
+def _threads(snapshot: Connection, copy: _Copy) -> list[dict[str, Any]]:
+    """A thread for each one that the copied messages are in; its root is the copied root, or else its first message."""
+    if not copy.thread_ids:
+        return []
+    members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
+    first: dict[str, str] = {}
+    for row in snapshot.execute(members):
+        first.setdefault(row.thread_id, row.message_id)
+    found = snapshot.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
+    return [
+        {
+            "thread_id": copy.thread_ids[row.thread_id],
+            "user_email": copy.source.user_email,
+            "root_activity_id": copy.message_ids.get(row.root_activity_id) or copy.message_ids[first[row.thread_id]],
+            "title": row.title,
+            "created_at": copy.created_at,
+        }
+        for row in found
+    ]
+
+
+def _slices(snapshot: Connection, conversation_id: str) -> Iterator[list[Row[Any]]]:
+    """The messages in order, in lists small enough for one job of the writer."""
+    columns = (*messages.c, *(_a[name] for name in ("recipe", "type", "reply_to_id", "thread_id")))
+    actor = (_a.actor_type, _a.actor_id, _a.actor_name, _a.payload)
+    query = _live_messages(conversation_id, *columns, *actor).execution_options(yield_per=_MESSAGES_AT_ONCE)
+    found: list[Row[Any]] = []
+    characters = 0
+    for row in snapshot.execute(query):
+        if found and (len(found) >= _MESSAGES_AT_ONCE or characters + len(row.text) > _CHARACTERS_AT_ONCE):
+            yield found
+            found, characters = [], 0
+        found.append(row)
+        characters += len(row.text)
+    if found:
+        yield found
+
+
+def _told_so_far(snapshot: Connection, row: Row[Any]) -> dict[str, Any]:
+    """The message; of an answer in the making, of which a conversation has one at most, what was told of it."""
+    fields = dict(row._mapping)
+    if fields["status"] == "streaming":
+        fields["text"] = joined_text(stored_events(snapshot, fields["message_id"]))
+        fields["status"] = "interrupted"
+    return fields
+
+
+def _references(snapshot: Connection, copy: _Copy, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    query = select(message_references).where(message_references.c.message_id.in_([row["message_id"] for row in rows]))
+    return [{**row._mapping, "message_id": copy.message_ids[row.message_id]} for row in snapshot.execute(query)]
+
+
+def _begin(connection: Connection, copy: _Copy, new_threads: Sequence[dict[str, Any]]) -> None:
+    source = copy.source
+    values = {
+        "conversation_id": copy.conversation_id,
+        "user_email": source.user_email,
+        "created_at": copy.created_at,
+        "domain": source.domain,
+        "title": copy.title,
+        "title_force_set": int(source.title_force_set),
+        "running_summary": source.running_summary,
+        "summarised_ordinal": copy.summarised,
+        "flag": source.flag,
+        "settings": source.settings,
+        "memory": source.memory,
+        "stateless": int(source.stateless),
+        "deleted_at": copy.created_at,
+        "incomplete_since": copy.created_at,
+    }
+    insert_conversation(connection, values, workspace_id=source.workspace_id)
+    if copy.message_ids:
+        copy.friendly_id = assign_friendly_id(
+            connection,
+            user_email=source.user_email,
+            conversation_id=copy.conversation_id,
+            title=copy.title,
+            created_at=copy.created_at,
+        )
+    if new_threads:
+        connection.execute(insert(threads), list(new_threads))
+
+
+def _add(
+    connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], references: Sequence[dict[str, Any]]
+) -> None:
+    """One slice: activities first, since they number the messages."""
+    stored = insert_activities(
+        connection,
+        [_activity(copy, row) for row in rows],
+        user_email=copy.source.user_email,
+        conversation_id=copy.conversation_id,
+    )
+    connection.execute(
+        insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
+    )
+    if references:
+        connection.execute(insert(message_references), list(references))
+
+
+def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
+    place = Place(reply_to_id=copy.message_ids.get(row["reply_to_id"]), thread_id=copy.thread_ids.get(row["thread_id"]))
+    return NewActivity(
+        recipe=row["recipe"],
+        type=row["type"],
+        actor_type=row["actor_type"],
+        actor_id=row["actor_id"],
+        actor_name=row["actor_name"],
+        created_at=row["created_at"],
+        place=place,
+        payload=row["payload"],
+        activity_id=copy.message_ids[row["message_id"]],
+    )
+
+
+def _message(copy: _Copy, row: Mapping[str, Any], *, seq: int) -> dict[str, Any]:
+    copy.last_ordinal += 1
+    short_hash = unique_message_short_hash(copy.friendly_id or "", row["text"], copy.hashes)
+    copy.hashes.add(short_hash)
+    kept = ("user_email", "sender", "text", "status", "show_hide", "config", "report", "created_at", "edited_at")
+    return {
+        **{name: row[name] for name in kept},
+        "seq": seq,
+        "message_id": copy.message_ids[row["message_id"]],
+        "conversation_id": copy.conversation_id,
+        "ordinal": copy.last_ordinal,
+        "message_short_hash": short_hash,
+        "in_answer_to": copy.message_ids.get(row["in_answer_to"]),
+    }
+
+
+def _reveal(connection: Connection, copy: _Copy) -> ConversationRow:
+    connection.execute(
+        update(conversations)
+        .where(conversations.c.conversation_id == copy.conversation_id)
+        .values(
+            deleted_at=None,
+            incomplete_since=None,
+            updated_at=now_iso(),
+            message_count=copy.last_ordinal,
+            last_ordinal=copy.last_ordinal,
+            version=conversations.c.version + 1,
+        )
+    )
+    return read_live(connection, user_email=copy.source.user_email, conversation_id=copy.conversation_id)

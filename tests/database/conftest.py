@@ -1,0 +1,67 @@
+"""What the tests of the store share: a store of its own for each test, turns to fill it, and a count of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from database.connection import close_store, open_store
+from database.turns import FinishedTurn, accept_turn, finish_turn
+
+
+@pytest.fixture
+def users_dir(tmp_path: Path) -> Iterator[str]:
+    """A fresh store, closed again after the test."""
+    folder = str(tmp_path / "users")
+    open_store(folder)
+    yield folder
+    close_store(folder)
+
+
+@pytest.fixture
+def take_turn(users_dir: str) -> Callable[..., FinishedTurn]:
+    """Has one turn: take_turn(user_email, conversation_id, text="Hello", answer="Hi there", title="Greeting")."""
+
+    def take(
+        user_email: str,
+        conversation_id: str,
+        *,
+        text: str = "Hello",
+        answer: str = "Hi there",
+        title: str = "Greeting",
+        **accepting: Any,
+    ) -> FinishedTurn:
+        own = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        accepted = accept_turn(**own, text=text, config={}, **accepting)
+        response_id = accepted.response_message_id
+        return finish_turn(
+            **own, response_message_id=response_id, text=answer, status="complete", config={}, title=title
+        )
+
+    return take
+
+
+@pytest.fixture
+def statements() -> Callable[[], AbstractContextManager[list[str]]]:
+    """Collects every SQL statement that any engine executes inside of `with statements() as seen:`."""
+
+    @contextmanager
+    def collect() -> Iterator[list[str]]:
+        seen: list[str] = []
+
+        def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+            if not statement.startswith(("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK")):
+                seen.append(statement)
+
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            yield seen
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+
+    return collect
