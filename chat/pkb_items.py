@@ -1,0 +1,168 @@
+"""What a model may rely on: one shape of item from resolution to prompt, and its rendering as `<pkb_item>` elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Source = Literal["referenced", "attached", "pinned", "conv_pinned", "auto"]
+
+SOURCES: tuple[Source, ...] = ("referenced", "attached", "pinned", "conv_pinned", "auto")
+"""In order of priority."""
+
+REFERENCE_CAP = 8000
+"""Characters of one referenced message, unless the settings say otherwise."""
+
+_CLOSING = "</pkb_item>"
+_TAG_IN_BODY = re.compile(r"<(?=\s*(?:/\s*)?pkb_item(?![\w-]))", re.IGNORECASE)
+# Attribute values never hold "<": one that does not end cannot make the search run through the whole text.
+_OPENING = re.compile(r"""<pkb_item((?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*>""")
+_ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_LEGACY_BULLET = re.compile(
+    r"^- \[(?:REFERENCED\b[^\]\n]*\]|(?:ATTACHED|PINNED|CONV[-_ ]PINNED|AUTO|[a-z][a-z0-9_-]+)\] )", re.MULTILINE
+)
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
+_LONGEST_NOTICE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PkbItem:
+    """One thing the model may rely on.
+
+    Attributes:
+        body: Verbatim text, unescaped; a prefix of it when `truncated_from` is set.
+        type: Type of the claim, or `conversation_message`, `conversation`, `document`, `activity`.
+        source: Why it is given; `SOURCES` has them in order of priority.
+        refs: References that named it, as typed with their `@`.
+        label: First line, telling where the body is from; not part of it.
+        key: What the item is (a message's or a claim's id): items of one key are one item. None is like no other.
+        truncated_from: Characters of the whole text when the body was cut, else None.
+    """
+
+    body: str
+    type: str
+    source: Source
+    refs: tuple[str, ...] = ()
+    label: str = ""
+    key: str | None = None
+    truncated_from: int | None = None
+
+
+def render(items: Iterable[PkbItem]) -> str:
+    """The items as `<pkb_item>` elements, one after another, in the order given; "" for none."""
+    return "\n".join(_element(item) for item in items)
+
+
+def _element(item: PkbItem) -> str:
+    attributes = [("source", item.source), ("type", item.type)]
+    if item.refs:
+        attributes.append(("ref", " ".join(item.refs)))
+    opening = " ".join(["<pkb_item", *(f'{name}="{value.translate(_ESCAPES)}"' for name, value in attributes)])
+    notice = "" if item.truncated_from is None else _notice(item.truncated_from)
+    label = f"{item.label}\n" if item.label else ""
+    # Over label and body at once: a tag could also stand across their border.
+    return f"{opening}>{_TAG_IN_BODY.sub('&lt;', f'{label}{item.body}{notice}')}{_CLOSING}"
+
+
+def merge(items: Iterable[PkbItem]) -> list[PkbItem]:
+    """Each thing once, under its highest source, with the references of all its items; sources in order of priority.
+
+    Within a source the order stays as given.
+    """
+    merged: dict[object, PkbItem] = {}
+    for item in sorted(items, key=lambda item: SOURCES.index(item.source)):
+        identity = object() if item.key is None else item.key
+        first = merged.get(identity, item)
+        merged[identity] = replace(first, refs=tuple(dict.fromkeys(first.refs + item.refs)))
+    return list(merged.values())
+
+
+def extract_referenced(rendered: str) -> str:
+    """What was explicitly referenced, out of rendered items: whole `source="referenced"` elements, each on a new line.
+
+    Text without elements is read as the older bullets `- [REFERENCED @id] [type] statement`, with all their lines.
+    """
+    opening = _OPENING.search(rendered)
+    if opening is None:
+        return _extract_legacy_bullets(rendered)
+    kept: list[str] = []
+    while opening:
+        body_end = rendered.find(_CLOSING, opening.end())
+        if body_end < 0:
+            break
+        end = body_end + len(_CLOSING)
+        if _attributes(opening[1]).get("source") == "referenced":
+            kept.append(rendered[opening.start() : end])
+        opening = _OPENING.search(rendered, end)
+    return "\n".join(kept)
+
+
+def _attributes(written: str) -> dict[str, str]:
+    return {match[1]: match[2] or match[3] or "" for match in _ATTRIBUTE.finditer(written)}
+
+
+def _extract_legacy_bullets(text: str) -> str:
+    starts = [match.start() for match in _LEGACY_BULLET.finditer(text)]
+    bullets = (text[start:end].rstrip("\n") for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return "\n".join(bullet for bullet in bullets if bullet.startswith("- [REFERENCED"))
+
+
+def cut(body: str, cap: int = REFERENCE_CAP) -> tuple[str, bool]:
+    """`body` with at most `cap` of its characters and a notice behind them, and whether anything was cut."""
+    if len(body) <= cap:
+        return body, False
+    return body[: _place_to_cut(body, cap)] + _notice(len(body)), True
+
+
+def shorten(item: PkbItem, cap: int = REFERENCE_CAP) -> PkbItem:
+    """The item with at most `cap` characters of its body; what is cut is announced when it is rendered."""
+    if len(item.body) <= cap:
+        return item
+    whole = item.truncated_from or len(item.body)
+    return replace(item, body=item.body[: _place_to_cut(item.body, cap)], truncated_from=whole)
+
+
+def _notice(characters: int) -> str:
+    return f"\n... [truncated, original message was {characters} chars]"
+
+
+def _place_to_cut(body: str, cap: int) -> int:
+    """End of the last line, else word, within the last eighth before `cap`; `cap` itself where there is neither."""
+    nearest = cap - cap // 8
+    line_end = body.rfind("\n", nearest, cap + 1)
+    if line_end >= 0:
+        return line_end
+    return next((place for place in range(cap, nearest - 1, -1) if body[place].isspace()), cap)
+
+
+def fit(items: Sequence[PkbItem], budget_chars: int) -> tuple[list[PkbItem], list[PkbItem]]:
+    """Cut the longest bodies down to one common length, so that the rendered items fit `budget_chars`.
+
+    None is dropped: where even the tags and notices exceed the budget, the bodies are cut away and the result is longer
+    than the budget.
+
+    Returns:
+        All items in their order, and those among them that were cut here.
+    """
+    if len(render(items)) <= budget_chars:
+        return list(items), []
+    tags = sum(len(_element(item)) - len(item.body) + 1 for item in items)
+    cap = _common_cap([len(item.body) for item in items], budget_chars - tags)
+    fitted = [shorten(item, cap) if len(item.body) > cap + _LONGEST_NOTICE else item for item in items]
+    return fitted, [after for before, after in zip(items, fitted, strict=True) if after is not before]
+
+
+def _common_cap(lengths: Sequence[int], budget: int) -> int:
+    """The largest cap with which bodies of these lengths and their notices take at most `budget` characters; or 0."""
+    cap, too_much = 0, max(lengths) + 1
+    while too_much - cap > 1:
+        middle = (cap + too_much) // 2
+        if sum(min(length, middle + _LONGEST_NOTICE) for length in lengths) <= budget:
+            cap = middle
+        else:
+            too_much = middle
+    return cap

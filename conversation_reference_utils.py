@@ -1,0 +1,286 @@
+"""Identifiers of conversations and messages, and the grammar of `@` references.
+
+Pure: text in, values out. `interface/static/js/models/references.js` follows the same grammar; both are held to
+`tests/data/reference_cases.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import mmh3
+from anyascii import anyascii
+
+from markdown_code import code_ranges
+
+_BASE36 = "abcdefghijklmnopqrstuvwxyz0123456789"
+_LONGEST_WORD = 24
+
+# With and without the apostrophe, except where the bare form is a word of its own ("shell", "well", "ill", "wed").
+_STOPWORDS = """
+    a about after again all also am an and any are as at be because been before being below between both but by can
+    could did do does doing down during each few for from further get got had has have having he her here hers him his
+    how i if in into is it its just let like me more most my no nor not of off on once only or other our ours out over
+    own please same she should so some such than that the their theirs them then there these they this those through to
+    too under until up us very was we were what when where which while who whom why will with would you your yours
+    aren't arent can't cant couldn't couldnt didn't didnt doesn't doesnt don't dont hadn't hadnt hasn't hasnt haven't
+    havent he'd he'll he's hes here's heres how's hows i'd i'll i'm im i've ive isn't isnt it'd it'll it's let's lets
+    mustn't mustnt she'd she'll she's shes shouldn't shouldnt that'll that's thats there's theres they'd theyd they'll
+    theyll they're theyre they've theyve wasn't wasnt we'd we'll we're we've weve weren't werent what'll what's whats
+    when's whens where's wheres who'd who'll wholl who's whos why's whys won't wont wouldn't wouldnt you'd youd you'll
+    youll you're youre you've youve
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
+
+MESSAGE_HASH_LENGTH = 6
+RANGE_LIMIT = 100
+_FRIENDLY_ID_HASH_LENGTHS = {4, 6}
+_SHORTEST_NAME = 3
+_LONGEST_INDEX = 18
+
+CONV_REF_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:message|msg)_([a-z0-9]+)$")
+CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_([0-9]+)-([0-9]+)$")
+CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
+_FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_MESSAGE_MARKER = re.compile(r"_(?:messages?|msgs?)_")
+
+
+def _to_base36(num: int, length: int) -> str:
+    """`num` modulo 36**length in exactly `length` base-36 characters, most significant first ("a" is 0).
+
+    Raises:
+        ValueError: `num` is negative or `length` is below 1.
+    """
+    if num < 0 or length < 1:
+        raise ValueError(f"base 36 needs num >= 0 and length >= 1, not {num} and {length}")
+    digits = []
+    for _ in range(length):
+        num, remainder = divmod(num, 36)
+        digits.append(_BASE36[remainder])
+    return "".join(reversed(digits))
+
+
+def _hash36(text: str, length: int) -> str:
+    # mmh3 crashes the interpreter on a str with a lone surrogate; of bytes it takes any.
+    return _to_base36(mmh3.hash(text.encode("utf-8", "surrogatepass"), signed=False), length)
+
+
+def _extract_meaningful_words(text: str, max_words: int = 3) -> list[str]:
+    """The first `max_words` words that say something: ASCII, lowercase, 2 to 24 characters, no stopwords."""
+    words: list[str] = []
+    for token in re.findall(r"[a-z0-9']+", anyascii(text).lower()):
+        if len(words) >= max_words:
+            break
+        word = token.replace("'", "")
+        if len(word) > 1 and word not in STOPWORDS and token.strip("'") not in STOPWORDS:
+            words.append(word[:_LONGEST_WORD])
+    return words
+
+
+def generate_conversation_friendly_id(title: str, created_at: str, *, salt: str = "", hash_length: int = 4) -> str:
+    """A short readable id such as `react_performance_p44e`; the same input gives the same id.
+
+    Args:
+        title: Its first two meaningful words begin the id ("chat" when it has none).
+        created_at: ISO 8601 time of birth, so that equal titles differ.
+        salt: Enters the hash alone, never the words; given after a collision.
+        hash_length: Characters of the hash at the end.
+    """
+    words = _extract_meaningful_words(title, max_words=2) or ["chat"]
+    return "_".join([*words, _hash36(title + created_at + salt, hash_length)])
+
+
+def generate_message_short_hash(conversation_friendly_id: str, message_text: str) -> str:
+    """Six base-36 characters that name a message within its conversation."""
+    return _hash36(conversation_friendly_id + message_text, MESSAGE_HASH_LENGTH)
+
+
+def unique_message_short_hash(conversation_friendly_id: str, message_text: str, taken: Container[str]) -> str:
+    """The short hash of a message, salted with 1, 2, … while it is in `taken` or reads as an index (all digits)."""
+    short_hash, salt = generate_message_short_hash(conversation_friendly_id, message_text), 0
+    while short_hash.isdigit() or short_hash in taken:
+        salt += 1
+        short_hash = generate_message_short_hash(conversation_friendly_id, f"{message_text}{salt}")
+    return short_hash
+
+
+def canonical_reference(conversation_friendly_id: str, identifier: str | int) -> str:
+    """The reference to copy for a message; `identifier` is its short hash or its 1-based index."""
+    return f"@conversation_{conversation_friendly_id}_message_{identifier}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationReference:
+    """What a reference with the conversation prefix can mean, before anything is looked up.
+
+    Attributes:
+        ref: As given.
+        kind: A malformed one is shaped like a reference to a message, but can name none.
+        whole_candidate: All behind the prefix, lowercase. A title may hold the word "message", so this is looked up as
+            a friendly id of the user first, whatever the kind; only when there is none the other fields count. Where
+            kind is "conversation" and there is none, the knowledge base is asked.
+        conv_fid: Friendly id of the conversation, lowercase; "" when malformed.
+        identifier: Digits or a six-character hash, "3-7" for a range, "" otherwise.
+        start: 1-based index of the first message, None for a hash; 0 and numbers beyond the end can occur.
+        end: Index of the last message, inclusive.
+        problem: Why it is malformed, for the report; "" otherwise.
+    """
+
+    ref: str
+    kind: Literal["message", "range", "conversation", "malformed"]
+    whole_candidate: str
+    conv_fid: str = ""
+    identifier: str = ""
+    start: int | None = None
+    end: int | None = None
+    problem: str = ""
+
+
+def classify_conversation_reference(ref: str) -> ConversationReference | None:
+    """Take a reference (with or without `@`, any case) apart; None when it belongs to the knowledge base.
+
+    An identifier of four letters and digits ends a friendly id (`conversation_secret_message_p44e`); of another length,
+    other than six, it is malformed, unless all are digits. So is a range that is reversed or longer than `RANGE_LIMIT`.
+    """
+    name = ref.removeprefix("@").lower()
+    whole = CONV_WHOLE_PATTERN.fullmatch(name)
+    if whole is None:
+        return None
+    rest = whole[1]
+    found = partial(ConversationReference, ref=ref, whole_candidate=rest)
+    span = CONV_RANGE_PATTERN.fullmatch(name)
+    one = CONV_REF_PATTERN.fullmatch(name)
+    if (parts := span or one) and not _FRIENDLY_ID.fullmatch(parts[1]):
+        return found(kind="malformed", problem="this is no conversation's id")
+    if span:
+        return _classify_range(span, found)
+    if one and (one[2].isdigit() or len(one[2]) == MESSAGE_HASH_LENGTH):
+        index = _index(one[2]) if one[2].isdigit() else None
+        return found(kind="message", conv_fid=one[1], identifier=one[2], start=index, end=index)
+    return _classify_rest(rest, found)
+
+
+def _classify_range(match: re.Match[str], found: partial[ConversationReference]) -> ConversationReference:
+    start, end = _index(match[2]), _index(match[3])
+    if end < start:
+        return found(kind="malformed", problem="the range is reversed")
+    if end - start >= RANGE_LIMIT:
+        return found(kind="malformed", problem=f"a range holds at most {RANGE_LIMIT} messages")
+    return found(kind="range", conv_fid=match[1], identifier=f"{match[2]}-{match[3]}", start=start, end=end)
+
+
+def _classify_rest(rest: str, found: partial[ConversationReference]) -> ConversationReference | None:
+    is_friendly_id = _FRIENDLY_ID.fullmatch(rest) is not None
+    if _MESSAGE_MARKER.search(f"_{rest}") and not (
+        is_friendly_id and len(rest.rpartition("_")[2]) in _FRIENDLY_ID_HASH_LENGTHS
+    ):
+        return found(kind="malformed", problem="a message is named by its number or its hash of six characters")
+    return found(kind="conversation", conv_fid=rest) if is_friendly_id else None
+
+
+def _index(digits: str) -> int:
+    # int() refuses thousands of digits; beyond this no message is found anyway.
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= _LONGEST_INDEX else 10**_LONGEST_INDEX
+
+
+def partition(friendly_ids: Iterable[str]) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Divide references into those to conversations and those to the knowledge base, each in the order given.
+
+    A conversation reference is `(full_ref, conv_fid, msg_identifier)`; the identifier is "3-7" for a range and "" for a
+    whole conversation. A malformed one is `(full_ref, "", "")`: it stays on this side so that it gets reported.
+    """
+    conversation_refs: list[tuple[str, str, str]] = []
+    pkb_ids: list[str] = []
+    for friendly_id in friendly_ids:
+        reference = classify_conversation_reference(friendly_id)
+        if reference is None:
+            pkb_ids.append(friendly_id)
+        else:
+            conversation_refs.append((friendly_id, reference.conv_fid, reference.identifier))
+    return conversation_refs, pkb_ids
+
+
+_REFERENCE = re.compile(
+    r"@(?:memory|mem):(?P<claim>[a-zA-Z0-9-]+)"
+    r"|@(?P<name>[a-zA-Z][a-zA-Z0-9_-]{2,})"
+    r"|#(?P<number>[0-9]{1,5})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
+)
+# Spelled out, because \s and \w mean other characters in JavaScript. A right-hand quote opens in some languages.
+_SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_INVISIBLE = r"\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+_OPENING = (
+    r"(\[{<\"'\xab\xbb\u2018-\u201f\u2039\u203a\u3008\u300a\u300c\u300e\u3010\u3014\uff02\uff07\uff08\uff1c\uff3b\uff5b"
+)
+_MAY_PRECEDE = re.compile(f"[{_SPACE}{_INVISIBLE}{_OPENING}]")
+_SPACES = re.compile(f"[{_SPACE}]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedReferences:
+    """The references of a message, each once, in order of appearance.
+
+    Attributes:
+        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`.
+        claim_ids: Ids from the older form `@memory:<id>`.
+        clean_text: The text without references and with single spaces, for retrieval.
+        spans: Where they stand in the text, start and end of each occurrence.
+    """
+
+    friendly_ids: tuple[str, ...]
+    claim_ids: tuple[str, ...]
+    clean_text: str
+    spans: tuple[tuple[int, int], ...]
+
+
+class _Found(NamedTuple):
+    start: int
+    end: int
+    friendly_id: str
+    claim_id: str
+
+
+def parse_references(text: str) -> ParsedReferences:
+    """Find the references in a message as typed; none inside code, in linear time."""
+    found = list(_find(text))
+    edges = [0, *(edge for reference in found for edge in reference[:2]), len(text)]
+    kept = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return ParsedReferences(
+        friendly_ids=tuple(dict.fromkeys(one.friendly_id for one in found if one.friendly_id)),
+        claim_ids=tuple(dict.fromkeys(one.claim_id for one in found if one.claim_id)),
+        clean_text=_SPACES.sub(" ", kept).strip(" "),
+        spans=tuple(one[:2] for one in found),
+    )
+
+
+def _find(text: str) -> Iterator[_Found]:
+    if "@" not in text and "#" not in text:
+        return
+    nowhere = (len(text), len(text))
+    code = code_ranges(text)
+    code_start, code_end = next(code, nowhere)
+    for match in _REFERENCE.finditer(text):
+        while code_end <= match.start():
+            code_start, code_end = next(code, nowhere)
+        if match.start() < code_start and (found := _read(match, text)):
+            yield found
+
+
+def _read(match: re.Match[str], text: str) -> _Found | None:
+    start = match.start()
+    name = match[0].rstrip("-_")
+    end = start + len(name)
+    if match["claim"]:
+        claim_id = match["claim"].rstrip("-")
+        return _Found(start, end, "", claim_id) if claim_id else None
+    if start and not _MAY_PRECEDE.match(text[start - 1]):
+        return None
+    if match["number"]:
+        return _Found(start, end, f"claim_{match['number']}", "")
+    # The bare words are beginnings of the older form.
+    is_name = len(name) > _SHORTEST_NAME and name.lower() not in {"@memory", "@mem"}
+    return _Found(start, end, name[1:], "") if is_name else None

@@ -1,0 +1,62 @@
+"""Where the code of a Markdown text stands: what is code is quoted, and no reference is read in it.
+
+Pure, and linear in the text. `interface/static/js/models/markdown_code.js` is the same for the browser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
+# Fences stand in quotes and lists too; how deep a list indents them is not looked at.
+_CONTAINER = r"(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*"
+_FENCE_OPENS = re.compile(_CONTAINER + r"(?:(`{3,})[^`\r\n]*|(~{3,})[^\r\n]*)[\r\n]*")
+_FENCE_CLOSES = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*[\r\n]*")
+_QUOTED = re.compile(r"[ \t]*>")
+_BLANK = re.compile(r"[ \t>]*[\r\n]*")
+_BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+
+
+def code_ranges(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each fenced block and code span, in order; an unclosed fence reaches to the end."""
+    fence, fence_start, is_quoted, paragraph_start = "", 0, False, 0
+    for start, end in (line.span() for line in _LINE.finditer(text)):
+        if fence and is_quoted and not _QUOTED.match(text, start, end):
+            yield fence_start, start
+            fence, paragraph_start = "", start
+        if fence:
+            closes = _FENCE_CLOSES.fullmatch(text, start, end)
+            if closes and closes[1].startswith(fence):
+                yield fence_start, end
+                fence, paragraph_start = "", end
+        elif opens := _FENCE_OPENS.fullmatch(text, start, end):
+            yield from _spans(text, paragraph_start, start)
+            fence, fence_start, is_quoted = opens[1] or opens[2], start, bool(_QUOTED.match(text, start, end))
+        elif _BLANK.fullmatch(text, start, end):
+            yield from _spans(text, paragraph_start, start)
+            paragraph_start = end
+    if fence:
+        yield fence_start, len(text)
+    else:
+        yield from _spans(text, paragraph_start, len(text))
+
+
+def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Spans between runs of equally many backticks in one paragraph; a run without a partner is plain text."""
+    runs = list(_BACKTICKS.finditer(text, start, end))
+    partners: dict[int, list[int]] = {}
+    for index in reversed(range(len(runs))):
+        partners.setdefault(len(runs[index][2]), []).append(index)
+    index = 0
+    while index < len(runs):
+        # A backslash makes one backtick plain where code could begin; within code it means nothing.
+        escaped = len(runs[index][1]) % 2
+        candidates = partners.get(len(runs[index][2]) - escaped, [])
+        while candidates and candidates[-1] <= index:
+            candidates.pop()
+        opening = runs[index].start(2) + escaped
+        if candidates:
+            index = candidates[-1]
+            yield opening, runs[index].end()
+        index += 1
