@@ -1,0 +1,149 @@
+"""The own account: details, preferences, password, sessions, tokens; and further accounts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Response
+from werkzeug.wrappers import Response as BaseResponse
+
+from database import sessions, throttle, tokens, users
+
+from . import schemas, shapes
+from .auth import signed_in, user_info
+from .errors import ForbiddenError, RateLimitedError
+from .replies import json_reply, ok
+from .request_scope import current_access, current_state, own
+from .validation import answers, takes
+
+blueprint = Blueprint("accounts", __name__)
+
+
+@blueprint.post("/users")
+@takes(schemas.NewAccount)
+@answers(shapes.UserInfo)
+def create_user(body: schemas.NewAccount) -> Response:
+    """Make a further account; administrators only."""
+    if not users.get_user(**own()).is_admin:
+        raise ForbiddenError("Only an administrator makes accounts.")
+    user = users.create_user(
+        users_dir=current_state().users_dir,
+        user_email=body.email,
+        password=body.password,
+        name=body.name,
+        is_admin=body.is_admin,
+    )
+    return json_reply(user_info(user), status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/get_user_info")
+@answers(shapes.UserInfo)
+def get_user_info() -> Response:
+    """Who is signed in."""
+    return json_reply(user_info(users.get_user(**own())))
+
+
+@blueprint.get("/get_user_detail")
+@answers(dict[str, Any])
+def get_user_detail() -> Response:
+    """What the person told about themself."""
+    return json_reply(users.get_user_detail(**own()))
+
+
+@blueprint.post("/modify_user_detail")
+@takes(schemas.UserDetail)
+@answers(shapes.Done)
+def modify_user_detail(body: schemas.UserDetail) -> Response:
+    """Replace what the person told about themself."""
+    users.modify_user_detail(**own(), detail=body.model_dump(exclude_none=True))
+    return ok()
+
+
+@blueprint.get("/get_user_preference")
+@answers(dict[str, Any])
+def get_user_preference() -> Response:
+    """How the person wants to be answered."""
+    return json_reply(users.get_user_preference(**own()))
+
+
+@blueprint.post("/modify_user_preference")
+@takes(schemas.UserPreference)
+@answers(shapes.Done)
+def modify_user_preference(body: schemas.UserPreference) -> Response:
+    """Replace how the person wants to be answered."""
+    users.modify_user_preference(**own(), preference=body.model_dump(exclude_none=True))
+    return ok()
+
+
+@blueprint.put("/password")
+@takes(schemas.PasswordChange)
+@answers(shapes.UserInfo)
+def change_password(body: schemas.PasswordChange) -> BaseResponse:
+    """Change the password; every session ends, and this one is begun anew."""
+    me = own()
+    if current_access().by != "session":
+        raise ForbiddenError("A token can't change the password.")
+    subject = throttle.login_subject(me["user_email"], "password-change")
+    seconds = throttle.seconds_to_wait(users_dir=me["users_dir"], subject=subject)
+    if seconds:
+        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+    user = users.verify_password(**me, password=body.current_password)
+    if user is None:
+        throttle.record_failure(users_dir=me["users_dir"], subject=subject)
+        raise ForbiddenError("The current password is wrong.")
+    users.set_password(**me, password=body.new_password)
+    return signed_in(user)
+
+
+@blueprint.get("/sessions")
+@answers(list[shapes.SessionItem])
+def list_sessions() -> Response:
+    """Where the account is signed in, this session marked."""
+    access = current_access()
+    secret = access.credential if access.by == "session" else None
+    return json_reply(sessions.list_sessions(**own(), current_token=secret))
+
+
+@blueprint.delete("/sessions/<session_id>")
+@answers(shapes.Done)
+def revoke_session(session_id: str) -> Response:
+    """Sign out one place."""
+    sessions.revoke_session(**own(), session_id=session_id)
+    return ok()
+
+
+@blueprint.delete("/sessions")
+@answers(shapes.Done)
+def revoke_other_sessions() -> Response:
+    """Sign out every place but this one."""
+    access = current_access()
+    kept = access.credential if access.by == "session" else None
+    sessions.revoke_all_sessions(**own(), except_token=kept)
+    return ok()
+
+
+@blueprint.get("/api_tokens")
+@answers(list[shapes.TokenItem])
+def list_tokens() -> Response:
+    """The account's tokens, without their secrets."""
+    return json_reply([asdict(row) for row in tokens.list_tokens(**own())])
+
+
+@blueprint.post("/api_tokens")
+@takes(schemas.NewToken)
+@answers(shapes.NewTokenItem)
+def create_token(body: schemas.NewToken) -> Response:
+    """Make a token for a program; this answer alone holds its secret."""
+    row, secret = tokens.create_token(**own(), name=body.name, read_only=body.read_only)
+    return json_reply({**asdict(row), "token": secret}, status=HTTPStatus.CREATED)
+
+
+@blueprint.delete("/api_tokens/<token_id>")
+@answers(shapes.Done)
+def revoke_token(token_id: str) -> Response:
+    """Revoke a token; it fails from now on."""
+    tokens.revoke_token(**own(), token_id=token_id)
+    return ok()
+

@@ -1,0 +1,151 @@
+"""Signing in and out, and the first account."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from database import sessions, throttle, users
+
+from . import schemas, shapes
+from .errors import RateLimitedError, UnauthorizedError
+from .guards import SESSION_COOKIE
+from .replies import json_reply, ok
+from .request_scope import current_state
+from .validation import FORM_TYPES, answers, public, takes
+
+blueprint = Blueprint("auth", __name__)
+HOME = "/interface/"
+_COOKIE_SECONDS = 30 * 24 * 3600
+
+
+@blueprint.get("/login")
+@public
+@answers(None, media="text/html")
+def login_page() -> BaseResponse:
+    """The sign-in page; while there is no account, the way to `/setup`."""
+    if not users.any_user_exists(users_dir=current_state().users_dir):
+        return redirect("/setup")
+    return _page("login.html", next=safe_next(request.args.get("next", "")))
+
+
+@blueprint.post("/login")
+@public
+@takes(schemas.Credentials, form=True)
+@answers(shapes.UserInfo)
+def login(body: schemas.Credentials) -> BaseResponse:
+    """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
+    try:
+        user = _verified(body)
+    except (UnauthorizedError, RateLimitedError) as error:
+        if not _is_form():
+            raise
+        return _refused_form("login.html", error, email=body.email, next=safe_next(body.next))
+    return signed_in(user, next_page=body.next)
+
+
+@blueprint.post("/logout")
+@public
+@takes(schemas.Nothing, form=True, optional=True)
+@answers(shapes.Done)
+def logout(body: schemas.Nothing) -> BaseResponse:  # noqa: ARG001 - checked to be empty
+    """End this session."""
+    secret = request.cookies.get(SESSION_COOKIE)
+    if secret:
+        sessions.end_session(users_dir=current_state().users_dir, token=secret)
+    answer: BaseResponse = redirect("/login", code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
+    answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
+    return answer
+
+
+@blueprint.get("/setup")
+@public
+@answers(None, media="text/html")
+def setup_page() -> BaseResponse:
+    """The page that makes the first account; afterwards the way to `/login`."""
+    if users.any_user_exists(users_dir=current_state().users_dir):
+        return redirect("/login")
+    return _page("setup.html", next=safe_next(request.args.get("next", "")))
+
+
+@blueprint.post("/setup")
+@public
+@takes(schemas.FirstAccount, form=True)
+@answers(shapes.UserInfo)
+def setup(body: schemas.FirstAccount) -> BaseResponse:
+    """Make the first account, an administrator's, and sign in; 409 once there is one."""
+    user = users.create_first_user(
+        users_dir=current_state().users_dir, user_email=body.email, password=body.password, name=body.name
+    )
+    return signed_in(user, next_page=body.next)
+
+
+def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
+    """A new session for `user`, as a cookie: for forms on the way to the next page, else with who they are."""
+    secret = sessions.create_session(
+        users_dir=current_state().users_dir,
+        user_email=user.user_email,
+        user_agent=request.user_agent.string[:300],
+        address=request.remote_addr or "",
+    )
+    answer: BaseResponse = (
+        redirect(safe_next(next_page) or HOME, code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
+    )
+    answer.set_cookie(
+        SESSION_COOKIE,
+        secret,
+        max_age=_COOKIE_SECONDS,
+        path="/",
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure,
+    )
+    return answer
+
+
+def user_info(user: users.UserRow) -> dict[str, object]:
+    """What an account may know of itself."""
+    return {"user_email": user.user_email, "name": user.name, "is_admin": user.is_admin}
+
+
+def safe_next(target: str) -> str:
+    """`target` if it is an address of ours without host, else "": signing in must not lead elsewhere."""
+    parts = urlsplit(target) if target.isprintable() else None
+    if parts is None or parts.scheme or parts.netloc or not target.startswith("/"):
+        return ""
+    # Browsers read a backslash as a slash, and "//host" as another host.
+    return "" if target.replace("\\", "/").startswith("//") else target
+
+
+def _verified(body: schemas.Credentials) -> users.UserRow:
+    users_dir = current_state().users_dir
+    subject = throttle.login_subject(body.email, request.remote_addr or "")
+    seconds = throttle.seconds_to_wait(users_dir=users_dir, subject=subject)
+    if seconds:
+        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+    user = users.verify_password(users_dir=users_dir, user_email=body.email, password=body.password)
+    if user is None:
+        throttle.record_failure(users_dir=users_dir, subject=subject)
+        raise UnauthorizedError("The e-mail address or the password is wrong.")
+    throttle.clear_failures(users_dir=users_dir, subject=subject)
+    return user
+
+
+def _is_form() -> bool:
+    return request.mimetype in FORM_TYPES
+
+
+def _page(template: str, **values: str) -> Response:
+    return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
+
+
+def _refused_form(template: str, error: UnauthorizedError | RateLimitedError, **values: str) -> Response:
+    answer = _page(template, error=error.message, **values)
+    answer.status_code = HTTPStatus.UNAUTHORIZED
+    if isinstance(error, RateLimitedError):
+        answer.status_code = HTTPStatus.TOO_MANY_REQUESTS
+        answer.headers["Retry-After"] = str(int(error.retry_after))
+    return answer

@@ -1,0 +1,114 @@
+"""Errors become answers here, in one shape: `{"status": "error", "code", "message", "request_id", "details"?}`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, render_template, request
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
+
+from .errors import ERROR_TABLE
+from .replies import json_reply
+from .request_scope import request_id
+
+log = logging.getLogger("anaphora.requests")
+
+_RETRY_SECONDS = {"storage_busy": 1, "shutting_down": 5}
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Answer every error of `app` by the table; what is not in it is our fault and says nothing of its inside."""
+    for row in ERROR_TABLE:
+        app.register_error_handler(row.error, _answer_known)
+    app.register_error_handler(HTTPException, _answer_http)
+    app.register_error_handler(Exception, _answer_unknown)
+
+
+def wants_page() -> bool:
+    """Whether a person with a browser waits for a page, and not a program for data."""
+    if request.method not in ("GET", "HEAD") or (request.endpoint and request.blueprint != "pages"):
+        return False
+    accepted = request.accept_mimetypes
+    return accepted["text/html"] > accepted["application/json"]
+
+
+def _answer_known(error: Exception) -> Response:
+    row = next(row for row in ERROR_TABLE if isinstance(error, row.error))
+    code = row.code.format(noun=getattr(error, "noun", ""))
+    if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s: %s", code, error, extra=_where())
+    answer = error_reply(row.status, code, _message(error), details=_details(error))
+    seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(code)
+    if seconds:
+        answer.headers["Retry-After"] = str(math.ceil(seconds))
+    return answer
+
+
+def _answer_http(error: HTTPException) -> Response:
+    if error.response is not None or error.code is None:
+        return _answer_unknown(error)
+    status = HTTPStatus(error.code)
+    if status < HTTPStatus.BAD_REQUEST:
+        return Response.force_type(error.get_response(), request.environ)
+    code = {413: "too_large", 415: "unsupported_media_type", 500: "internal_error"}.get(
+        status, status.phrase.lower().replace(" ", "_")
+    )
+    answer = error_reply(status, code, _SENTENCES.get(status, f"{status.phrase}."))
+    # 405 must say what is allowed; nothing else of werkzeug's own headers is needed.
+    for name, value in error.get_headers(request.environ):
+        if name in ("Allow", "Retry-After"):
+            answer.headers[name] = value
+    return answer
+
+
+_SENTENCES = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+    413: "The request is too large.",
+}
+
+
+def _answer_unknown(error: Exception) -> Response:
+    log.error("internal_error", exc_info=error, extra=_where())
+    return error_reply(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal_error",
+        "Something went wrong in the server. Its log tells more under this request's id.",
+    )
+
+
+def error_reply(
+    status: HTTPStatus, code: str, message: str, *, details: Sequence[Mapping[str, Any]] | None = None
+) -> Response:
+    """The one shape of errors; a page for browsers that asked for one."""
+    if wants_page():
+        page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
+        return Response(page, status=status, mimetype="text/html")
+    body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
+    if details is not None:
+        body["details"] = details
+    return json_reply(body, status=status)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        fields = sorted({".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""})
+        return f"Not valid: {', '.join(fields)}." if fields else "The request is not valid."
+    return str(getattr(error, "message", "")) or "The request can't be served."
+
+
+def _details(error: Exception) -> Sequence[Mapping[str, Any]] | None:
+    if isinstance(error, ValidationError):
+        # Without the input: an answer must not echo what was sent, a password for one.
+        items = error.errors(include_url=False, include_input=False, include_context=False)
+        return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
+    return getattr(error, "details", None)
+
+
+def _where() -> dict[str, str]:
+    return {"request_id": request_id(), "route": str(request.url_rule or request.path)}

@@ -1,0 +1,87 @@
+"""Errors of a request, and THE table that says which HTTP status and code each error of the product becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import ValidationError
+
+from chat import errors as turns
+from database import errors as store
+from language_models import errors as models
+
+
+class RequestError(Exception):
+    """The request itself can't be served. `message` is one sentence for a person."""
+
+    def __init__(self, message: str, *, details: Sequence[Mapping[str, Any]] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class InvalidRequestError(RequestError):
+    """Malformed, incomplete or contradictory; `details` name the fields."""
+
+
+class UnauthorizedError(RequestError):
+    """Nobody has proved who is asking."""
+
+    def __init__(self, message: str = "Please sign in.") -> None:
+        super().__init__(message)
+
+
+class ForbiddenError(RequestError):
+    """The caller is known and may not do this."""
+
+
+class UnsupportedMediaError(RequestError):
+    """The body is not JSON."""
+
+
+class TooLargeError(RequestError):
+    """More than one request may carry."""
+
+
+class RateLimitedError(RequestError):
+    """Too many attempts; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: which error, its HTTP status, its code. `{noun}` in a code is the error's own noun."""
+
+    error: type[Exception]
+    status: HTTPStatus
+    code: str
+
+
+# The first line whose type fits decides, so the special stand before the general.
+ERROR_TABLE: tuple[Row, ...] = (
+    Row(ValidationError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(InvalidRequestError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(turns.EmptyMessageError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
+    Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
+    Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
+    Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
+    Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
+    Row(TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(turns.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+    Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
+    Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
+    Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
+    Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
+    Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),
+)

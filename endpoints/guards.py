@@ -1,0 +1,124 @@
+"""What stands before every view: is the host ours, who asks, and does the browser ask of its own accord."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from flask import Flask, current_app, redirect, request
+from werkzeug.wrappers import Response
+
+from database.sessions import find_session
+from database.tokens import find_token
+
+from .error_answers import wants_page
+from .errors import ForbiddenError, InvalidRequestError, UnauthorizedError, UnsupportedMediaError
+from .request_scope import Access, current_state, remember_access
+from .validation import FORM_TYPES, refuse_hostile_address
+
+SESSION_COOKIE = "anaphora_session"
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def register_guards(app: Flask) -> None:
+    """Put the guards before every request of `app`, in this order."""
+    app.before_request(refuse_foreign_host)
+    app.before_request(refuse_hostile_address)
+    app.before_request(find_out_who_asks)
+    app.before_request(refuse_forged_requests)
+
+
+def refuse_foreign_host() -> None:
+    """On a loopback address, a foreign host name means that some web page has rebound its name to us."""
+    settings = current_state().settings
+    name = _host_name(request.host)
+    if not _is_loopback(settings.host) or name in _LOOPBACK_NAMES or name in settings.allowed_hosts:
+        return
+    raise InvalidRequestError("This server does not answer for this host name. ANAPHORA_ALLOWED_HOSTS may list it.")
+
+
+def find_out_who_asks() -> Response | None:
+    """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
+    access = _access_by_token() or _access_by_session()
+    remember_access(access)
+    if access is None and request.endpoint is not None and not _is_public():
+        if wants_page():
+            return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
+        raise UnauthorizedError
+    if access is not None and access.read_only and request.method not in _SAFE_METHODS:
+        raise ForbiddenError("This token may only read.")
+    return None
+
+
+def refuse_forged_requests() -> None:
+    """An unsafe request that a cookie vouches for must come from our own pages, and no HTML form may write JSON."""
+    if request.method in _SAFE_METHODS or request.endpoint is None:
+        return
+    _refuse_foreign_body()
+    if "Authorization" in request.headers:
+        return  # no browser adds that by itself
+    own = comes_from_our_pages()
+    # Signing in needs no cookie, so scripts may do it; a browser always says where it comes from.
+    if own is False or (own is None and SESSION_COOKIE in request.cookies):
+        raise ForbiddenError("This request does not come from our own pages. Programs use an API token, or send Origin.")
+
+
+def comes_from_our_pages() -> bool | None:
+    """What the browser says about the page that asks; None where nothing is said."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("Origin")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() == request.host.lower()
+    return None
+
+
+def _refuse_foreign_body() -> None:
+    has_body = bool(request.content_length) or "Transfer-Encoding" in request.headers
+    allowed = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
+    if has_body and request.mimetype not in allowed:
+        raise UnsupportedMediaError("Send the body as application/json.")
+
+
+def _access_by_token() -> Access | None:
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        return None
+    found = find_token(users_dir=current_state().users_dir, token=secret.strip())
+    if found is None:
+        return None
+    return Access(user_email=found.user_email, by="token", credential=secret.strip(), read_only=found.read_only)
+
+
+def _access_by_session() -> Access | None:
+    secret = request.cookies.get(SESSION_COOKIE)
+    if not secret or "Authorization" in request.headers:
+        return None
+    user_email = find_session(users_dir=current_state().users_dir, token=secret)
+    return None if user_email is None else Access(user_email=user_email, by="session", credential=secret)
+
+
+def _is_public() -> bool:
+    return _view_has("is_public")
+
+
+def _view_has(mark: str) -> bool:
+    view: Callable[..., Any] | None = current_app.view_functions.get(request.endpoint or "")
+    return bool(getattr(view, mark, False))
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -1,0 +1,74 @@
+"""Finding what to refer to, asking what a reference means, and who refers to a message."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from chat.references import resolve_report
+from database import autocomplete, conversations, fulltext, message_references, messages
+from database.errors import ConversationNotFoundError
+
+from . import schemas, shapes
+from .replies import json_reply
+from .request_scope import conversation_loader, own
+from .validation import answers, asks
+
+blueprint = Blueprint("references", __name__)
+_PREVIEW_CHARACTERS = 200
+
+
+@blueprint.get("/conversations/autocomplete")
+@asks(schemas.ConversationSearch)
+@answers(list[shapes.ConversationHit])
+def autocomplete_conversations(query: schemas.ConversationSearch) -> Response:
+    """Conversations whose friendly id begins with `q`, then those whose title has its words."""
+    return json_reply(
+        autocomplete.autocomplete_conversations(**own(), q=query.q, domain=query.domain, limit=query.limit)
+    )
+
+
+@blueprint.get("/conversations/<friendly_id>/messages")
+@asks(schemas.MessageSearch)
+@answers(list[shapes.MessageHit])
+def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
+    """Messages of a conversation to refer to: the newest first, or those that `q` finds."""
+    conversation_id = _conversation_of(friendly_id)
+    if query.q.strip():
+        rows = fulltext.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+    else:
+        rows = messages.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]
+    return json_reply(
+        [
+            {
+                "index": row.index,
+                "message_short_hash": row.message_short_hash,
+                "sender": row.sender,
+                "preview": row.text[:_PREVIEW_CHARACTERS],
+            }
+            for row in rows
+        ]
+    )
+
+
+@blueprint.get("/references/resolve")
+@asks(schemas.ReferenceQuestion)
+@answers(shapes.ReportItem)
+def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
+    """What a reference stands for, as the report of a message would say it."""
+    me = own()
+    entries = resolve_report([query.ref.removeprefix("@")], **me, loader=conversation_loader(me["user_email"]))
+    return json_reply(entries[0])
+
+
+@blueprint.get("/messages/<message_id>/backlinks")
+@answers(list[shapes.Backlink])
+def list_backlinks(message_id: str) -> Response:
+    """The messages that refer to this one."""
+    return json_reply(message_references.backlinks(**own(), message_id=message_id))
+
+
+def _conversation_of(friendly_id: str) -> str:
+    found = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
+    if found is None:
+        raise ConversationNotFoundError
+    return found

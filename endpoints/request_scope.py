@@ -1,0 +1,100 @@
+"""Who is asking, and with what: the only reader of the request's private state."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from flask import current_app, g
+
+from database.conversations import conversation_version
+from database.errors import ConversationNotFoundError
+
+from .errors import UnauthorizedError
+
+if TYPE_CHECKING:
+    from chat.conversation_cache import DefaultDictQueue
+    from chat.generation import TurnRunner
+    from chat.metrics import Metrics
+    from Conversation import Conversation
+    from language_models.roles import ModelRoles
+    from settings import Settings
+
+EXTENSION = "anaphora"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppState:
+    """What one server consists of; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
+
+    settings: Settings
+    users_dir: str
+    conversation_cache: DefaultDictQueue[str, Conversation]
+    turns: TurnRunner
+    models: ModelRoles
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the caller proved who they are. `credential` is the session's or the token's secret, never logged."""
+
+    user_email: str
+    by: Literal["session", "token"]
+    credential: str
+    read_only: bool = False
+
+
+def current_state() -> AppState:
+    """The parts of the running server."""
+    return cast("AppState", current_app.extensions[EXTENSION])
+
+
+def remember_access(access: Access | None) -> None:
+    """Note for the rest of this request who is asking."""
+    g.access = access
+
+
+def current_access() -> Access:
+    """Who is asking. Raises UnauthorizedError where nobody proved it."""
+    access: Access | None = g.get("access")
+    if access is None:
+        raise UnauthorizedError
+    return access
+
+
+def current_user_email() -> str:
+    """The address of the account that is asking."""
+    return current_access().user_email
+
+
+def request_id() -> str:
+    """Names this request in the answer and in the log."""
+    if "request_id" not in g:
+        g.request_id = secrets.token_hex(8)
+    return cast("str", g.request_id)
+
+
+def access_conversation(conversation_id: str) -> Conversation:
+    """The conversation, if it is the caller's. Raises ConversationNotFoundError for what is missing or another's alike."""
+    return conversation_loader(current_user_email())(conversation_id)
+
+
+def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
+    """A door to the conversations of `user_email`, and to no others; works outside of a request as well."""
+    state = current_state()
+
+    def load(conversation_id: str) -> Conversation:
+        known = conversation_version(users_dir=state.users_dir, user_email=user_email, conversation_id=conversation_id)
+        if known is None:
+            raise ConversationNotFoundError
+        return state.conversation_cache[conversation_id]
+
+    return load
+
+
+def own() -> dict[str, str]:
+    """The arguments that every door to the store takes: where it is, and whose things may be seen."""
+    return {"users_dir": current_state().users_dir, "user_email": current_user_email()}

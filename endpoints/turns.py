@@ -1,0 +1,60 @@
+"""Saying something and hearing the answer: sent, watched again, stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response
+
+from chat.errors import EmptyMessageError, MessageTooLongError
+
+from . import schemas, shapes
+from .replies import ok
+from .request_scope import access_conversation, conversation_loader, current_state, current_user_email
+from .streaming import NDJSON, StreamResponse, stream_response
+from .validation import answers, asks, takes
+
+blueprint = Blueprint("turns", __name__)
+
+
+@blueprint.post("/send_message/<conversation_id>")
+@takes(schemas.Outgoing)
+@answers(None, media=NDJSON)
+def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse:
+    """Send a message; the answer's events follow as they come. 409 `turn_in_progress` while another is answered."""
+    if not body.messageText.strip():
+        raise EmptyMessageError
+    if len(body.messageText) > schemas.MESSAGE_CHARACTERS:
+        raise MessageTooLongError(limit=schemas.MESSAGE_CHARACTERS)
+    conversation = access_conversation(conversation_id)
+    return stream_response(current_state().turns.start(conversation, _query(body)))
+
+
+@blueprint.get("/stream/<message_id>")
+@asks(schemas.StreamPosition)
+@answers(None, media=NDJSON)
+def watch_stream(message_id: str, query: schemas.StreamPosition) -> StreamResponse:
+    """Watch an answer from the event after number `after` on, whether it is still being written or stored."""
+    stream = current_state().turns.watch(user_email=current_user_email(), message_id=message_id, after=query.after)
+    return stream_response(stream, after=query.after)
+
+
+@blueprint.post("/cancel_response/<conversation_id>")
+@answers(shapes.Cancelled)
+def cancel_response(conversation_id: str) -> Response:
+    """Stop the answer that is being written; what was said stays."""
+    conversation = access_conversation(conversation_id)
+    stopped = current_state().turns.cancel(
+        user_email=current_user_email(), conversation_id=conversation.conversation_id
+    )
+    return ok(cancelled=stopped)
+
+
+def _query(body: schemas.Outgoing) -> dict[str, Any]:
+    # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
+    return {
+        **body.model_dump(),
+        "_users_dir": current_state().users_dir,
+        "_conversation_loader": conversation_loader(current_user_email()),
+        "conversation_pinned_claim_ids": [],
+    }

@@ -1,0 +1,94 @@
+"""What comes in is checked here, before a view sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar
+
+import orjson
+from flask import request
+from pydantic import BaseModel
+
+from .errors import InvalidRequestError, UnsupportedMediaError
+
+View = TypeVar("View", bound=Callable[..., Any])
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+_MAX_PART = 2_000
+
+
+def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False) -> Callable[[View], View]:
+    """Give the view its checked JSON body as `body`; `form`: an HTML form will do; `optional`: so will no body at all."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(**arguments: Any) -> Any:
+            return view(body=_body(model, form=form, optional=optional), **arguments)
+
+        checked.body_model = model  # type: ignore[attr-defined]
+        checked.takes_form = form  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def asks(model: type[BaseModel]) -> Callable[[View], View]:
+    """Give the view its checked query parameters as `query`."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(**arguments: Any) -> Any:
+            return view(query=model.model_validate(request.args.to_dict()), **arguments)
+
+        checked.query_model = model  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def answers(shape: Any, *, media: str = "application/json") -> Callable[[View], View]:
+    """Note what the view answers when all goes well, for the API's description."""
+
+    def decorate(view: View) -> View:
+        view.answer_shape = shape  # type: ignore[attr-defined]
+        view.answer_media = media  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def public(view: View) -> View:
+    """Mark a view that answers also to those who have not signed in."""
+    view.is_public = True  # type: ignore[attr-defined]
+    return view
+
+
+def refuse_hostile_address() -> None:
+    """Refuse what no address of ours contains: control characters, or parts of absurd length."""
+    parts: Iterable[str] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
+    for part in parts:
+        if "\x00" in part:
+            raise InvalidRequestError("The address contains a NUL character.")
+        if len(part) > _MAX_PART:
+            raise InvalidRequestError(f"A part of the address is longer than {_MAX_PART:,} characters.")
+
+
+def _body(model: type[BaseModel], *, form: bool, optional: bool) -> BaseModel:
+    if form and request.mimetype in FORM_TYPES:
+        return model.model_validate(request.form.to_dict())
+    raw = request.get_data(cache=False)
+    if not raw and optional:
+        return model()
+    if raw and request.mimetype != "application/json":
+        raise UnsupportedMediaError("Send the body as application/json.")
+    return model.model_validate(_decoded(raw))
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequestError(
+            "The body is not valid JSON.",
+            details=[{"loc": ["body"], "msg": str(error).partition(":")[0], "type": "json_invalid"}],
+        ) from error

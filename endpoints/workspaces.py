@@ -1,0 +1,96 @@
+"""Workspaces: the folders of the sidebar."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from database import conversations, workspaces
+
+from . import schemas, shapes
+from .conversations import check_domain
+from .errors import InvalidRequestError
+from .replies import json_reply, ok
+from .request_scope import own
+from .validation import answers, takes
+
+blueprint = Blueprint("workspaces", __name__)
+_LONGEST_NAME = 200
+
+
+@blueprint.get("/list_workspaces/<domain>")
+@answers(list[shapes.WorkspaceItem])
+def list_workspaces(domain: str) -> Response:
+    """The workspaces of a domain, the default one among them, with the number of their conversations."""
+    return json_reply(workspaces.load_workspaces_for_user(**own(), domain=check_domain(domain)))
+
+
+@blueprint.post("/create_workspace/<domain>/<path:name>")
+@takes(schemas.WorkspaceDraft, optional=True)
+@answers(shapes.WorkspaceItem)
+def create_workspace(domain: str, name: str, body: schemas.WorkspaceDraft) -> Response:
+    """A new, empty workspace."""
+    if len(name) > _LONGEST_NAME or not name.strip():
+        raise InvalidRequestError(f"A workspace's name has 1 to {_LONGEST_NAME} characters.")
+    workspace = workspaces.createWorkspace(
+        **own(),
+        domain=check_domain(domain),
+        workspace_name=name,
+        workspace_color=body.workspace_color,
+        parent_workspace_id=body.parent_workspace_id,
+    )
+    return json_reply(workspace, status=HTTPStatus.CREATED)
+
+
+@blueprint.put("/update_workspace/<workspace_id>")
+@takes(schemas.WorkspaceChange)
+@answers(shapes.Done)
+def update_workspace(workspace_id: str, body: schemas.WorkspaceChange) -> Response:
+    """Change a workspace's name, colour, or whether it is open in the sidebar."""
+    workspaces.updateWorkspace(**own(), workspace_id=workspace_id, **body.model_dump())
+    return ok()
+
+
+@blueprint.post("/collapse_workspaces")
+@takes(schemas.WorkspacesCollapse)
+@answers(shapes.Done)
+def collapse_workspaces(body: schemas.WorkspacesCollapse) -> Response:
+    """Close workspaces in the sidebar; ids that name none of yours are passed over."""
+    workspaces.setWorkspacesExpanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
+    return ok()
+
+
+@blueprint.delete("/delete_workspace/<domain>/<workspace_id>")
+@answers(shapes.Done)
+def delete_workspace(domain: str, workspace_id: str) -> Response:
+    """Remove a workspace; what is in it goes to its parent, else to the default one."""
+    workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    return ok()
+
+
+@blueprint.put("/move_workspace/<workspace_id>")
+@takes(schemas.WorkspaceMove)
+@answers(shapes.Done)
+def move_workspace(workspace_id: str, body: schemas.WorkspaceMove) -> Response:
+    """Put a workspace below another one, or at the top; below itself is a 400."""
+    workspaces.moveWorkspaceToParent(
+        **own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id
+    )
+    return ok()
+
+
+@blueprint.put("/move_conversation_to_workspace/<conversation_id>")
+@takes(schemas.ConversationMove)
+@answers(shapes.Done)
+def move_conversation(conversation_id: str, body: schemas.ConversationMove) -> Response:
+    """Put a conversation into another workspace."""
+    conversations.move_conversation(**own(), conversation_id=conversation_id, workspace_id=body.workspace_id)
+    return ok()
+
+
+@blueprint.get("/get_workspace_path/<workspace_id>")
+@answers(list[shapes.PathStep])
+def get_workspace_path(workspace_id: str) -> Response:
+    """The workspaces from the top down to this one."""
+    return json_reply(workspaces.getWorkspacePath(**own(), workspace_id=workspace_id))
