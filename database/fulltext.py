@@ -1,17 +1,127 @@
-"""Full text over messages: SQLite's FTS5, kept behind the answer, joined to messages by `seq`.
-
-Each indexed row carries two private tokens, one for its owner and one for its conversation, so that a search touches only the caller's
-rows however many others there are.
-"""
+"""Searching messages, and keeping the index behind the search filled."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+import time
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, select
+
+from . import fulltext_index
+from .connection import open_store
+from .conversation_head import access_head
+from .fulltext_index import IndexedText, folded, indexed_text, words
+from .message_rows import MessageRow, live_in, rows_where
+from .schema import messages
+from .store import Urgency
+
+_PHRASES = 32
+_WORDS_IN_PHRASE = 16
+_QUERY_LENGTH = 2_000
+_CANDIDATES = 1_000
+
+Phrases = Sequence[Sequence[str]]
 
 
-def create_index(connection: Connection) -> None:
-    """Create the full-text table."""
-    connection.exec_driver_sql(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5("
-        "owner, conversation, body, content='', tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')"
+def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
+    """Index every settled message that is not indexed yet, in slices that hold the writer for about `slice_ms`; how many it were.
+
+    What comes after an answer that is still being written waits for it; searches read that tail themselves.
+    """
+    store, indexed = open_store(users_dir), 0
+    while True:
+        count, more = store.write(
+            lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
+        )
+        indexed += count
+        if not more:
+            return indexed
+
+
+def search_conversation(
+    *, users_dir: str, user_email: str, conversation_id: str, q: str, limit: int = 20
+) -> list[MessageRow]:
+    """The live messages of a conversation that hold every word of `q`, best first, then newest; the last word may be a beginning.
+
+    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side by side. Among more
+    than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        phrases = _phrases(q)
+        if not phrases:
+            return []
+        candidates = _candidates(connection, conversation_id, phrases)
+        best = _best(candidates, phrases)[:limit]
+        found = {row.seq: row for row in rows_where(connection, messages.c.seq.in_(best))}
+        return [found[seq] for seq in best]
+
+
+def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, bool]:
+    """(how many were indexed, whether more may be waiting)."""
+    # Half of the time goes into cutting words, the other half into the index itself.
+    deadline = time.perf_counter() + seconds / 2
+    mark = fulltext_index.indexed_seq(connection)
+    running = select(func.min(messages.c.seq)).where(messages.c.status == "streaming").scalar_subquery()
+    pending = (
+        select(
+            messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text, messages.c.deleted_at
+        )
+        .where(messages.c.seq > mark, messages.c.seq < func.coalesce(running, 2**62))
+        .order_by(messages.c.seq)
+        .execution_options(yield_per=16)
     )
+    texts: list[IndexedText] = []
+    last, more = mark, False
+    rows = connection.execute(pending)
+    for row in rows:
+        if last > mark and time.perf_counter() > deadline:
+            more = True
+            break
+        last = row.seq
+        if row.deleted_at is None:
+            texts.append(
+                indexed_text(seq=row.seq, user_email=row.user_email, conversation_id=row.conversation_id, text=row.text)
+            )
+    rows.close()
+    if last > mark:
+        fulltext_index.advance(connection, texts, up_to=last)
+    return len(texts), more
+
+
+def _phrases(q: str) -> list[list[str]]:
+    chunks = (words(chunk)[:_WORDS_IN_PHRASE] for chunk in q[:_QUERY_LENGTH].split())
+    return [chunk for chunk in chunks if chunk][:_PHRASES]
+
+
+def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
+    """(seq, folded text) of the newest messages that match, newest first: the tail that is not indexed yet, then the index's."""
+    mark = fulltext_index.indexed_seq(connection)
+    hits = fulltext_index.newest_hits(connection, conversation_id=conversation_id, phrases=phrases, limit=_CANDIDATES)
+    columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
+    tail = connection.execute(columns.where(messages.c.seq > mark))
+    unindexed = [(seq, folded(text)) for seq, text in tail if _holds(text, phrases)]
+    indexed = connection.execute(columns.where(messages.c.seq.in_(hits)))
+    return unindexed + [(seq, folded(text)) for seq, text in indexed]
+
+
+def _holds(text: str, phrases: Phrases) -> bool:
+    cut = f" {' '.join(words(text))} "
+    *whole, last = [" " + " ".join(phrase) for phrase in phrases]
+    end = "" if len(phrases[-1][-1]) > 1 else " "
+    return all(f"{phrase} " in cut for phrase in whole) and last + end in cut
+
+
+def _best(candidates: Sequence[tuple[int, str]], phrases: Phrases) -> list[int]:
+    """`seq` of the candidates: those first that say the words often for their length; the order of equals stays."""
+    sought = {word for phrase in phrases for word in phrase}
+    usual_length = sum(len(text) for _, text in candidates) / max(1, len(candidates)) or 1
+    scored = [
+        (sum(_saturated(text.count(word), len(text) / usual_length) for word in sought), seq)
+        for seq, text in candidates
+    ]
+    return [seq for _, seq in sorted(scored, key=lambda item: -item[0])]
+
+
+def _saturated(count: int, relative_length: float) -> float:
+    return count / (count + 0.3 + 0.9 * relative_length)

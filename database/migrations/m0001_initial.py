@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from .. import fulltext, schema
+from .. import fulltext_index, schema
 
 
 def upgrade(connection: Connection) -> None:
     """Create every table; a later change of `schema` freezes today's definitions here."""
     schema.metadata.create_all(connection, checkfirst=True)
-    fulltext.create_index(connection)
+    fulltext_index.create_index(connection)

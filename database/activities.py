@@ -1,0 +1,154 @@
+"""Activities: everything that happens, in one order; short ids and threads are given here, at birth."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from .clock import now_iso
+from .errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from .schema import activities, threads
+
+_SHORT_ID_LENGTHS = (6, 8, 12, 32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an activity stands: what it replies to, and in which thread; None for neither."""
+
+    reply_to_id: str | None = None
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewActivity:
+    """An activity about to be stored. `actor_type` is user, assistant, agent or system."""
+
+    recipe: str
+    type: str
+    actor_type: str
+    actor_id: str
+    actor_name: str
+    created_at: str
+    place: Place = Place()
+    payload: dict[str, Any] = field(default_factory=dict)
+    activity_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredActivity:
+    """What the store gave an activity: its place in the order of everything, and its short id."""
+
+    seq: int
+    activity_id: str
+    short_id: str
+
+
+def insert_activities(
+    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
+) -> list[StoredActivity]:
+    """Store activities of one conversation, in this order."""
+    short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
+    rows = [
+        {
+            "activity_id": new.activity_id,
+            "user_email": user_email,
+            "conversation_id": conversation_id,
+            "recipe": new.recipe,
+            "type": new.type,
+            "short_id": short_id,
+            "reply_to_id": new.place.reply_to_id,
+            "thread_id": new.place.thread_id,
+            "actor_type": new.actor_type,
+            "actor_id": new.actor_id,
+            "actor_name": new.actor_name,
+            "payload": new.payload,
+            "created_at": new.created_at,
+        }
+        for new, short_id in zip(born, short_ids, strict=True)
+    ]
+    stored = connection.execute(insert(activities).returning(activities.c.seq, sort_by_parameter_order=True), rows)
+    return [
+        StoredActivity(seq=seq, activity_id=new.activity_id, short_id=short_id)
+        for seq, new, short_id in zip(stored.scalars(), born, short_ids, strict=True)
+    ]
+
+
+def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
+    """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, all 32 where those are taken."""
+    wanted = [short_id for activity_id in activity_ids for short_id in _short_ids_of(activity_id)]
+    taken = set(
+        connection.execute(
+            select(activities.c.short_id).where(
+                activities.c.conversation_id == conversation_id, activities.c.short_id.in_(wanted)
+            )
+        ).scalars()
+    )
+    given = []
+    for activity_id in activity_ids:
+        short_id = next(candidate for candidate in _short_ids_of(activity_id) if candidate not in taken)
+        taken.add(short_id)
+        given.append(short_id)
+    return given
+
+
+def find_place(
+    connection: Connection, *, user_email: str, conversation_id: str, reply_to: str | None, thread_id: str | None
+) -> Place:
+    """Where a new activity stands that replies to `reply_to` (activity id or short id of this conversation) or joins `thread_id`.
+
+    A reply to an activity without a thread makes one, with that activity as its root. Raises MessageNotFoundError, ThreadNotFoundError,
+    and ThreadMismatchError when `thread_id` is not the thread of the parent.
+    """
+    if reply_to is None:
+        if thread_id is not None:
+            _access_thread(connection, user_email=user_email, thread_id=thread_id)
+        return Place(thread_id=thread_id)
+    parent = _find_parent(connection, user_email=user_email, conversation_id=conversation_id, reply_to=reply_to)
+    if thread_id is not None and thread_id != parent.thread_id:
+        raise ThreadMismatchError("The message you reply to belongs to another thread.")
+    thread = parent.thread_id or _open_thread(connection, user_email=user_email, root=parent)
+    return Place(reply_to_id=parent.activity_id, thread_id=thread)
+
+
+def _short_ids_of(activity_id: str) -> Iterator[str]:
+    digits = uuid.UUID(activity_id).hex
+    return (digits[-length:] for length in _SHORT_ID_LENGTHS)
+
+
+def _find_parent(
+    connection: Connection, *, user_email: str, conversation_id: str, reply_to: str
+) -> Row[*tuple[Any, ...]]:
+    named = reply_to.strip().removeprefix("#").lower()
+    parent = connection.execute(
+        select(activities.c.seq, activities.c.activity_id, activities.c.thread_id).where(
+            activities.c.user_email == user_email,
+            activities.c.conversation_id == conversation_id,
+            (activities.c.activity_id == named) | (activities.c.short_id == named),
+            activities.c.deleted_at.is_(None),
+        )
+    ).one_or_none()
+    if parent is None:
+        raise MessageNotFoundError("There is no such message to reply to.")
+    return parent
+
+
+def _access_thread(connection: Connection, *, user_email: str, thread_id: str) -> None:
+    query = select(threads.c.thread_id).where(threads.c.user_email == user_email, threads.c.thread_id == thread_id)
+    if connection.execute(query).one_or_none() is None:
+        raise ThreadNotFoundError
+
+
+def _open_thread(connection: Connection, *, user_email: str, root: Row[*tuple[Any, ...]]) -> str:
+    thread_id = str(uuid.uuid4())
+    connection.execute(
+        insert(threads).values(
+            thread_id=thread_id, user_email=user_email, root_activity_id=root.activity_id, created_at=now_iso()
+        )
+    )
+    connection.execute(update(activities).where(activities.c.seq == root.seq).values(thread_id=thread_id))
+    return thread_id

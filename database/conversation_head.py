@@ -1,0 +1,75 @@
+"""What every change to a conversation has to know of it first: whose it is, how many messages it has, what it is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from .clock import now_iso
+from .errors import ConversationNotFoundError
+from .schema import conversations
+
+_c = conversations.c
+_HEAD = select(
+    _c.conversation_id,
+    _c.user_email,
+    _c.created_at,
+    _c.conversation_friendly_id.label("friendly_id"),
+    _c.title,
+    _c.title_force_set,
+    _c.message_count,
+    _c.last_ordinal,
+    _c.running_message_id,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationHead:
+    """The head of one conversation, as of this transaction. `message_count` counts live messages."""
+
+    conversation_id: str
+    user_email: str
+    created_at: str
+    friendly_id: str | None
+    title: str
+    title_force_set: bool
+    message_count: int
+    last_ordinal: int
+    running_message_id: str | None
+
+
+def access_head(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
+    """The head of a conversation of this user.
+
+    Raises ConversationNotFoundError for a missing one, another user's, and one in the bin.
+    """
+    return _one(connection, _HEAD.where(_owned(user_email, conversation_id), _c.deleted_at.is_(None)))
+
+
+def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
+    """`access_head` that also finds what lies in the bin: a turn is finished there too, so that restoring brings it back whole."""
+    return _one(connection, _HEAD.where(_owned(user_email, conversation_id)))
+
+
+def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
+    """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
+    connection.execute(
+        update(conversations)
+        .where(_c.conversation_id == conversation_id)
+        .values(updated_at=now_iso(), version=_c.version + 1, **changes)
+    )
+
+
+def _owned(user_email: str, conversation_id: str) -> Any:
+    return (_c.user_email == user_email) & (_c.conversation_id == conversation_id)
+
+
+def _one(connection: Connection, query: Any) -> ConversationHead:
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise ConversationNotFoundError
+    values = dict(row._mapping)
+    values["title_force_set"] = bool(values["title_force_set"])
+    return ConversationHead(**values)

@@ -1,0 +1,129 @@
+"""The full-text index over messages: SQLite's FTS5, its rows joined to messages by `seq`.
+
+It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its owner and one for its
+conversation, so that a search touches only the caller's rows however many others there are. The index keeps no texts; words are cut here,
+the same way for what is stored and for what is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from hashlib import blake2s
+from typing import NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+
+from .message_rows import MessageRow
+from .schema import messages, search_state
+
+_NAME = "messages"
+_ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
+_PUT = f"INSERT INTO messages_fts {_ROW}"
+_REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, body) VALUES ('delete', ?, ?, ?, ?)"
+
+# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.
+_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+# Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+")
+
+
+class IndexedText(NamedTuple):
+    """What the index is told of one message: a row of its table."""
+
+    seq: int
+    owner: str
+    conversation: str
+    body: str
+
+
+def create_index(connection: Connection) -> None:
+    """Create the full-text table, with nothing indexed yet."""
+    # The words arrive cut and folded; `ascii` parts them at spaces and leaves every other script alone.
+    connection.exec_driver_sql(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5("
+        "owner, conversation, body, content='', tokenize='ascii', prefix='2 3')"
+    )
+    connection.execute(insert(search_state).values(name=_NAME, indexed_seq=0))
+
+
+def folded(text: str) -> str:
+    """`text` without what a search doesn't see: case, optional marks, compatibility forms."""
+    if text.isascii():
+        return text.lower()
+    return _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text.lower()))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, folded, in order."""
+    return _WORD.findall(folded(text))
+
+
+def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:
+    """The row of the index for a message with this text; cutting its words is half of the work of indexing."""
+    return IndexedText(seq, _token("u", user_email), _token("c", conversation_id), " ".join(words(text)))
+
+
+def indexed_seq(connection: Connection) -> int:
+    """The mark: messages up to this `seq` are in the index, if they are live."""
+    mark: int = connection.execute(select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)).scalar_one()
+    return mark
+
+
+def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int) -> None:
+    """Add `texts` and move the mark to `up_to`."""
+    _execute(connection, _PUT, texts)
+    connection.execute(update(search_state).where(search_state.c.name == _NAME).values(indexed_seq=up_to))
+
+
+def reindex(connection: Connection, message: MessageRow, *, text: str | None) -> None:
+    """Replace what the index knows of `message`, as it is stored now, by `text`; None takes it out. Before the row itself is changed."""
+    if message.seq > indexed_seq(connection):
+        return  # its turn is still to come
+    known = _as_indexed(message, message.text)
+    _execute(connection, _REMOVE, [known])
+    if text is not None:
+        _execute(connection, _PUT, [_as_indexed(message, text)])
+
+
+def forget_conversations(connection: Connection, conversation_ids: Sequence[str]) -> None:
+    """Take all messages of these conversations out of the index. Before their rows are deleted for good."""
+    query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
+        messages.c.conversation_id.in_(conversation_ids),
+        messages.c.deleted_at.is_(None),
+        messages.c.seq <= indexed_seq(connection),
+    )
+    _execute(connection, _REMOVE, [indexed_text(**row._mapping) for row in connection.execute(query)])
+
+
+def newest_hits(
+    connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
+) -> list[int]:
+    """`seq` of the newest `limit` messages of a conversation that hold all `phrases`; the last word of the last is a prefix."""
+    *whole, last = [" ".join(phrase) for phrase in phrases]
+    # Prefixes of one character are in no prefix index and would match nearly everything.
+    star = " *" if len(phrases[-1][-1]) > 1 else ""
+    terms = " AND ".join([*(f'"{phrase}"' for phrase in whole), f'"{last}"{star}'])
+    expression = f'conversation : "{_token("c", conversation_id)}" AND body : ({terms})'
+    return list(
+        connection.exec_driver_sql(
+            "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)
+        ).scalars()
+    )
+
+
+def _as_indexed(message: MessageRow, text: str) -> IndexedText:
+    return indexed_text(
+        seq=message.seq, user_email=message.user_email, conversation_id=message.conversation_id, text=text
+    )
+
+
+def _execute(connection: Connection, statement: str, texts: Sequence[IndexedText]) -> None:
+    if texts:
+        connection.exec_driver_sql(statement, [tuple(text) for text in texts])
+
+
+def _token(kind: str, name: str) -> str:
+    return kind + blake2s(name.encode(), digest_size=10).hexdigest()

@@ -1,0 +1,123 @@
+"""Which messages refer to which: kept per reference, read from the other end as backlinks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, func, insert, literal, select, update
+
+from .connection import open_store
+from .conversation_head import touch
+from .errors import MessageNotFoundError
+from .schema import conversations, message_references, messages
+from .store import Urgency
+
+_PREVIEW = 200
+_BACKLINKS = 200
+
+
+def store_report(*, users_dir: str, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+    """Keep the reference report of a message, in place of an earlier one, and let its targets know of it.
+
+    report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`, `{claim_id}` or the like.
+    Raises MessageNotFoundError.
+    """
+    entries = [dict(entry) for entry in report]
+
+    def store(connection: Connection) -> None:
+        conversation_id = _access(connection, user_email=user_email, message_id=message_id)
+        connection.execute(update(messages).where(messages.c.message_id == message_id).values(report=entries))
+        connection.execute(delete(message_references).where(message_references.c.message_id == message_id))
+        rows = [
+            {"message_id": message_id, "position": position, "user_email": user_email} | _reference(entry)
+            for position, entry in enumerate(entries)
+        ]
+        if rows:
+            connection.execute(insert(message_references), rows)
+        touch(connection, conversation_id)
+
+    open_store(users_dir).write(store, urgency=Urgency.STREAM)
+
+
+def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, Any]]:
+    """The live messages of this user that refer to this one, newest first, at most 200; each once, however often it does.
+
+    Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender, preview, created_at}`.
+    A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
+    """
+    refers = exists().where(
+        message_references.c.user_email == user_email,
+        message_references.c.target_message_id == message_id,
+        message_references.c.message_id == messages.c.message_id,
+    )
+    earlier = messages.alias("earlier")
+    index = (
+        select(func.count())
+        .where(
+            earlier.c.conversation_id == messages.c.conversation_id,
+            earlier.c.deleted_at.is_(None),
+            earlier.c.ordinal <= messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    query = (
+        select(
+            messages.c.message_id,
+            messages.c.conversation_id,
+            conversations.c.conversation_friendly_id,
+            conversations.c.title,
+            index.label("message_index"),
+            messages.c.message_short_hash,
+            messages.c.sender,
+            func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            messages.c.created_at,
+        )
+        .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+        .where(
+            refers,
+            messages.c.user_email == user_email,
+            messages.c.deleted_at.is_(None),
+            conversations.c.deleted_at.is_(None),
+        )
+        .order_by(messages.c.seq.desc())
+        .limit(_BACKLINKS)
+    )
+    with open_store(users_dir).reading() as connection:
+        _access(connection, user_email=user_email, message_id=message_id)
+        rows = connection.execute(query).mappings().all()
+    return [dict(row) | {"preview": " ".join(row["preview"].split())[:_PREVIEW]} for row in rows]
+
+
+def _access(connection: Connection, *, user_email: str, message_id: str) -> str:
+    """The conversation of a live message of this user."""
+    conversation_id: str | None = connection.execute(
+        select(messages.c.conversation_id)
+        .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+        .where(
+            messages.c.message_id == message_id,
+            messages.c.user_email == user_email,
+            messages.c.deleted_at.is_(None),
+            conversations.c.deleted_at.is_(None),
+        )
+    ).scalar_one_or_none()
+    if conversation_id is None:
+        raise MessageNotFoundError
+    return conversation_id
+
+
+def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:
+    target = entry.get("target") or {}
+    others = [
+        value for key, value in target.items() if key.endswith("_id") and key not in ("conversation_id", "message_id")
+    ]
+    return {
+        "ref": entry["ref"],
+        "kind": entry["kind"],
+        "status": entry["status"],
+        "target_conversation_id": target.get("conversation_id"),
+        # A range names its first message, but means none of them in particular.
+        "target_message_id": target.get("message_id") if entry["kind"] == "message" else None,
+        "target_id": others[0] if others else None,
+    }

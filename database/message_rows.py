@@ -1,0 +1,165 @@
+"""A message as it leaves the store, and the one query that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, ColumnElement, Select, distinct, func, select
+
+from .schema import activities, conversations, message_references, messages
+
+_sources = messages.alias("sources")
+_source_conversations = conversations.alias("source_conversations")
+
+_backlink_count = (
+    select(func.count(distinct(message_references.c.message_id)))
+    .join(_sources, _sources.c.message_id == message_references.c.message_id)
+    .join(_source_conversations, _source_conversations.c.conversation_id == _sources.c.conversation_id)
+    .where(
+        message_references.c.user_email == messages.c.user_email,
+        message_references.c.target_message_id == messages.c.message_id,
+        _sources.c.deleted_at.is_(None),
+        _source_conversations.c.deleted_at.is_(None),
+    )
+    .correlate(messages)
+    .scalar_subquery()
+)
+
+_ROWS: Select[*tuple[Any, ...]] = select(
+    messages.c.seq,
+    messages.c.message_id,
+    messages.c.conversation_id,
+    messages.c.user_email,
+    messages.c.ordinal,
+    messages.c.sender,
+    messages.c.text,
+    messages.c.status,
+    messages.c.message_short_hash,
+    messages.c.show_hide,
+    messages.c.in_answer_to,
+    messages.c.config,
+    messages.c.report,
+    messages.c.created_at,
+    messages.c.edited_at,
+    messages.c.deleted_at,
+    activities.c.short_id,
+    activities.c.reply_to_id,
+    activities.c.thread_id,
+    _backlink_count.label("backlink_count"),
+).join(activities, activities.c.seq == messages.c.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """One message.
+
+    index: 1-based position among the conversation's live messages; 0 for a deleted one.
+    sender: "user" or "model". status: "streaming", "complete", "cancelled", "interrupted" or "failed".
+    message_short_hash: None until the conversation has its friendly id.
+    in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
+    backlink_count: how many live messages of this user refer to it.
+    """
+
+    seq: int
+    message_id: str
+    conversation_id: str
+    user_email: str
+    ordinal: int
+    sender: str
+    text: str
+    status: str
+    message_short_hash: str | None
+    show_hide: str
+    in_answer_to: str | None
+    config: dict[str, Any]
+    report: list[dict[str, Any]]
+    created_at: str
+    edited_at: str | None
+    deleted_at: str | None
+    short_id: str
+    reply_to_id: str | None
+    thread_id: str | None
+    backlink_count: int
+    index: int
+
+
+def live_in(conversation_id: str) -> ColumnElement[bool]:
+    """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
+    return (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
+
+
+def rows_from(
+    connection: Connection, conversation_id: str, *, start: int = 0, limit: int | None = None
+) -> list[MessageRow]:
+    """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
+    query = _ROWS.where(live_in(conversation_id)).order_by(messages.c.ordinal)
+    if start or limit is not None:
+        # The window is cut inside the index: messages before it are counted there, never fetched.
+        window = select(messages.c.seq).where(live_in(conversation_id)).order_by(messages.c.ordinal)
+        query = _ROWS.where(messages.c.seq.in_(window.limit(limit).offset(start))).order_by(messages.c.ordinal)
+    return [_message(row, index) for index, row in enumerate(connection.execute(query), start + 1)]
+
+
+def newest_first(connection: Connection, conversation_id: str, *, before: int, limit: int) -> Iterator[MessageRow]:
+    """Live messages from index `before - 1` downwards, read as they are asked for, at most `limit`."""
+    start = max(0, before - 1 - limit)
+    window = select(messages.c.seq).where(live_in(conversation_id)).order_by(messages.c.ordinal)
+    query = (
+        _ROWS.where(messages.c.seq.in_(window.limit(before - 1 - start).offset(start)))
+        .order_by(messages.c.ordinal.desc())
+        .execution_options(yield_per=32)
+    )
+    for position, row in enumerate(connection.execute(query)):
+        yield _message(row, before - 1 - position)
+
+
+def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
+    """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
+    earlier = messages.alias("earlier")
+    position = (
+        select(func.count())
+        .where(
+            earlier.c.conversation_id == messages.c.conversation_id,
+            earlier.c.deleted_at.is_(None),
+            earlier.c.ordinal <= messages.c.ordinal,
+            messages.c.deleted_at.is_(None),
+        )
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    query = _ROWS.add_columns(position.label("index")).where(condition).order_by(messages.c.seq)
+    return [_message(row) for row in connection.execute(query)]
+
+
+def _message(row: Row[*tuple[Any, ...]], *index: int) -> MessageRow:
+    return MessageRow(*row, *index)
+
+
+def message_shape(row: MessageRow) -> dict[str, Any]:
+    """`row` as an item of the message list; a deleted one also says since when (`deleted_at`)."""
+    shape: dict[str, Any] = {
+        "message_id": row.message_id,
+        "text": row.text,
+        "sender": row.sender,
+        "user_id": row.user_email,
+        "conversation_id": row.conversation_id,
+        "message_short_hash": row.message_short_hash,
+        "message_index": row.index,
+        "short_id": row.short_id,
+        "reply_to_id": row.reply_to_id,
+        "thread_id": row.thread_id,
+        "created_at": row.created_at,
+        "status": row.status,
+        "show_hide": row.show_hide,
+        "config": row.config,
+        "references": row.report,
+        "document_references": [],
+        "backlink_count": row.backlink_count,
+        "variants": [],
+        "edited_at": row.edited_at,
+    }
+    if row.deleted_at is not None:
+        shape["deleted_at"] = row.deleted_at
+    return shape

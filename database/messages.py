@@ -1,0 +1,183 @@
+"""Reading the messages of a conversation: whole, in windows, one by one. Their changes are in `message_changes`."""
+
+from __future__ import annotations
+
+import itertools
+
+from sqlalchemy import ColumnElement, Connection
+
+from .connection import open_store
+from .conversation_head import access_head
+from .errors import ConversationNotFoundError, MessageNotFoundError
+from .message_changes import delete_message, edit_message, move_messages
+from .message_rows import MessageRow, message_shape, newest_first, rows_from, rows_where
+from .schema import messages
+
+__all__ = [
+    "MessageRow",
+    "delete_message",
+    "edit_message",
+    "last_messages",
+    "list_messages",
+    "message_at",
+    "message_by_hash",
+    "message_by_id",
+    "message_count",
+    "message_location",
+    "message_shape",
+    "messages_between",
+    "move_messages",
+]
+
+_WINDOW = 50
+_NEWEST = 1_000
+
+
+def list_messages(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    before: int | None = None,
+    after: int | None = None,
+    around: int | str | None = None,
+    limit: int | None = None,
+) -> list[MessageRow]:
+    """Live messages in order: all of them, or a window of at most `limit` (50 unless told).
+
+    before: the last ones whose 1-based index is smaller. after: the first ones whose index is greater; with both, those between, from the
+    first on. around: a window about this index, message id or short hash. limit alone: the newest ones.
+    Raises ConversationNotFoundError, MessageNotFoundError (an `around` that names no live message).
+    """
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if before is None and after is None and around is None and limit is None:
+            return rows_from(connection, conversation_id)
+        if around is not None:
+            middle = _index_of(connection, conversation_id, around, count=head.message_count)
+            start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)
+        else:
+            start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
+        return rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+
+
+def message_at(*, users_dir: str, user_email: str, conversation_id: str, index: int) -> MessageRow | None:
+    """The live message with this 1-based index, or None. Raises ConversationNotFoundError."""
+    found = messages_between(
+        users_dir=users_dir, user_email=user_email, conversation_id=conversation_id, start=index, end=index
+    )
+    return found[0] if found else None
+
+
+def messages_between(
+    *, users_dir: str, user_email: str, conversation_id: str, start: int, end: int
+) -> list[MessageRow]:
+    """Live messages `start` to `end`, 1-based and inclusive, as far as they exist. Raises ConversationNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        first, last = max(start, 1), min(end, head.message_count)
+        return rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1) if first <= last else []
+
+
+def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, short_hash: str) -> MessageRow | None:
+    """The message born with this short hash, also a deleted one (`deleted_at` is set then), or None.
+
+    Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return _one_in(connection, conversation_id, messages.c.message_short_hash == short_hash.lower())
+
+
+def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
+    """The message with this id, also a deleted one (`deleted_at` is set then), or None. Raises ConversationNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return _one_in(connection, conversation_id, messages.c.message_id == message_id)
+
+
+def last_messages(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    before: int | None = None,
+    limit: int | None = None,
+    max_chars: int | None = None,
+) -> list[MessageRow]:
+    """The newest live messages, in order: at most `limit` (1,000 unless told), whole, together at most `max_chars` characters long.
+
+    At least one, if there is one. before: only messages with a smaller 1-based index. Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
+        newest = newest_first(connection, conversation_id, before=end, limit=_NEWEST if limit is None else limit)
+        if max_chars is None:
+            return list(newest)[::-1]
+        first = list(itertools.islice(newest, 1))
+        left = max_chars - sum(len(row.text) for row in first)
+        fitting = []
+        for row in newest:
+            left -= len(row.text)
+            if left < 0:
+                break
+            fitting.append(row)
+        return [*first, *fitting][::-1]
+
+
+def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> int:
+    """How many live messages there are. Raises ConversationNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        return access_head(connection, user_email=user_email, conversation_id=conversation_id).message_count
+
+
+def message_location(*, users_dir: str, user_email: str, message_id: str) -> tuple[str, MessageRow]:
+    """The conversation_id and the row of a live message of this user, wherever it is. Raises MessageNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        condition = (
+            (messages.c.message_id == message_id)
+            & (messages.c.user_email == user_email)
+            & messages.c.deleted_at.is_(None)
+        )
+        found = rows_where(connection, condition)
+        if not found:
+            raise MessageNotFoundError
+        try:
+            access_head(connection, user_email=user_email, conversation_id=found[0].conversation_id)
+        except ConversationNotFoundError as error:
+            raise MessageNotFoundError from error
+        return found[0].conversation_id, found[0]
+
+
+def _one_in(connection: Connection, conversation_id: str, condition: ColumnElement[bool]) -> MessageRow | None:
+    found = rows_where(connection, (messages.c.conversation_id == conversation_id) & condition)
+    return found[0] if found else None
+
+
+def _index_of(connection: Connection, conversation_id: str, named: int | str, *, count: int) -> int:
+    if isinstance(named, int):
+        index = named if 1 <= named <= count else 0
+    else:
+        row = _one_in(
+            connection,
+            conversation_id,
+            (messages.c.message_id == named) | (messages.c.message_short_hash == named.lower()),
+        )
+        index = row.index if row else 0
+    if index == 0:
+        raise MessageNotFoundError
+    return index
+
+
+def _window_around(middle: int, *, limit: int, count: int) -> tuple[int, int]:
+    start = max(0, min(middle - 1 - limit // 2, count - limit))
+    return start, min(count, start + limit)
+
+
+def _window(*, before: int | None, after: int | None, limit: int, count: int) -> tuple[int, int]:
+    stop = count if before is None else max(0, min(before - 1, count))
+    if after is None:
+        return max(0, stop - limit), stop
+    start = max(0, after)
+    return start, min(stop, start + limit)

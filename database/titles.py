@@ -1,0 +1,34 @@
+"""A title made without a model, from what the user wrote first."""
+
+from __future__ import annotations
+
+import re
+
+from conversation_reference_utils import _extract_meaningful_words
+
+UNTITLED = "New conversation"
+_MAX_WORDS = 6
+_MAX_LENGTH = 60
+_ENOUGH_TEXT = 4_000
+
+# Code, links and references say little about the subject; Markdown's signs say nothing.
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+_LINK_OR_REFERENCE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|(?<!\S)[@#]\S+")
+_EDGE_SIGNS = re.compile(r"^[^\w]+|[^\w%+#]+$")
+
+
+def heuristic_title(text: str) -> str:
+    """The first words of `text` that mean something, as typed: at most 6 words and 60 characters; `UNTITLED` where nothing is left."""
+    plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
+    words = [word for word in (_EDGE_SIGNS.sub("", raw) for raw in plain.split()) if word]
+    start = next((place for place, word in enumerate(words) if _extract_meaningful_words(word)), 0)
+    title = " ".join(words[start : start + _MAX_WORDS])
+    if len(title) > _MAX_LENGTH:
+        title = _cut(title)
+    return title or UNTITLED
+
+
+def _cut(title: str) -> str:
+    head = title[:_MAX_LENGTH]
+    at_word_end = head.rpartition(" ")[0]
+    return (at_word_end or head).rstrip()

@@ -1,0 +1,111 @@
+"""The identifiers of a question and its answer, as clients are told them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from .conversation_head import ConversationHead
+from .schema import activities, messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A question and its answer.
+
+    user_message_index, response_message_index: 1-based, 0 for a message that was deleted.
+    user_message_short_hash, response_message_short_hash, conversation_friendly_id: None until they exist.
+    """
+
+    user_message_id: str
+    response_message_id: str
+    user_message_index: int
+    response_message_index: int
+    user_short_id: str
+    response_short_id: str
+    user_message_short_hash: str | None
+    response_message_short_hash: str | None
+    title: str
+    conversation_friendly_id: str | None
+
+    def message_ids(self) -> dict[str, str | int | None]:
+        """The identifiers as the `message_ids` event gives them."""
+        return {
+            "user_message_id": self.user_message_id,
+            "response_message_id": self.response_message_id,
+            "user_message_short_hash": self.user_message_short_hash,
+            "response_message_short_hash": self.response_message_short_hash,
+            "user_message_index": self.user_message_index,
+            "response_message_index": self.response_message_index,
+            "user_short_id": self.user_short_id,
+            "response_short_id": self.response_short_id,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedTurn(Turn):
+    """A turn that the store will not lose any more. `first_turn`: the conversation had no message before."""
+
+    first_turn: bool
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedTurn(Turn):
+    """A turn whose answer is complete, with all its identifiers. `status` is the answer's."""
+
+    status: str
+
+
+def finished_turn(connection: Connection, head: ConversationHead, response_message_id: str) -> FinishedTurn:
+    """The turn that `response_message_id` answers, as it is stored. An answer without a question (an import) stands for both."""
+    response = _identity(connection, head, response_message_id)
+    question = _identity(connection, head, response.in_answer_to) if response.in_answer_to else response
+    return FinishedTurn(
+        user_message_id=question.message_id,
+        response_message_id=response.message_id,
+        user_message_index=_index(head, question),
+        response_message_index=_index(head, response),
+        user_short_id=question.short_id,
+        response_short_id=response.short_id,
+        user_message_short_hash=question.message_short_hash,
+        response_message_short_hash=response.message_short_hash,
+        title=head.title,
+        conversation_friendly_id=head.friendly_id,
+        status=response.status,
+    )
+
+
+def _identity(connection: Connection, head: ConversationHead, message_id: str) -> Row[*tuple[Any, ...]]:
+    later = messages.alias("later")
+    after = (
+        select(func.count())
+        .where(
+            later.c.conversation_id == messages.c.conversation_id,
+            later.c.deleted_at.is_(None),
+            later.c.ordinal > messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    columns = messages.c
+    return connection.execute(
+        select(
+            columns.message_id,
+            columns.message_short_hash,
+            columns.in_answer_to,
+            columns.status,
+            columns.deleted_at,
+            activities.c.short_id,
+            after.label("after"),
+        )
+        .join(activities, activities.c.seq == columns.seq)
+        .where(columns.message_id == message_id, columns.conversation_id == head.conversation_id)
+    ).one()
+
+
+def _index(head: ConversationHead, identity: Row[*tuple[Any, ...]]) -> int:
+    """Counted from the end, where the messages of a turn just finished are."""
+    return 0 if identity.deleted_at is not None else head.message_count - int(identity.after)

@@ -1,0 +1,236 @@
+"""A turn's two moments in the store: accepted, and finished. Each is one transaction; what lies between is `stream_events`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from .activities import NewActivity, Place, StoredActivity, find_place, insert_activities
+from .clock import now_iso
+from .connection import open_store
+from .conversation_head import ConversationHead, access_head, head_even_in_bin, touch
+from .errors import MessageNotFoundError, TurnInProgressError
+from .friendly_ids import assign_friendly_id
+from .message_hashes import TakenHashes, hash_unhashed
+from .schema import messages
+from .store import Urgency
+from .stored_text import storable
+from .turn_identity import AcceptedTurn, FinishedTurn, finished_turn
+
+__all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_turn"]
+
+_RECIPE = "general-discussion"
+_TYPE = "chat_message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    text: str
+    config: Mapping[str, Any]
+    model_name: str
+
+
+def accept_turn(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    text: str,
+    config: Mapping[str, Any],
+    reply_to: str | None = None,
+    thread_id: str | None = None,
+    model_name: str = "",
+) -> AcceptedTurn:
+    """Store the user's message and an empty answer with status "streaming".
+
+    config is kept with the user's message. reply_to: an activity id or short id of this conversation.
+    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError, ThreadMismatchError.
+    """
+    question = _Question(text=storable(text), config=config, model_name=model_name)
+
+    def accept(connection: Connection) -> AcceptedTurn:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if head.running_message_id is not None:
+            raise TurnInProgressError
+        place = find_place(
+            connection, user_email=user_email, conversation_id=conversation_id, reply_to=reply_to, thread_id=thread_id
+        )
+        return _accept(connection, head, question, place)
+
+    return open_store(users_dir).write(accept, urgency=Urgency.ACCEPT)
+
+
+def finish_turn(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    response_message_id: str,
+    text: str,
+    status: str,
+    config: Mapping[str, Any],
+    title: str | None = None,
+) -> FinishedTurn:
+    """Store the answer's final text and status ("complete", "cancelled", "interrupted" or "failed"), and let the next turn begin.
+
+    On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever message has no short
+    hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
+    Raises ConversationNotFoundError, MessageNotFoundError.
+    """
+
+    def finish(connection: Connection) -> FinishedTurn:
+        head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
+        return finish_in(
+            connection, head, response_message_id, text=storable(text), status=status, config=config, title=title
+        )
+
+    return open_store(users_dir).write(finish, urgency=Urgency.STREAM)
+
+
+def finish_in(
+    connection: Connection,
+    head: ConversationHead,
+    response_message_id: str,
+    *,
+    text: str,
+    status: str,
+    config: Mapping[str, Any] | None,
+    title: str | None,
+) -> FinishedTurn:
+    """`finish_turn` within a transaction; `config` None leaves the stored one."""
+    found = _response_status(connection, head.conversation_id, response_message_id)
+    if found == "streaming":
+        _finish(connection, head, response_message_id, text=text, title=title)
+        values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
+        connection.execute(update(messages).where(messages.c.message_id == response_message_id).values(**values))
+        head = head_even_in_bin(connection, user_email=head.user_email, conversation_id=head.conversation_id)
+    return finished_turn(connection, head, response_message_id)
+
+
+def _accept(connection: Connection, head: ConversationHead, question: _Question, place: Place) -> AcceptedTurn:
+    created_at = now_iso()
+    asked = _activity("user", head.user_email, place=place, created_at=created_at)
+    # In a thread the answer replies to the question; outside of one, order says enough.
+    answer_place = Place(reply_to_id=asked.activity_id, thread_id=place.thread_id) if place.thread_id else Place()
+    answered = _activity("assistant", question.model_name, place=answer_place, created_at=created_at)
+    user, response = insert_activities(
+        connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
+    )
+    short_hash = None
+    if head.friendly_id is not None:
+        short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
+    connection.execute(insert(messages), _message_rows(head, question, user, response, short_hash, created_at))
+    touch(
+        connection,
+        head.conversation_id,
+        message_count=head.message_count + 2,
+        last_ordinal=head.last_ordinal + 2,
+        running_message_id=response.activity_id,
+    )
+    return AcceptedTurn(
+        user_message_id=user.activity_id,
+        response_message_id=response.activity_id,
+        user_message_index=head.message_count + 1,
+        response_message_index=head.message_count + 2,
+        user_short_id=user.short_id,
+        response_short_id=response.short_id,
+        user_message_short_hash=short_hash,
+        response_message_short_hash=None,
+        title=head.title,
+        conversation_friendly_id=head.friendly_id,
+        first_turn=head.last_ordinal == 0,
+        created_at=created_at,
+    )
+
+
+def _message_rows(
+    head: ConversationHead,
+    question: _Question,
+    user: StoredActivity,
+    response: StoredActivity,
+    short_hash: str | None,
+    created_at: str,
+) -> list[dict[str, Any]]:
+    common = {
+        "user_email": head.user_email,
+        "conversation_id": head.conversation_id,
+        "report": [],
+        "created_at": created_at,
+    }
+    asked = {
+        "seq": user.seq,
+        "message_id": user.activity_id,
+        "ordinal": head.last_ordinal + 1,
+        "sender": "user",
+        "text": question.text,
+        "status": "complete",
+        "message_short_hash": short_hash,
+        "in_answer_to": None,
+        "config": dict(question.config),
+    }
+    answer = {
+        "seq": response.seq,
+        "message_id": response.activity_id,
+        "ordinal": head.last_ordinal + 2,
+        "sender": "model",
+        "text": "",
+        "status": "streaming",
+        "message_short_hash": None,
+        "in_answer_to": user.activity_id,
+        "config": {"model": question.model_name} if question.model_name else {},
+    }
+    return [common | asked, common | answer]
+
+
+def _activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:
+    return NewActivity(
+        recipe=_RECIPE,
+        type=_TYPE,
+        actor_type=actor_type,
+        actor_id=actor_id,
+        actor_name=actor_id,
+        created_at=created_at,
+        place=place,
+    )
+
+
+def _finish(
+    connection: Connection, head: ConversationHead, response_message_id: str, *, text: str, title: str | None
+) -> None:
+    changes: dict[str, Any] = {}
+    friendly_id = head.friendly_id
+    if friendly_id is None:
+        if title is not None and not head.title_force_set:
+            changes["title"] = storable(title)
+        friendly_id = assign_friendly_id(
+            connection,
+            user_email=head.user_email,
+            conversation_id=head.conversation_id,
+            title=changes.get("title", head.title),
+            created_at=head.created_at,
+        )
+    hash_unhashed(
+        connection,
+        conversation_id=head.conversation_id,
+        friendly_id=friendly_id,
+        final_texts={response_message_id: text},
+    )
+    if head.running_message_id == response_message_id:
+        changes["running_message_id"] = None
+    touch(connection, head.conversation_id, **changes)
+
+
+def _response_status(connection: Connection, conversation_id: str, message_id: str) -> str:
+    status: str | None = connection.execute(
+        select(messages.c.status).where(
+            messages.c.message_id == message_id,
+            messages.c.conversation_id == conversation_id,
+            messages.c.sender != "user",
+        )
+    ).scalar_one_or_none()
+    if status is None:
+        raise MessageNotFoundError
+    return status
