@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, ColumnElement, Select, distinct, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, distinct, func, select
 
 from .schema import activities, conversations, message_references, messages
 
