@@ -88,12 +88,10 @@ def reindex(connection: Connection, message: MessageRow, *, text: str | None) ->
         _execute(connection, _PUT, [_as_indexed(message, text)])
 
 
-def forget_conversations(connection: Connection, conversation_ids: Sequence[str]) -> None:
-    """Take all messages of these conversations out of the index. Before their rows are deleted for good."""
+def forget(connection: Connection, seqs: Sequence[int]) -> None:
+    """Take the messages with these `seq` out of the index. Before their rows are deleted for good."""
     query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
-        messages.c.conversation_id.in_(conversation_ids),
-        messages.c.deleted_at.is_(None),
-        messages.c.seq <= indexed_seq(connection),
+        messages.c.seq.in_(seqs), messages.c.deleted_at.is_(None), messages.c.seq <= indexed_seq(connection)
     )
     _execute(connection, _REMOVE, [indexed_text(**row._mapping) for row in connection.execute(query)])
 

@@ -102,17 +102,17 @@ def last_messages(
     user_email: str,
     conversation_id: str,
     before: int | None = None,
-    limit: int | None = None,
+    count: int | None = None,
     max_chars: int | None = None,
 ) -> list[MessageRow]:
-    """The newest live messages, in order: at most `limit` (1,000 unless told), whole, together at most `max_chars` characters long.
+    """The newest live messages, in order: at most `count` (1,000 unless told), whole, together at most `max_chars` characters long.
 
     At least one, if there is one. before: only messages with a smaller 1-based index. Raises ConversationNotFoundError.
     """
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
-        newest = newest_first(connection, conversation_id, before=end, limit=_NEWEST if limit is None else limit)
+        newest = newest_first(connection, conversation_id, before=end, limit=_NEWEST if count is None else count)
         if max_chars is None:
             return list(newest)[::-1]
         first = list(itertools.islice(newest, 1))

@@ -15,12 +15,13 @@ from .conversation_head import ConversationHead, access_head, head_even_in_bin, 
 from .errors import MessageNotFoundError, TurnInProgressError
 from .friendly_ids import assign_friendly_id
 from .message_hashes import TakenHashes, hash_unhashed
+from .message_references import store_report
 from .schema import messages
 from .store import Urgency
 from .stored_text import storable
 from .turn_identity import AcceptedTurn, FinishedTurn, finished_turn
 
-__all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_turn"]
+__all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_turn", "store_report"]
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
