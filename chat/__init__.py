@@ -1,0 +1,1 @@
+"""How a turn is answered: references, context, distillation, prompt, generation. Knows nothing of HTTP."""

@@ -1,0 +1,1 @@
+"""Conversations outside of a store: portable bundles."""

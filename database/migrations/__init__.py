@@ -7,6 +7,7 @@ change once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, inspect, select
@@ -38,10 +39,10 @@ def migrate(store: Store) -> None:
             f"The database has schema version {version}, this program knows {len(MIGRATIONS)}. Start the newer version."
         )
     for number in range(version + 1, len(MIGRATIONS) + 1):
-        store.write(lambda connection, number=number: _apply(connection, number))
+        store.write(partial(_apply, number))
 
 
-def _apply(connection: Connection, number: int) -> None:
+def _apply(number: int, connection: Connection) -> None:
     if current_version(connection) >= number:
         return  # another process was first
     schema_version.create(connection, checkfirst=True)

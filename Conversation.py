@@ -1,0 +1,366 @@
+"""A conversation: its identity, its history, and how it replies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from chat import events, journeys
+from chat.context import GatheredContext, gather, no_knowledge
+from chat.errors import EmptyMessageError, MessageTooLongError
+from chat.histories import History, StoredHistory
+from chat.pkb_items import extract_referenced
+from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
+from chat.references import ConversationReferences, FriendlyIdLookup
+from chat.services import default_services
+from chat.threads import in_thread
+from chat.turn import MAX_MESSAGE_CHARS, Turn, TurnStream, named_references
+
+from database.conversations import setConversationFriendlyId
+from database.connection import open_store
+from database.errors import ConversationNotFoundError, FriendlyIdTakenError
+from database.friendly_ids import friendly_id_candidates
+from database.reference_lookup import NamedConversation, conversations_by_friendly_id
+from database.store import Store
+from database.titles import heuristic_title
+from database.turn_identity import FinishedTurn
+from language_models.errors import ModelError
+from portability.bundle_history import BundleHistory
+from portability.bundles import load_bundle, save_bundle
+from portability.siblings import load_sibling, siblings_by_friendly_id
+
+
+class Conversation:
+    """One conversation of one person.
+
+    storage: the `Store` of a running server, or the folder that holds (or will hold) the conversation's bundle `<folder>/<conversation_id>`.
+    A conversation in a bundle needs no database. Raises ConversationNotFoundError where the store has no such conversation of `user_id`.
+    """
+
+    def __init__(
+        self, user_id: str, storage: Store | str | Path, conversation_id: str, domain: str = "assistant"
+    ) -> None:
+        self.user_id = user_id
+        self.conversation_id = conversation_id
+        self.domain = domain
+        self._history: History
+        if isinstance(storage, Store):
+            users_dir = str(storage.path.parent)
+            self._history = StoredHistory(users_dir=users_dir, user_email=user_id, conversation_id=conversation_id)
+            self.domain = self._history.metadata()["domain"]
+            self._storage = Path(users_dir) / "bundles" / conversation_id
+        else:
+            self._storage = Path(storage) / conversation_id
+            self._history = BundleHistory.new(user_id=user_id, conversation_id=conversation_id, domain=domain)
+
+    # ------------------------------------------------------------------ the journey of a message
+
+    def reply(self, query: Mapping[str, Any]) -> TurnStream:
+        """Answer `query["messageText"]`; the stream that is returned yields the events of the answer, `done` last.
+
+        The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an event. Raises
+        EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError, MessageNotFoundError (reply_to).
+        """
+        turn = self._accept(query)
+
+        async def journey() -> AsyncIterator[events.Event]:
+            context = GatheredContext()
+            title = journeys.begin_title(turn)
+            try:
+                context = await in_thread(self._gather, turn)
+                await in_thread(self._history.store_report, turn.accepted.user_message_id, context.report_dicts())
+                yield events.references(context.report_dicts())
+                yield events.message_ids(turn.accepted.message_ids())
+                history = await in_thread(self._recent_messages, turn)
+                distilled = await journeys.distilled(turn, context, summary=self.running_summary)
+                if distilled.note:
+                    yield events.status(distilled.note)
+                async for event in journeys.answer(turn, distilled, history=history, summary=self.running_summary):
+                    yield event
+            except ModelError as error:
+                yield journeys.failed(turn, error.code, error.message)
+            except asyncio.CancelledError as stop:
+                yield journeys.stopped(turn, stop)
+            except Exception as error:
+                yield journeys.broken(turn, error)
+            finished = await in_thread(self._finish, turn, await journeys.chosen_title(turn, title))
+            if journeys.renamed(turn, finished):
+                yield events.conversation(
+                    title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""
+                )
+            yield events.message_ids(finished.message_ids())
+            yield events.done()
+            await journeys.refresh_summary(turn, self._history)
+
+        return TurnStream(turn.accepted, journey())
+
+    def persist_current_turn(
+        self,
+        query: str,
+        response: str,
+        config: Mapping[str, Any] | None = None,
+        *,
+        title: str | None = None,
+        users_dir: str | None = None,
+    ) -> dict[str, Any]:
+        """Store a question and an answer that exist already (an import, a script); returns their `message_ids`.
+
+        `users_dir` names the store in which a bundle's conversation is registered as well, so that its friendly id is unique there.
+        """
+        accepted = self._history.accept(text=query, config={}, reply_to=None, thread_id=None, model_name="")
+        finished = self._history.finish(
+            accepted.response_message_id,
+            text=response,
+            status="complete",
+            config=dict(config or {}),
+            title=title or heuristic_title(query),
+        )
+        if users_dir is not None and isinstance(self._history, BundleHistory):
+            self._ensure_conversation_friendly_id(self._history.memory_fields, users_dir)
+        return finished.message_ids()
+
+    # ------------------------------------------------------------------ references
+
+    def _get_pkb_context(
+        self,
+        user_email: str,
+        query: str,
+        conversation_summary: str = "",
+        k: int = 10,
+        attached_claim_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        conversation_pinned_claim_ids: Sequence[str] | None = None,
+        referenced_claim_ids: Sequence[str] | None = None,
+        referenced_friendly_ids: Sequence[str] | None = None,
+        users_dir: str | None = None,
+        conversation_loader: ConversationLoader | None = None,
+    ) -> str:
+        """The rendered `<pkb_item>`s for a message; `_gathered_context` has the items themselves and the report.
+
+        The parameters that concern the knowledge base (query, conversation_summary, k, the claim ids) have an effect as soon as there is one.
+        """
+        del query, conversation_summary, k, attached_claim_ids, conversation_id, conversation_pinned_claim_ids
+        names = [*(referenced_friendly_ids or ()), *(referenced_claim_ids or ())]
+        return self._gathered_context(
+            names, user_email=user_email, users_dir=users_dir, conversation_loader=conversation_loader
+        ).rendered()
+
+    def _gathered_context(
+        self,
+        references: Sequence[str],
+        *,
+        user_email: str,
+        users_dir: str | None = None,
+        conversation_loader: ConversationLoader | None = None,
+        services: TurnServices | None = None,
+        max_chars: int | None = None,
+    ) -> GatheredContext:
+        """Items and report for `references` (friendly ids without "@"). A foreign user's conversations are never seen."""
+        resolver = self._reference_resolver(user_email, users_dir, conversation_loader, services)
+        return gather(references, conversations=resolver, knowledge=no_knowledge, max_chars=max_chars)
+
+    def _resolve_conversation_message_refs(
+        self,
+        conv_refs: Sequence[tuple[str, str, str]],
+        user_email: str,
+        users_dir: str | None = None,
+        conversation_loader: ConversationLoader | None = None,
+    ) -> list[tuple[str, str]]:
+        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; those that fail bring nothing."""
+        resolver = self._reference_resolver(user_email, users_dir, conversation_loader, None)
+        resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
+        return [
+            (resolution.entry.ref.removeprefix("@"), f"{item.label}\n{item.body}" if item.label else item.body)
+            for resolution in resolutions
+            for item in resolution.items
+        ]
+
+    def _reference_resolver(
+        self,
+        user_email: str,
+        users_dir: str | None,
+        conversation_loader: ConversationLoader | None,
+        services: TurnServices | None,
+    ) -> ConversationReferences:
+        users_dir = users_dir or self._history.users_dir
+        beside = self._storage.parent
+        lookup: FriendlyIdLookup
+        if users_dir is None:
+            lookup = partial(siblings_by_friendly_id, beside, user_email=user_email)
+        else:
+            lookup = partial(_lookup, users_dir, user_email)
+        load = conversation_loader or partial(_load_beside, beside, user_email=user_email, users_dir=users_dir)
+        caps = services.caps if services is not None else ReferenceCaps()
+        return ConversationReferences(lookup=lookup, load=load, caps=caps)
+
+    @staticmethod
+    def _extract_referenced_claims(pkb_context: str) -> str:
+        """Of rendered context, the elements with `source="referenced"`, whole; of older contexts, their `[REFERENCED …]` bullets."""
+        return extract_referenced(pkb_context)
+
+    def _ensure_conversation_friendly_id(self, memory: dict[str, Any], users_dir: str) -> None:
+        """Give the conversation its friendly id in `memory` and in the store of `users_dir`, unless it has one.
+
+        Raises ConversationNotFoundError where the store doesn't know the conversation.
+        """
+        if memory.get("conversation_friendly_id") or not memory.get("title"):
+            return
+        created_at = memory.setdefault("created_at", memory.get("last_updated", ""))
+        for candidate in friendly_id_candidates(memory["title"], created_at, self.conversation_id):
+            try:
+                setConversationFriendlyId(
+                    users_dir=users_dir,
+                    user_email=self.user_id,
+                    conversation_id=self.conversation_id,
+                    conversation_friendly_id=candidate,
+                )
+            except FriendlyIdTakenError:
+                continue
+            memory["conversation_friendly_id"] = candidate
+            return
+
+    # ------------------------------------------------------------------ what is known of it
+
+    @property
+    def running_summary(self) -> str:
+        """What was said so far, condensed; "" where nothing was condensed yet."""
+        return str(self._history.memory()["running_summary"])
+
+    def is_current(self) -> bool:
+        """Whether this object still shows what is stored; other processes change conversations too."""
+        return not isinstance(self._history, StoredHistory) or self._history.version() == self._history.snapshot_version
+
+    def get_metadata(self) -> dict[str, Any]:
+        """The conversation as lists show it: ids, title, dates, counts, settings."""
+        return self._history.metadata()
+
+    def get_message_list(self) -> list[dict[str, Any]]:
+        """All live messages in order, each with its `message_index` and `message_short_hash`."""
+        return self._history.messages()
+
+    def get_message_ids(self, response_message_id: str | None = None) -> dict[str, Any]:
+        """The identifiers of a question and its answer, of the newest turn by default; {} where there is none."""
+        return journeys.message_ids_of(self._history.messages(), response_message_id)
+
+    def get_field(self, name: str) -> Any:
+        """`"memory"`, `"messages"`, or one field of the memory (None where there is no such field)."""
+        if name == "messages":
+            return self.get_message_list()
+        memory = self._history.memory()
+        return memory if name == "memory" else memory.get(name)
+
+    def set_field(self, name: str, value: Any) -> None:
+        """Set one field of the memory. Setting the title by hand protects it from being made again."""
+        changes = {name: value, "title_force_set": True} if name == "title" else {name: value}
+        self._history.update(changes)
+
+    def message_at(self, index: int) -> Message | None:
+        """The live message with this 1-based index, or None."""
+        return self._history.message_at(index)
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """The message born with this short hash, also a deleted one, or None."""
+        return self._history.message_by_hash(short_hash)
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """Live messages `start` to `end`, 1-based and inclusive, as far as they exist."""
+        return self._history.messages_between(start, end)
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """The newest live messages, in order, together about `max_chars` long; at least one if there is one."""
+        return self._history.last_messages(max_chars=max_chars)
+
+    # ------------------------------------------------------------------ bundles
+
+    def save_local(self, folder: str | Path | None = None) -> Path:
+        """Write the conversation as a portable bundle into `folder` (its own by default); returns the folder."""
+        return save_bundle(
+            Path(folder) if folder is not None else self._storage,
+            conversation_id=self.conversation_id,
+            user_id=self.user_id,
+            domain=self.domain,
+            memory=self._history.memory(),
+            messages=self._history.messages(),
+        )
+
+    @classmethod
+    def load_local(cls, folder: str | Path) -> Conversation:
+        """Open the bundle in `folder`. Raises UnsafeBundleError, BundleNotFoundError, BrokenBundleError; the folder is left untouched."""
+        bundle = load_bundle(Path(folder))
+        conversation = cls.__new__(cls)
+        conversation.user_id = bundle.user_id
+        conversation.conversation_id = bundle.conversation_id
+        conversation.domain = bundle.domain
+        conversation._storage = Path(folder)
+        conversation._history = BundleHistory(bundle)
+        return conversation
+
+    # ------------------------------------------------------------------ steps of the journey that need the history
+
+    def _accept(self, query: Mapping[str, Any]) -> Turn:
+        text = query["messageText"]
+        if not text.strip():
+            raise EmptyMessageError
+        if len(text) > MAX_MESSAGE_CHARS:
+            raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
+        services: TurnServices = query.get("_services") or default_services()
+        model = journeys.model_for(query, services)
+        accepted = self._history.accept(
+            text=text,
+            config={"checkboxes": dict(query.get("checkboxes") or {})},
+            reply_to=query.get("reply_to"),
+            thread_id=query.get("thread_id"),
+            model_name=model.name,
+        )
+        references, claim_ids = named_references(query)
+        return Turn(
+            accepted=accepted,
+            text=text,
+            references=references,
+            claim_ids=claim_ids,
+            services=services,
+            model=model,
+            query=query,
+            loader=query.get("_conversation_loader"),
+        )
+
+    def _gather(self, turn: Turn) -> GatheredContext:
+        return self._gathered_context(
+            [*turn.references, *turn.claim_ids],
+            user_email=self.user_id,
+            users_dir=turn.query.get("_users_dir"),
+            conversation_loader=turn.loader,
+            services=turn.services,
+            max_chars=journeys.max_context_chars(turn),
+        )
+
+    def _recent_messages(self, turn: Turn) -> Sequence[Message]:
+        recent = self._history.last_messages(max_chars=turn.model.context_window * 4)
+        own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
+        return [message for message in recent if message["message_id"] not in own]
+
+    def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
+        return self._history.finish(
+            turn.accepted.response_message_id,
+            text=turn.answer_text,
+            status=turn.status,
+            config={"model": turn.model.name, **turn.config},
+            title=title,
+        )
+
+
+def _lookup(users_dir: str, user_email: str, friendly_ids: Sequence[str]) -> Mapping[str, NamedConversation]:
+    return conversations_by_friendly_id(users_dir=users_dir, user_email=user_email, friendly_ids=friendly_ids)
+
+
+def _load_beside(folder: Path, conversation_id: str, *, user_email: str, users_dir: str | None) -> Conversation:
+    """The bundle beside, else the conversation of the store; both only of this user."""
+    try:
+        return load_sibling(folder, conversation_id, user_email=user_email, open_bundle=Conversation.load_local)
+    except ConversationNotFoundError:
+        if users_dir is None:
+            raise
+    return Conversation(user_email, open_store(users_dir), conversation_id)

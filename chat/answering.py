@@ -1,0 +1,75 @@
+"""Streaming the main model: from a prompt that fits to the last delta."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from language_models.errors import ContextTooLongError
+from language_models.ports import ChatMessage, ChatModel, Delta
+
+from . import events
+from .events import Event
+from .prompt import answer_tokens
+from .turn import Turn
+
+log = logging.getLogger(__name__)
+PromptMaker = Callable[[float], Sequence[ChatMessage]]
+"""Share of the window to use (1.0: as estimated) → prompt."""
+
+_SHARES = (1.0, 0.6, 0.35)
+
+
+async def answer(turn: Turn, make_prompt: PromptMaker) -> AsyncIterator[Event]:
+    """Stream the answer into `turn` and out as events.
+
+    Text is longer in tokens than we estimate in some languages: a prompt that the model refuses as too long is made again with less history,
+    and the person is told. Raises the errors of `language_models.errors`.
+    """
+    for share in _SHARES:
+        try:
+            async for event in _stream(turn, make_prompt(share)):
+                yield event
+        except ContextTooLongError:
+            if turn.answer or share == _SHARES[-1]:
+                raise
+            yield events.status("The conversation is too long for the model: older messages are left out.")
+        else:
+            return
+
+
+async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
+    deltas = turn.model.stream(prompt, max_tokens=answer_tokens(turn.model))
+    try:
+        async for delta in deltas:
+            for event in _events(turn, delta):
+                yield event
+    finally:
+        await _close(deltas)
+
+
+def _events(turn: Turn, delta: Delta) -> list[Event]:
+    found = []
+    if delta.status:
+        found.append(events.status(delta.status))
+    if delta.text:
+        turn.answer.append(delta.text)
+        found.append(events.text(delta.text))
+    if delta.usage:
+        turn.config["usage"] = {
+            "prompt_tokens": delta.usage.prompt_tokens,
+            "completion_tokens": delta.usage.completion_tokens,
+        }
+        found.append(
+            events.usage(prompt_tokens=delta.usage.prompt_tokens, completion_tokens=delta.usage.completion_tokens)
+        )
+    if delta.finish_reason == "length":
+        turn.config["finish_reason"] = "length"
+        found.append(events.status("The answer reached the longest the model may give."))
+    return found
+
+
+async def _close(deltas: AsyncIterator[Delta]) -> None:
+    close = getattr(deltas, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,80 @@
+"""The cache of opened conversations: small, and never stale."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class DefaultDictQueue(Generic[K, V]):
+    """The `maxsize` values used last, made by `factory` when first asked for.
+
+    `is_current(key, value)` is asked at each access; a value that is not current is made again. Each key has a lock of its own while its
+    value is made: a slow load blocks nobody who wants another key, and two who want the same one load it once.
+    """
+
+    def __init__(
+        self, *, maxsize: int, factory: Callable[[K], V], is_current: Callable[[K, V], bool] = lambda _key, _value: True
+    ) -> None:
+        if maxsize < 1:
+            raise ValueError("maxsize must be at least 1")
+        self.maxsize = maxsize
+        self.loads = 0
+        self._factory = factory
+        self._is_current = is_current
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._loading: dict[K, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, key: K) -> V:
+        """The value of `key`. Raises whatever the factory raises; a failed load leaves nothing behind."""
+        found = self._current(key)
+        if found is not None:
+            return found
+        with self._lock:
+            loading = self._loading.setdefault(key, threading.Lock())
+        try:
+            with loading:
+                found = self._current(key)
+                return found if found is not None else self._load(key)
+        finally:
+            with self._lock:
+                if not loading.locked():
+                    self._loading.pop(key, None)
+
+    def __contains__(self, key: object) -> bool:
+        with self._lock:
+            return key in self._values
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._values)
+
+    def pop(self, key: K) -> None:
+        """Forget `key`, if it is known."""
+        with self._lock:
+            self._values.pop(key, None)
+
+    def _current(self, key: K) -> V | None:
+        with self._lock:
+            value = self._values.get(key)
+            if value is not None:
+                self._values.move_to_end(key)
+        if value is not None and self._is_current(key, value):
+            return value
+        return None
+
+    def _load(self, key: K) -> V:
+        value = self._factory(key)
+        with self._lock:
+            self.loads += 1
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self.maxsize:
+                self._values.popitem(last=False)
+        return value

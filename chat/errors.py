@@ -1,0 +1,41 @@
+"""What can be wrong with a turn before it is accepted.
+
+TurnError
+ ├─ EmptyMessageError     nothing was said
+ ├─ MessageTooLongError   more than one message may hold
+ └─ ShuttingDownError     the server is stopping and takes no new turns
+"""
+
+from __future__ import annotations
+
+
+class TurnError(Exception):
+    """A turn can't be taken. `message` is one sentence for a person."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class EmptyMessageError(TurnError):
+    """The message has no text."""
+
+    def __init__(self) -> None:
+        super().__init__("The message is empty. Write something, or name a reference.")
+
+
+class MessageTooLongError(TurnError):
+    """The message is longer than a message may be. `limit` is in characters."""
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(
+            f"The message is too long: at most {limit:,} characters. Put long texts into several messages."
+        )
+        self.limit = limit
+
+
+class ShuttingDownError(TurnError):
+    """The server is stopping."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is stopping and takes no new messages. Try again in a moment.")

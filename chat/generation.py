@@ -1,0 +1,183 @@
+"""Runs turns: each an asyncio task that outlives whoever asked, watched by any number of clients, stopped by one call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, Protocol
+
+from database.conversations import get_conversation
+from database.connection import open_store
+from database.store import Urgency
+from database.stream_events import append_events, read_events
+
+from . import events
+from .errors import ShuttingDownError
+from .journal import Journal
+from .live_stream import LiveStream, StoredStream
+from .metrics import Metrics
+from .turn import TurnStream
+
+log = logging.getLogger(__name__)
+INTERRUPTED = "interrupted"
+CANCELLED = "cancelled"
+
+
+class Replies(Protocol):
+    """A conversation that can answer."""
+
+    @property
+    def conversation_id(self) -> str:
+        """Its opaque id."""
+        ...
+
+    @property
+    def user_id(self) -> str:
+        """Its owner."""
+        ...
+
+    def reply(self, query: Mapping[str, Any]) -> TurnStream:
+        """Accept a message, raising what is wrong with it, and return the answer's events."""
+        ...
+
+
+class TurnRunner:
+    """The running turns of one server.
+
+    `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`; without one, a loop in
+    a thread of its own is started when first needed.
+    """
+
+    def __init__(self, *, users_dir: str, metrics: Metrics) -> None:
+        self._users_dir = users_dir
+        self._metrics = metrics
+        self._streams: dict[str, LiveStream] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._stopping: set[str] = set()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._journal: Journal | None = None
+        self._draining = False
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run turns on `loop` from now on."""
+        self._loop = loop
+
+    def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream:
+        """Accept a turn and let it run. Raises what `reply` raises before anything is stored; afterwards the turn survives anything."""
+        if self._draining:
+            raise ShuttingDownError
+        turn = conversation.reply(query)
+        stream = LiveStream(
+            message_id=turn.accepted.response_message_id,
+            conversation_id=conversation.conversation_id,
+            user_email=conversation.user_id,
+        )
+        with self._lock:
+            self._streams[stream.message_id] = stream
+        self._metrics.change("turns_running", +1)
+        self._running_loop().call_soon_threadsafe(self._spawn, turn, stream)
+        return stream
+
+    def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
+        """The events of an answer after number `after`, live or stored. Raises MessageNotFoundError, StreamExpiredError."""
+        with self._lock:
+            stream = self._streams.get(message_id)
+        if stream is not None and stream.user_email == user_email:
+            return stream
+        stored = read_events(users_dir=self._users_dir, user_email=user_email, message_id=message_id, after=after)
+        return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
+
+    def cancel(self, *, user_email: str, conversation_id: str) -> bool:
+        """Stop what this conversation is answering, keeping what was said. False when nothing runs.
+
+        Raises ConversationNotFoundError for what is missing or another's.
+        """
+        get_conversation(users_dir=self._users_dir, user_email=user_email, conversation_id=conversation_id)
+        with self._lock:
+            running = [stream for stream in self._streams.values() if stream.conversation_id == conversation_id]
+        for stream in running:
+            self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
+        return bool(running)
+
+    def running(self) -> int:
+        """How many turns are being answered."""
+        with self._lock:
+            return len(self._streams)
+
+    async def drain(self, *, timeout: float) -> None:
+        """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
+        self._draining = True
+        tasks = list(self._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
+        with self._lock:
+            left = list(self._streams.values())
+        for stream in left:
+            self._stop(stream, INTERRUPTED)
+        if left:
+            await asyncio.wait(list(self._tasks.values()) or [asyncio.create_task(asyncio.sleep(0))], timeout=2.0)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="turns", daemon=True).start()
+            return self._loop
+
+    def _spawn(self, turn: TurnStream, stream: LiveStream) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(turn, stream), name=f"turn {stream.message_id}")
+        self._tasks[stream.message_id] = task
+        task.add_done_callback(partial(self._forget, stream))
+
+    async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
+        journal = self._current_journal()
+        async for event in turn:
+            journal.append(stream, event)
+            if "done" in event:
+                # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
+                await journal.settle(stream)
+                self._close(stream)
+
+    def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(stream.message_id, None)
+        self._stopping.discard(stream.message_id)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("the turn %s broke off", stream.message_id, exc_info=task.exception())
+        self._close(stream)
+
+    def _close(self, stream: LiveStream) -> None:
+        with self._lock:
+            known = self._streams.pop(stream.message_id, None)
+        if known is not None:
+            self._metrics.change("turns_running", -1)
+        stream.close()
+
+    def _stop(self, stream: LiveStream, why: str) -> None:
+        task = self._tasks.get(stream.message_id)
+        # A second cancellation would hit the turn while it stores what was said.
+        if task is not None and stream.message_id not in self._stopping and not stream.closed:
+            self._stopping.add(stream.message_id)
+            task.cancel(why)
+
+    def _current_journal(self) -> Journal:
+        if self._journal is None:
+            self._journal = Journal(submit=self._submit, on_failure=self._storage_failed)
+        return self._journal
+
+    def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
+        store = open_store(self._users_dir)
+        return store.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
+
+    def _storage_failed(self, stream: LiveStream, error: Exception) -> None:
+        message = str(error) or "The answer can't be stored."
+        failure = events.error(code="storage_failed", message=message)
+        # Not stored, since nothing can be: the watchers are told all the same.
+        stream.publish(
+            [events.encode(failure, seq=stream.last_seq + 1), events.encode(events.done(), seq=stream.last_seq + 2)]
+        )
+        self._stop(stream, INTERRUPTED)

@@ -1,0 +1,195 @@
+"""Where a conversation's history lives: the rows of a server's store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from database import conversations, message_references, messages, turns
+from database.conversation_rows import ConversationRow, conversation_metadata
+from database.message_rows import message_shape
+from database.turn_identity import AcceptedTurn, FinishedTurn
+
+from .ports import Message
+
+_REMEMBERED = 256
+
+
+class History(Protocol):
+    """What `Conversation` asks of the place that keeps it. Indexes are 1-based over live messages."""
+
+    @property
+    def users_dir(self) -> str | None:
+        """The folder of the store, where there is one."""
+        ...
+
+    def memory(self) -> dict[str, Any]:
+        """Title, title_force_set, created_at, last_updated, conversation_friendly_id, running_summary, summarised_messages."""
+        ...
+
+    def fresh_memory(self) -> dict[str, Any]:
+        """`memory` as it is stored now, with `message_count`."""
+        ...
+
+    def metadata(self) -> dict[str, Any]:
+        """The conversation as lists show it."""
+        ...
+
+    def version(self) -> int | None:
+        """A number that grows with every change; None when the conversation is gone."""
+        ...
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """Set fields of `memory`, or settings."""
+        ...
+
+    def messages(self) -> list[dict[str, Any]]:
+        """All live messages, in the shape of the message list."""
+        ...
+
+    def message_at(self, index: int) -> Message | None:
+        """One live message."""
+        ...
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """One message, deleted or not."""
+        ...
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """Some live messages, inclusive."""
+        ...
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """The newest live messages, in order."""
+        ...
+
+    def accept(
+        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+    ) -> AcceptedTurn:
+        """Store a user message and an empty answer."""
+        ...
+
+    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+        """Store what became of a message's references."""
+        ...
+
+    def finish(
+        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+    ) -> FinishedTurn:
+        """Store the answer, and on the first turn title, friendly id and hashes."""
+        ...
+
+
+class StoredHistory:
+    """A conversation in the store of a server: a snapshot of its row, and its messages as they are asked for.
+
+    The messages that references named are remembered; `version` tells whether the snapshot still holds.
+    """
+
+    def __init__(self, *, users_dir: str, user_email: str, conversation_id: str) -> None:
+        self._who: dict[str, Any] = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        self._row: ConversationRow = conversations.get_conversation(**self._who)
+        self._named: dict[int | str, Message | None] = {}
+
+    @property
+    def users_dir(self) -> str:
+        """The folder of the store."""
+        return str(self._who["users_dir"])
+
+    @property
+    def snapshot_version(self) -> int:
+        """The version of the conversation that this history shows."""
+        return self._row.version
+
+    def version(self) -> int | None:
+        """The version that is stored now; None when the conversation is gone."""
+        return conversations.conversation_version(**self._who)
+
+    def memory(self) -> dict[str, Any]:
+        """See `History`."""
+        row = self._row
+        return {
+            **row.memory,
+            "title": row.title,
+            "title_force_set": row.title_force_set,
+            "created_at": row.created_at,
+            "last_updated": row.updated_at,
+            "conversation_friendly_id": row.conversation_friendly_id or "",
+            "running_summary": row.running_summary,
+            "summarised_messages": row.summarised_ordinal,
+        }
+
+    def fresh_memory(self) -> dict[str, Any]:
+        """See `History`."""
+        self._refresh()
+        return {**self.memory(), "message_count": self._row.message_count}
+
+    def metadata(self) -> dict[str, Any]:
+        """See `History`."""
+        return conversation_metadata(self._row)
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        columns = dict(changes)
+        if "summarised_messages" in columns:
+            columns["summarised_ordinal"] = columns.pop("summarised_messages")
+        conversations.update_conversation(**self._who, changes=columns)
+        self._refresh()
+
+    def messages(self) -> list[dict[str, Any]]:
+        """See `History`."""
+        return [message_shape(row) for row in messages.list_messages(**self._who)]
+
+    def message_at(self, index: int) -> Message | None:
+        """See `History`."""
+        return self._remembered(index, lambda: messages.message_at(**self._who, index=index))
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """See `History`."""
+        return self._remembered(short_hash, lambda: messages.message_by_hash(**self._who, short_hash=short_hash))
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """See `History`."""
+        return [message_shape(row) for row in messages.messages_between(**self._who, start=start, end=end)]
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """See `History`."""
+        return [message_shape(row) for row in messages.last_messages(**self._who, max_chars=max_chars)]
+
+    def accept(
+        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+    ) -> AcceptedTurn:
+        """See `History`. Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError."""
+        return turns.accept_turn(
+            **self._who, text=text, config=config, reply_to=reply_to, thread_id=thread_id, model_name=model_name
+        )
+
+    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+        """See `History`."""
+        who = {name: self._who[name] for name in ("users_dir", "user_email")}
+        message_references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
+
+    def finish(
+        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+    ) -> FinishedTurn:
+        """See `History`."""
+        return turns.finish_turn(
+            **self._who,
+            response_message_id=response_message_id,
+            text=text,
+            status=status,
+            config=config,
+            title=title,
+        )
+
+    def _refresh(self) -> None:
+        self._row = conversations.get_conversation(**self._who)
+        self._named.clear()
+
+    def _remembered(self, name: int | str, read: Any) -> Message | None:
+        if name not in self._named:
+            row = read()
+            if len(self._named) >= _REMEMBERED:
+                self._named.clear()
+            self._named[name] = message_shape(row) if row is not None else None
+        return self._named[name]

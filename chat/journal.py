@@ -1,0 +1,80 @@
+"""Stores each event before anybody sees it, all running answers together: one commit every few milliseconds.
+
+What a client has seen is on disk. Text that arrives faster than we commit becomes one event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from . import events
+from .events import Event
+from .live_stream import LiveStream
+
+log = logging.getLogger(__name__)
+Row = tuple[str, int, bytes]
+COMMIT_INTERVAL = 0.015
+
+
+class Journal:
+    """The journal of one loop. `submit` queues rows (message_id, seq, event) as one transaction and returns its future."""
+
+    def __init__(
+        self, *, submit: Callable[[Sequence[Row]], Future[None]], on_failure: Callable[[LiveStream, Exception], None]
+    ) -> None:
+        self._submit = submit
+        self._on_failure = on_failure
+        self._pending: dict[LiveStream, list[Event]] = {}
+        self._in_flight: dict[LiveStream, list[Event]] = {}
+        self._stored: dict[LiveStream, int] = {}
+        self._committing: asyncio.Task[None] | None = None
+        self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def append(self, stream: LiveStream, event: Event) -> None:
+        """Store `event`, then publish it to the watchers of `stream`."""
+        pending = self._pending.setdefault(stream, [])
+        if pending and events.is_plain_text(event) and events.is_plain_text(pending[-1]):
+            pending[-1] = events.text(pending[-1]["text"] + event["text"])
+        else:
+            pending.append(event)
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_until_quiet())
+
+    async def settle(self, stream: LiveStream) -> None:
+        """Wait until everything that was appended for `stream` is stored and published, then forget the stream."""
+        while stream in self._pending or stream in self._in_flight:
+            await asyncio.shield(self._round)
+        self._stored.pop(stream, None)
+
+    async def _commit_until_quiet(self) -> None:
+        try:
+            while self._pending:
+                await self._commit()
+                await asyncio.sleep(COMMIT_INTERVAL)
+        finally:
+            self._committing = None
+
+    async def _commit(self) -> None:
+        self._in_flight, self._pending = self._pending, {}
+        batch = {stream: self._encode(stream, pending) for stream, pending in self._in_flight.items()}
+        try:
+            await asyncio.wrap_future(self._submit([row for rows in batch.values() for row in rows]))
+        except Exception as error:  # whatever the store says, these turns can't go on
+            log.exception("could not store events of %d answers", len(batch))
+            for stream in batch:
+                self._on_failure(stream, error)
+        else:
+            for stream, rows in batch.items():
+                stream.publish([line for _, _, line in rows])
+        finally:
+            self._in_flight = {}
+            finished, self._round = self._round, asyncio.get_running_loop().create_future()
+            finished.set_result(None)
+
+    def _encode(self, stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
+        first = self._stored.get(stream, 0) + 1
+        self._stored[stream] = first + len(pending) - 1
+        return [(stream.message_id, first + n, events.encode(event, seq=first + n)) for n, event in enumerate(pending)]

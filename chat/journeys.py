@@ -1,0 +1,181 @@
+"""The steps of a turn's journey, for `Conversation.reply`: each takes the turn on by one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from database.errors import StoreError
+from database.titles import heuristic_title
+from database.turn_identity import FinishedTurn
+from language_models.ports import ChatModel
+
+from . import answering, events
+from .context import GatheredContext
+from .distillation import Distilled, distil, needs_distilling, undistilled
+from .histories import History
+from .ports import Message, TurnServices
+from .prompt import build_prompt, context_chars
+from .summaries import EVERY_MESSAGES, summarise
+from .threads import in_thread
+from .titles import make_title
+from .turn import Turn
+
+log = logging.getLogger(__name__)
+_SUMMARY_CHARS = 24_000
+_SMALLEST_CONTEXT = 4_000
+
+
+def model_for(query: Mapping[str, Any], services: TurnServices) -> ChatModel:
+    """The model that answers: the one the query names, else the main one. Raises ValueError for a name that makes no sense."""
+    name = query.get("model")
+    return services.models.for_name(name) if name else services.models.main()
+
+
+def max_context_chars(turn: Turn) -> int:
+    """How many characters of context this turn's model can take beside the question itself."""
+    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - len(turn.text))
+
+
+def begin_title(turn: Turn) -> asyncio.Task[str] | None:
+    """Have the title of a new conversation made beside the answer."""
+    if turn.accepted.conversation_friendly_id:
+        return None
+    return asyncio.create_task(make_title(turn.text, model=turn.services.models.cheap(), services=turn.services))
+
+
+async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
+    """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
+    if title is None:
+        return None
+    if turn.status != "complete" and not title.done():
+        title.cancel()
+        return heuristic_title(turn.text)
+    try:
+        return await title
+    except Exception:
+        log.exception("the title could not be made")
+        return heuristic_title(turn.text)
+
+
+async def distilled(turn: Turn, context: GatheredContext, *, summary: str) -> Distilled:
+    """The context as it goes into the prompt, condensed if it is too large."""
+    if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
+        return Distilled(context=undistilled(context.items))
+    return await distil(
+        context.items,
+        query=turn.text,
+        preferences=turn.preferences,
+        user_memory=summary,
+        model=turn.services.models.cheap(),
+        services=turn.services,
+    )
+
+
+async def answer(
+    turn: Turn, found: Distilled, *, history: Sequence[Message], summary: str
+) -> AsyncIterator[events.Event]:
+    """Stream the main model's answer."""
+
+    def prompt(share: float) -> list[Any]:
+        return build_prompt(
+            question=turn.text,
+            context=found.context,
+            history=history,
+            summary=summary,
+            preferences=turn.preferences,
+            model=turn.model,
+            share=share,
+        )
+
+    async for event in answering.answer(turn, prompt):
+        yield event
+
+
+def failed(turn: Turn, code: str, message: str) -> events.Event:
+    """Note that the model broke off; what it said is kept."""
+    turn.status = "failed"
+    turn.config["error"] = {"code": code, "message": message}
+    turn.services.metrics.count("model_failures", job="answer")
+    log.warning("no answer from %s: %s", turn.model.name, message)
+    return events.error(code=code, message=message)
+
+
+def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
+    """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+    if stop.args and stop.args[0] == "interrupted":
+        turn.status = "interrupted"
+        message = "The server stopped in the middle of this answer. What was said is kept."
+        turn.config["error"] = {"code": "interrupted", "message": message}
+        return events.error(code="interrupted", message=message)
+    turn.status = "cancelled"
+    return events.status("Stopped. What was said is kept.")
+
+
+def broken(turn: Turn, error: Exception) -> events.Event:
+    """Note a failure of ours; the log has the whole of it, the person a sentence."""
+    log.exception("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
+    stored = isinstance(error, StoreError)
+    code = "storage_failed" if stored else "internal_error"
+    message = (
+        error.message if isinstance(error, StoreError) else "Something went wrong here. The server's log says what."
+    )
+    turn.status = "failed"
+    turn.config["error"] = {"code": code, "message": message}
+    return events.error(code=code, message=message)
+
+
+def renamed(turn: Turn, finished: FinishedTurn) -> bool:
+    """Whether title or friendly id came into being in this turn."""
+    before = (turn.accepted.title, turn.accepted.conversation_friendly_id)
+    return before != (finished.title, finished.conversation_friendly_id)
+
+
+async def refresh_summary(turn: Turn, history: History) -> None:
+    """Bring the running summary up to date when enough was said since; a failure leaves the old one."""
+    try:
+        summary, done_to, unsummarised = await in_thread(_unsummarised, history)
+        if turn.status != "complete" or len(unsummarised) < EVERY_MESSAGES:
+            return
+        model = turn.services.models.cheap()
+        made = await summarise(unsummarised, summary=summary, model=model, services=turn.services)
+        if made:
+            await in_thread(history.update, {"running_summary": made, "summarised_messages": done_to})
+    except StoreError as error:
+        log.warning("the summary was not stored: %s", error)
+
+
+def _unsummarised(history: History) -> tuple[str, int, Sequence[Message]]:
+    memory = history.fresh_memory()
+    count = int(memory["message_count"])
+    first = int(memory["summarised_messages"]) + 1
+    if count - first + 1 < EVERY_MESSAGES:
+        return "", count, ()
+    recent = history.last_messages(max_chars=_SUMMARY_CHARS)
+    return memory["running_summary"], count, [message for message in recent if message["message_index"] >= first]
+
+
+def message_ids_of(messages: Sequence[Mapping[str, Any]], response_message_id: str | None) -> dict[str, Any]:
+    """The identifiers of one turn among `messages`; {} where there is none."""
+    answers = [message for message in messages if message["sender"] != "user"]
+    chosen = [m for m in answers if response_message_id in {None, m["message_id"]}]
+    if not chosen:
+        return {}
+    response = chosen[-1]
+    questions = [m for m in messages if m["sender"] == "user" and m["message_index"] < response["message_index"]]
+    question = questions[-1] if questions else response
+    return {
+        "user_message_id": question["message_id"],
+        "response_message_id": response["message_id"],
+        "user_message_short_hash": question["message_short_hash"],
+        "response_message_short_hash": response["message_short_hash"],
+        "user_message_index": question["message_index"],
+        "response_message_index": response["message_index"],
+        "user_short_id": question["short_id"],
+        "response_short_id": response["short_id"],
+    }

@@ -1,0 +1,119 @@
+"""An answer that people watch: the events that are stored, for any number of watchers, from any point."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import orjson
+
+HEARTBEAT_SECONDS = 10.0
+
+
+class LiveStream:
+    """The events of one running answer, all of them stored already.
+
+    `publish` and `close` are called on the loop that runs the turn. `tail` is for watchers on that loop, `lines` for watchers in threads of
+    their own. A watcher that begins at `after=N` gets the events N+1, N+2, … without gap or repetition.
+    """
+
+    def __init__(self, *, message_id: str, conversation_id: str, user_email: str) -> None:
+        self.message_id = message_id
+        self.conversation_id = conversation_id
+        self.user_email = user_email
+        self._lines: list[bytes] = []
+        self._closed = False
+        self._waiting: list[asyncio.Event] = []
+        self._changed = threading.Condition()
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest event; 0 before the first."""
+        return len(self._lines)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last event was published."""
+        return self._closed
+
+    def publish(self, lines: Sequence[bytes]) -> None:
+        """Give watchers the next events, encoded, without line breaks, in order."""
+        self._lines.extend(lines)
+        self._wake()
+
+    def close(self) -> None:
+        """No more events will come."""
+        self._closed = True
+        self._wake()
+
+    async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
+        """Chunks of whole NDJSON lines; what is ready together comes together. A heartbeat where nothing happens for long."""
+        position = after
+        while True:
+            if position < len(self._lines):
+                chunk = self._lines[position:]
+                position += len(chunk)
+                yield b"\n".join(chunk) + b"\n"
+            elif self._closed:
+                return
+            elif not await self._something_new():
+                yield heartbeat(position)
+
+    def lines(self, after: int = 0) -> Iterator[bytes]:
+        """The same as `tail`, for a thread that may wait."""
+        position = after
+        while True:
+            with self._changed:
+                if position >= len(self._lines) and not self._closed:
+                    self._changed.wait(HEARTBEAT_SECONDS)
+                chunk, closed = self._lines[position:], self._closed
+            position += len(chunk)
+            if chunk:
+                yield b"\n".join(chunk) + b"\n"
+            elif closed:
+                return
+            else:
+                yield heartbeat(position)
+
+    async def _something_new(self) -> bool:
+        changed = asyncio.Event()
+        self._waiting.append(changed)
+        try:
+            await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+        except TimeoutError:
+            return False
+        finally:
+            if changed in self._waiting:
+                self._waiting.remove(changed)
+        return True
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for changed in waiting:
+            changed.set()
+        with self._changed:
+            self._changed.notify_all()
+
+
+class StoredStream:
+    """The events of an answer that nobody generates any more, read from the store: the same shape as a live one."""
+
+    def __init__(self, *, message_id: str, events: Sequence[bytes]) -> None:
+        self.message_id = message_id
+        self._events = events
+
+    async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
+        """All events at once; `after` was applied when they were read."""
+        for chunk in self.lines(after):
+            yield chunk
+
+    def lines(self, after: int = 0) -> Iterator[bytes]:
+        """All events at once; `after` was applied when they were read."""
+        if self._events:
+            yield b"\n".join(self._events) + b"\n"
+
+
+def heartbeat(seq: int) -> bytes:
+    """A line that says nothing but that the connection lives; it repeats the number of the last event."""
+    return orjson.dumps({"seq": seq, "text": "", "status": "", "heartbeat": True}) + b"\n"

@@ -1,0 +1,93 @@
+"""What `chat` needs of the world above and beside it, as protocols; it never imports `Conversation`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from language_models.ports import ChatModel
+
+from .metrics import Metrics
+
+Message = Mapping[str, Any]
+"""One message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, status, …"""
+
+
+class AddressableConversation(Protocol):
+    """A conversation whose messages can be named by a reference."""
+
+    @property
+    def conversation_id(self) -> str:
+        """Its opaque id."""
+        ...
+
+    @property
+    def running_summary(self) -> str:
+        """What was said so far, condensed; "" where nothing was condensed yet."""
+        ...
+
+    def get_metadata(self) -> dict[str, Any]:
+        """Title, friendly id, dates, counts."""
+        ...
+
+    def message_at(self, index: int) -> Message | None:
+        """The live message with this 1-based index, or None."""
+        ...
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """The message born with this short hash, also a deleted one (`deleted_at` is set then), or None."""
+        ...
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """Live messages `start` to `end`, 1-based and inclusive, as far as they exist."""
+        ...
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """The newest live messages, in order, together about `max_chars` long; at least one if there is one."""
+        ...
+
+
+ConversationLoader = Callable[[str], AddressableConversation]
+"""conversation_id → conversation; raises ConversationNotFoundError for what the user doesn't own."""
+
+
+class Models(Protocol):
+    """The models by role."""
+
+    def main(self) -> ChatModel:
+        """Answers."""
+        ...
+
+    def cheap(self) -> ChatModel:
+        """Distils, titles, summarises."""
+        ...
+
+    def for_name(self, setting: str) -> ChatModel:
+        """The model that a setting like "openai:gpt-5" names; ValueError says what would be right."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceCaps:
+    """How much of what is referenced goes into a prompt, in characters: of one message, of one whole conversation."""
+
+    message: int = 8_000
+    conversation: int = 24_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnServices:
+    """What a turn is answered with.
+
+    distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and then context that
+    consists of referenced items alone is left as it is, since it goes in verbatim anyway.
+    distill_timeout, title_timeout: seconds.
+    """
+
+    models: Models
+    metrics: Metrics = field(default_factory=Metrics)
+    distill_budget: int | None = None
+    caps: ReferenceCaps = ReferenceCaps()
+    distill_timeout: float = 20.0
+    title_timeout: float = 30.0

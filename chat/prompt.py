@@ -1,0 +1,85 @@
+"""What the main model is given: stable text first, the context in the last message, everything within the window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from language_models.ports import ChatMessage, ChatModel
+
+from .ports import Message
+
+_FOLDER = Path(__file__).parent / "prompts"
+CHARS_A_TOKEN = 3
+"""How many characters we count as a token where no tokenizer is at hand: on the safe side for European text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBlock:
+    """The material for one message, rendered: what may have been condensed, and what the user named, verbatim."""
+
+    others: str = ""
+    referenced: str = ""
+
+
+@cache
+def template(name: str) -> Template:
+    """The prompt template `name` (without ending). Prompts are plain text for a model: nothing is escaped."""
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=False, undefined=StrictUndefined)  # noqa: S701
+    return environment.get_template(f"{name}.j2")
+
+
+def answer_tokens(model: ChatModel) -> int:
+    """How many tokens of the model's window are kept free for its answer."""
+    return min(4_096, model.context_window // 4)
+
+
+def context_chars(model: ChatModel) -> int:
+    """How many characters of context may go into one prompt of `model`: three quarters of what the answer leaves."""
+    return (model.context_window - answer_tokens(model)) * CHARS_A_TOKEN * 3 // 4
+
+
+def build_prompt(
+    *,
+    question: str,
+    context: ContextBlock,
+    history: Sequence[Message],
+    summary: str,
+    preferences: str,
+    model: ChatModel,
+    share: float = 1.0,
+) -> list[ChatMessage]:
+    """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
+
+    `history` is in order and ends before the question. Messages that don't fit are left to `summary`. The question and its context are never
+    cut here.
+    """
+    system = template("system").render(preferences=preferences, summary=summary)
+    last = template("question").render(question=question, others=context.others, referenced=context.referenced)
+    left = (
+        int(model.context_window * share) - answer_tokens(model) - model.count_tokens(system) - model.count_tokens(last)
+    )
+    kept = _newest_that_fit(history, left, model)
+    return [_message("system", system), *kept, _message("user", last)]
+
+
+def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[ChatMessage]:
+    kept: list[ChatMessage] = []
+    for message in reversed(history):
+        text = message["text"] or "(no answer)"
+        tokens -= model.count_tokens(text) + 4
+        if tokens < 0:
+            break
+        kept.append(_message("user" if message["sender"] == "user" else "assistant", text))
+    # A history that begins with an answer says something to nobody.
+    while kept and kept[-1]["role"] == "assistant":
+        kept.pop()
+    return kept[::-1]
+
+
+def _message(role: str, content: str) -> ChatMessage:
+    return {"role": role, "content": content}  # type: ignore[typeddict-item]

@@ -1,0 +1,76 @@
+"""One turn on its way: what was asked, what is known so far, and the stream of events that it is watched by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conversation_reference_utils import parse_references
+from database.turn_identity import AcceptedTurn
+from language_models.ports import ChatModel
+
+from .events import Event
+from .ports import ConversationLoader, TurnServices
+
+MAX_MESSAGE_CHARS = 200_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """A question that was accepted, and the answer as it grows.
+
+    references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences: what the person wants
+    models to know of them. status: the answer's, as it will be stored.
+    """
+
+    accepted: AcceptedTurn
+    text: str
+    references: Sequence[str]
+    claim_ids: Sequence[str]
+    services: TurnServices
+    model: ChatModel
+    query: Mapping[str, Any]
+    loader: ConversationLoader | None
+    preferences: str = ""
+    answer: list[str] = field(default_factory=list)
+    status: str = "complete"
+    config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def answer_text(self) -> str:
+        """What was said so far."""
+        return "".join(self.answer)
+
+
+class TurnStream:
+    """The events of a turn: `async for` in a server, plain `for` in scripts and tests. It can be iterated once."""
+
+    def __init__(self, accepted: AcceptedTurn, journey: AsyncIterator[Event]) -> None:
+        self.accepted = accepted
+        self._journey = journey
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._journey
+
+    def __iter__(self) -> Iterator[Event]:
+        with asyncio.Runner() as runner:
+            while True:
+                try:
+                    yield runner.run(_next(self._journey))
+                except StopAsyncIteration:
+                    return
+
+
+async def _next(journey: AsyncIterator[Event]) -> Event:
+    return await anext(journey)
+
+
+def named_references(query: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Friendly ids and claim ids of `query`: what the client lists, united with what its text holds, each once, in order."""
+    parsed = parse_references(query["messageText"])
+    friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids]
+    claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]
+    bare = (friendly_id.removeprefix("@") for friendly_id in friendly_ids)
+    return list(dict.fromkeys(bare)), list(dict.fromkeys(claim_ids))

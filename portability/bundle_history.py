@@ -1,0 +1,232 @@
+"""The history of a conversation that lives in a bundle: everything in memory, written when a turn is finished."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chat.ports import Message
+from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
+from database.clock import now_iso
+from database.errors import MessageNotFoundError, TurnInProgressError
+from database.turn_identity import AcceptedTurn, FinishedTurn
+
+from .bundles import Bundle, save_bundle
+
+_EMPTY_MEMORY = {
+    "title": "",
+    "title_force_set": False,
+    "conversation_friendly_id": "",
+    "running_summary": "",
+    "summarised_messages": 0,
+}
+
+
+class BundleHistory:
+    """See `chat.histories.History`. A bundle without a folder is kept in memory only."""
+
+    users_dir: str | None = None
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._bundle.memory = {**_EMPTY_MEMORY, "created_at": now_iso(), **bundle.memory}
+        for index, message in enumerate(bundle.messages, 1):
+            message.setdefault("status", "complete")
+            message["message_index"] = index
+        self._version = 1
+
+    @classmethod
+    def new(cls, *, user_id: str, conversation_id: str, domain: str) -> BundleHistory:
+        """An empty conversation."""
+        return cls(Bundle(conversation_id=conversation_id, user_id=user_id, domain=domain))
+
+    @property
+    def memory_fields(self) -> dict[str, Any]:
+        """The memory itself, for changes in place."""
+        return self._bundle.memory
+
+    def memory(self) -> dict[str, Any]:
+        """See `History`."""
+        memory = self._bundle.memory
+        return {**memory, "last_updated": memory.get("last_updated", memory["created_at"])}
+
+    def fresh_memory(self) -> dict[str, Any]:
+        """See `History`."""
+        return {**self.memory(), "message_count": len(self._bundle.messages)}
+
+    def version(self) -> int:
+        """See `History`."""
+        return self._version
+
+    def metadata(self) -> dict[str, Any]:
+        """See `History`."""
+        memory = self.memory()
+        updated_at = str(memory["last_updated"])
+        return {
+            "conversation_id": self._bundle.conversation_id,
+            "user_id": self._bundle.user_id,
+            "title": memory["title"],
+            "summary_till_now": memory["running_summary"],
+            "domain": self._bundle.domain,
+            "flag": memory.get("flag", "none"),
+            "last_updated": updated_at[:19].replace("T", " "),
+            "created_at": memory["created_at"],
+            "updated_at": updated_at,
+            "conversation_settings": memory.get("settings", {}),
+            "conversation_friendly_id": memory["conversation_friendly_id"],
+            "workspace_id": "",
+            "workspace_name": "",
+            "archived": False,
+            "stateless": False,
+            "message_count": len(self._bundle.messages),
+        }
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """See `History`."""
+        self._bundle.memory.update(changes)
+        self._changed()
+
+    def messages(self) -> list[dict[str, Any]]:
+        """See `History`."""
+        return [dict(message) for message in self._bundle.messages]
+
+    def message_at(self, index: int) -> Message | None:
+        """See `History`."""
+        messages = self._bundle.messages
+        return messages[index - 1] if 1 <= index <= len(messages) else None
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """See `History`."""
+        return next((m for m in self._bundle.messages if m.get("message_short_hash") == short_hash), None)
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """See `History`."""
+        return self._bundle.messages[max(0, start - 1) : end]
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """See `History`."""
+        kept: list[Message] = []
+        for message in reversed(self._bundle.messages):
+            max_chars -= len(message["text"])
+            if kept and max_chars < 0:
+                break
+            kept.append(message)
+        return kept[::-1]
+
+    def accept(
+        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+    ) -> AcceptedTurn:
+        """See `History`. Raises TurnInProgressError."""
+        if any(message["status"] == "streaming" for message in self._bundle.messages):
+            raise TurnInProgressError
+        first_turn = not self._bundle.messages
+        friendly_id = self._bundle.memory["conversation_friendly_id"]
+        question = self._append("user", text, config=config, reply_to=reply_to, thread_id=thread_id)
+        if friendly_id:
+            question["message_short_hash"] = unique_message_short_hash(friendly_id, text, self._taken())
+        response = self._append("model", "", config={"model": model_name}, reply_to=None, thread_id=thread_id)
+        response["status"] = "streaming"
+        return AcceptedTurn(
+            **_identity(question, response),
+            title=self._bundle.memory["title"],
+            conversation_friendly_id=friendly_id or None,
+            first_turn=first_turn,
+            created_at=question["created_at"],
+        )
+
+    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+        """See `History`."""
+        self._message(message_id)["references"] = [dict(entry) for entry in report]
+
+    def finish(
+        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+    ) -> FinishedTurn:
+        """See `History`."""
+        response = self._message(response_message_id)
+        question = self._bundle.messages[response["message_index"] - 2]
+        if response["status"] == "streaming":
+            response.update(text=text, status=status, config=dict(config))
+            self._name(title)
+            self._changed()
+        return FinishedTurn(
+            **_identity(question, response),
+            title=self._bundle.memory["title"],
+            conversation_friendly_id=self._bundle.memory["conversation_friendly_id"],
+            status=response["status"],
+        )
+
+    def _name(self, title: str | None) -> None:
+        memory = self._bundle.memory
+        if title and not memory["title_force_set"] and not memory["conversation_friendly_id"]:
+            memory["title"] = title
+        if not memory["conversation_friendly_id"]:
+            memory["conversation_friendly_id"] = generate_conversation_friendly_id(
+                memory["title"], memory["created_at"]
+            )
+        taken = self._taken()
+        for message in self._bundle.messages:
+            if not message.get("message_short_hash"):
+                made = unique_message_short_hash(memory["conversation_friendly_id"], message["text"], taken)
+                message["message_short_hash"] = made
+                taken.add(made)
+
+    def _append(
+        self, sender: str, text: str, *, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None
+    ) -> dict[str, Any]:
+        message_id = str(uuid.uuid4())
+        message = {
+            "message_id": message_id,
+            "text": text,
+            "sender": sender,
+            "user_id": self._bundle.user_id,
+            "conversation_id": self._bundle.conversation_id,
+            "message_short_hash": None,
+            "message_index": len(self._bundle.messages) + 1,
+            "short_id": self._short_id(message_id),
+            "reply_to_id": reply_to,
+            "thread_id": thread_id,
+            "created_at": now_iso(),
+            "status": "complete",
+            "show_hide": "show",
+            "config": dict(config),
+            "references": [],
+            "document_references": [],
+            "edited_at": None,
+        }
+        self._bundle.messages.append(message)
+        return message
+
+    def _short_id(self, message_id: str) -> str:
+        digits = message_id.replace("-", "")
+        taken = {message.get("short_id") for message in self._bundle.messages}
+        return next(digits[-length:] for length in (6, 8, 12, 32) if digits[-length:] not in taken)
+
+    def _taken(self) -> set[str]:
+        return {m["message_short_hash"] for m in self._bundle.messages if m.get("message_short_hash")}
+
+    def _message(self, message_id: str) -> dict[str, Any]:
+        found = next((m for m in self._bundle.messages if m["message_id"] == message_id), None)
+        if found is None:
+            raise MessageNotFoundError
+        return found
+
+    def _changed(self) -> None:
+        self._version += 1
+        self._bundle.memory["last_updated"] = now_iso()
+        bundle = self._bundle
+        if bundle.folder is not None:
+            save_bundle(
+                bundle.folder,
+                conversation_id=bundle.conversation_id,
+                user_id=bundle.user_id,
+                domain=bundle.domain,
+                memory=bundle.memory,
+                messages=bundle.messages,
+            )
+
+
+def _identity(question: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
+    fields = ("message_id", "message_index", "short_id", "message_short_hash")
+    asked = {f"user_{field}": question[field] for field in fields}
+    return asked | {f"response_{field}": response[field] for field in fields}

@@ -1,0 +1,144 @@
+"""The portable form of a conversation: `<id>.index`, `<id>-messages.json`, `<id>-memory.json` in one folder.
+
+The index is a pickle of plain, versioned data and is read by an unpickler that builds nothing else. This is the only module that uses dill.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dill
+
+from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
+
+FORMAT = "anaphora-conversation"
+VERSION = 1
+_SAFE_ID = re.compile(r"[^/\\\x00]+")
+
+
+@dataclass(slots=True, kw_only=True)
+class Bundle:
+    """A conversation, whole, in memory. messages: in the shape of the message list."""
+
+    conversation_id: str
+    user_id: str
+    domain: str
+    memory: dict[str, Any] = field(default_factory=dict)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    folder: Path | None = None
+
+
+def save_bundle(
+    folder: Path,
+    *,
+    conversation_id: str,
+    user_id: str,
+    domain: str,
+    memory: Mapping[str, Any],
+    messages: Sequence[Mapping[str, Any]],
+) -> Path:
+    """Write a bundle into `folder`, each file whole or not at all, the index last. Raises OSError, BrokenBundleError."""
+    if not _SAFE_ID.fullmatch(conversation_id) or conversation_id in {".", ".."}:
+        raise BrokenBundleError("This conversation id can't be the name of a file.")
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {
+        "format": FORMAT,
+        "version": VERSION,
+        "conversation_id": conversation_id,
+        "user_id": user_id,
+        "domain": domain,
+        "created_at": memory.get("created_at", ""),
+        "conversation_friendly_id": memory.get("conversation_friendly_id", ""),
+    }
+    _write(folder / f"{conversation_id}-messages.json", _json(list(messages)))
+    _write(folder / f"{conversation_id}-memory.json", _json(dict(memory)))
+    _write(folder / f"{conversation_id}.index", dill.dumps(state, protocol=4))
+    return folder
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """Read the bundle in `folder`, which is left untouched. Raises BundleNotFoundError, UnsafeBundleError, BrokenBundleError."""
+    state = read_index(folder)
+    conversation_id = state["conversation_id"]
+    memory = _read_json(folder / f"{conversation_id}-memory.json", dict)
+    messages = _read_json(folder / f"{conversation_id}-messages.json", list)
+    return Bundle(
+        conversation_id=conversation_id,
+        user_id=state["user_id"],
+        domain=state["domain"],
+        memory=memory,
+        messages=messages,
+        folder=folder,
+    )
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """The plain state in the index of `folder`'s bundle: format, version, conversation_id, user_id, domain, created_at, friendly id."""
+    found = sorted(folder.glob("*.index")) if folder.is_dir() else []
+    if len(found) != 1:
+        raise BundleNotFoundError(f"{folder.name} holds {len(found)} conversation bundles where one was expected.")
+    state = _unpickle(found[0].read_bytes())
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise BrokenBundleError(f"{found[0].name} is no index of a conversation.")
+    if state.get("version") != VERSION:
+        raise BrokenBundleError(f"{found[0].name} has version {state.get('version')}; this program reads {VERSION}.")
+    if f"{state['conversation_id']}.index" != found[0].name:
+        raise BrokenBundleError(f"{found[0].name} belongs to another conversation.")
+    return state
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Builds containers, strings and numbers. Whatever names a class or a function is refused before it is looked up."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        raise UnsafeBundleError(f"The index names {module_name}.{global_name}: a bundle holds plain data only.")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise UnsafeBundleError("The index refers to something outside of itself: a bundle holds plain data only.")
+
+
+def _unpickle(data: bytes) -> Any:
+    try:
+        return _PlainUnpickler(io.BytesIO(data)).load()
+    except UnsafeBundleError:
+        raise
+    except Exception as error:  # a damaged pickle raises nearly anything
+        raise BrokenBundleError(f"The index can't be read: {error}") from error
+
+
+def _read_json(path: Path, kind: type) -> Any:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    except FileNotFoundError as error:
+        raise BrokenBundleError(f"{path.name} is missing.") from error
+    except ValueError as error:
+        raise BrokenBundleError(f"{path.name} is no JSON: {error}") from error
+    if not isinstance(value, kind):
+        raise BrokenBundleError(f"{path.name} holds no {kind.__name__}.")
+    return value
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", errors="surrogatepass")
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

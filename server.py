@@ -1,0 +1,91 @@
+"""The composition root: `create_app(settings)` puts one server together; `python server.py` serves it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from functools import cache
+from pathlib import Path
+
+from flask import Flask
+
+import commands
+import endpoints
+from chat.conversation_cache import DefaultDictQueue
+from chat.generation import TurnRunner
+from chat.metrics import Metrics
+from chat.services import models_from, services_from
+from Conversation import Conversation
+from database.connection import open_store
+from endpoints.request_scope import EXTENSION, AppState
+from language_models.roles import ModelRoles
+from settings import Settings, SettingsError, load_settings
+
+
+def create_app(settings: Settings | None = None, *, models: ModelRoles | None = None) -> Flask:
+    """A Flask application over the store of `settings` (by default those of the environment).
+
+    `models` replaces the models that the settings name. Raises SettingsError, StorageFailedError, DatabaseTooNewError.
+    """
+    state = build_state(settings or load_settings(), models=models)
+    root = Path(__file__).parent
+    app = Flask("anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None)
+    app.extensions[EXTENSION] = state
+    endpoints.register(app, state)
+    commands.register(app)
+    return app
+
+
+def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
+    """The parts of one server, put together. Opens the store and brings its schema up to date."""
+    store = open_store(settings.users_dir, synchronous=settings.synchronous)
+    metrics = Metrics()
+    models = models or models_from(settings)
+
+    def load(conversation_id: str) -> Conversation:
+        owner = conversation_id.rpartition("_")[0]
+        return Conversation(owner, store, conversation_id)
+
+    return AppState(
+        settings=settings,
+        users_dir=settings.users_dir,
+        conversation_cache=DefaultDictQueue(
+            maxsize=settings.conversation_cache,
+            factory=load,
+            is_current=lambda _, conversation: conversation.is_current(),
+        ),
+        turns=TurnRunner(users_dir=settings.users_dir, metrics=metrics),
+        models=models,
+        metrics=metrics,
+        services=services_from(settings, models=models, metrics=metrics),
+    )
+
+
+def load_conversation(conversation_id: str) -> Conversation:
+    """The conversation of this id, out of the cache of the server that the environment describes.
+
+    Whoever calls this acts for the owner. Raises ConversationNotFoundError.
+    """
+    return _state().conversation_cache[conversation_id]
+
+
+@cache
+def _state() -> AppState:
+    return build_state(load_settings())
+
+
+def main() -> int:
+    """Serve until SIGTERM or SIGINT; 2 for settings that make no sense."""
+    try:
+        settings = load_settings(arguments=sys.argv[1:])
+    except SettingsError as error:
+        print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    from endpoints.serving import serve
+
+    return serve(settings, create_app)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
