@@ -39,7 +39,7 @@ def autocomplete_conversations(
     the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
     is not offered. At most two queries.
     """
-    typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).casefold()
+    typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
     query = _offered(user_email, domain)
     with open_store(users_dir).reading() as connection:
         found = _by_friendly_id(connection, query, typed, limit)
@@ -75,8 +75,9 @@ def _by_title(
     for word in words:
         if word.isascii():
             query = query.where(_c.title.icontains(word, autoescape=True))
+    folded = [word.casefold() for word in words]
     for row in connection.execute(query.execution_options(yield_per=100)):
-        if row.conversation_id not in seen and _begins_words(words, _WORD.findall(row.title.casefold())):
+        if row.conversation_id not in seen and _begins_words(folded, _WORD.findall(row.title.casefold())):
             yield row
 
 

@@ -1,0 +1,171 @@
+"""Clones: the same words under identifiers of their own, whole or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import insert, select, update
+
+from conversation_reference_utils import unique_message_short_hash
+from database import clones, conversations, schema, workspaces
+from database.connection import open_store
+from database.errors import ConversationNotFoundError, StorageFailedError
+from database.stream_events import append_events
+from database.turns import accept_turn
+
+ANN, BEN = "ann@example.org", "ben@example.org"
+
+
+def make(users_dir: str, **values: Any) -> str:
+    return conversations.create_conversation(
+        users_dir=users_dir, user_email=ANN, **{"domain": "assistant", **values}
+    ).conversation_id
+
+
+def clone(users_dir: str, conversation_id: str) -> conversations.ConversationRow:
+    return clones.clone_conversation(users_dir=users_dir, user_email=ANN, conversation_id=conversation_id)
+
+
+def stored(users_dir: str, conversation_id: str) -> list[Any]:
+    query = (
+        select(schema.messages, schema.activities.c["activity_id", "short_id", "reply_to_id", "thread_id"])
+        .join_from(schema.messages, schema.activities, schema.activities.c.seq == schema.messages.c.seq)
+        .where(schema.messages.c.conversation_id == conversation_id)
+        .order_by(schema.messages.c.ordinal)
+    )
+    with open_store(users_dir).reading() as connection:
+        return list(connection.execute(query))
+
+
+def test_a_clone_says_the_same_under_identifiers_of_its_own(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    for number in range(60):
+        take_turn(ANN, source_id, text="yes", answer=f"answer {number}", title="React Hooks")
+    source = conversations.get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=source_id)
+    copy = clone(users_dir, source_id)
+    before, after = stored(users_dir, source_id), stored(users_dir, copy.conversation_id)
+
+    assert [(row.text, row.sender, row.created_at) for row in after] == [
+        (row.text, row.sender, row.created_at) for row in before
+    ]
+    assert copy.conversation_friendly_id not in (None, source.conversation_friendly_id)
+    assert (copy.title, copy.message_count, copy.last_ordinal) == ("React Hooks (copy)", 120, 120)
+    for name in ("message_id", "message_short_hash", "seq"):
+        ids = [getattr(row, name) for row in before + after]
+        assert len(set(ids)) == 240 or name == "message_short_hash"
+    hashes = [row.message_short_hash for row in after]
+    assert len(set(hashes)) == 120
+    assert not any(value.isdigit() for value in hashes)
+    assert len({row.short_id for row in after}) == 120
+    assert all(row.activity_id == row.message_id for row in after)
+
+
+def test_hashes_of_a_clone_are_made_with_its_own_friendly_id(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    take_turn(ANN, source_id, text="yes", answer="no")
+    copy = clone(users_dir, source_id)
+    expected = [unique_message_short_hash(copy.conversation_friendly_id or "", text, ()) for text in ("yes", "no")]
+    assert [row.message_short_hash for row in stored(users_dir, copy.conversation_id)] == expected
+
+
+def test_answers_and_replies_of_a_clone_lead_within_the_clone(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    first = take_turn(ANN, source_id)
+    take_turn(ANN, source_id, text="And?", reply_to=first.response_message_id)
+    rows = stored(users_dir, clone(users_dir, source_id).conversation_id)
+    assert rows[1].in_answer_to == rows[0].message_id
+    assert rows[2].reply_to_id == rows[1].message_id
+    assert rows[1].thread_id == rows[2].thread_id is not None
+    assert rows[2].thread_id not in {row.thread_id for row in stored(users_dir, source_id)}
+    with open_store(users_dir).reading() as connection:
+        root = select(schema.threads.c.root_activity_id).where(schema.threads.c.thread_id == rows[1].thread_id)
+        assert connection.execute(root).scalar_one() == rows[1].message_id
+
+
+def test_references_typed_in_the_source_lead_where_they_led(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    turn = take_turn(ANN, source_id)
+    entry = {"position": 0, "user_email": ANN, "ref": "@conversation_x_message_1", "kind": "message"}
+    target = {"status": "resolved", "target_conversation_id": "c", "target_message_id": "m", "target_id": None}
+    reference = insert(schema.message_references).values(message_id=turn.user_message_id, **entry, **target)
+    open_store(users_dir).write(lambda connection: connection.execute(reference).rowcount)
+    copied = stored(users_dir, clone(users_dir, source_id).conversation_id)[0]
+    with open_store(users_dir).reading() as connection:
+        rows = connection.execute(select(schema.message_references)).all()
+    assert {row.message_id for row in rows} == {turn.user_message_id, copied.message_id}
+    assert {row.target_message_id for row in rows} == {"m"}
+
+
+def test_settings_workspace_and_summary_are_kept_and_deleted_messages_left_out(users_dir: str, take_turn: Any) -> None:
+    own = {"users_dir": users_dir, "user_email": ANN}
+    work = workspaces.createWorkspace(**own, domain="assistant", workspace_name="Work")
+    source_id = make(users_dir, workspace_id=work["workspace_id"])
+    for _ in range(3):
+        take_turn(ANN, source_id)
+    changes = {"settings": {"model": "x"}, "running_summary": "So far", "summarised_ordinal": 4, "flag": "red"}
+    conversations.update_conversation(**own, conversation_id=source_id, changes=changes)
+    gone = update(schema.messages).where(schema.messages.c.ordinal == 2).values(deleted_at="2026-01-01")
+    open_store(users_dir).write(lambda connection: connection.execute(gone).rowcount)
+    copy = clone(users_dir, source_id)
+    assert (copy.workspace_name, copy.settings, copy.flag) == ("Work", {"model": "x"}, "red")
+    assert (copy.running_summary, copy.summarised_ordinal, copy.message_count) == ("So far", 3, 5)
+    assert [row.ordinal for row in stored(users_dir, copy.conversation_id)] == [1, 2, 3, 4, 5]
+
+
+def test_an_answer_in_the_making_is_copied_as_far_as_it_got(users_dir: str) -> None:
+    source_id = make(users_dir)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
+    turn = accept_turn(**own, text="Tell me about whales", config={})
+    events = [(turn.response_message_id, n, orjson.dumps({"seq": n, "text": t})) for n, t in ((1, "They "), (2, "sing"))]
+    open_store(users_dir).write(lambda connection: append_events(connection, events))
+    copy = clone(users_dir, source_id)
+    answer = stored(users_dir, copy.conversation_id)[1]
+    assert (answer.text, answer.status) == ("They sing", "interrupted")
+    assert copy.running_message_id is None
+    assert "whales" in copy.title
+    assert copy.conversation_friendly_id is not None
+    assert stored(users_dir, source_id)[1].status == "streaming"
+
+
+def test_an_empty_conversation_clones_to_an_empty_one_without_a_friendly_id(users_dir: str) -> None:
+    copy = clone(users_dir, make(users_dir))
+    assert (copy.message_count, copy.conversation_friendly_id, copy.deleted_at) == (0, None, None)
+
+
+def test_nobody_clones_what_is_not_theirs(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    take_turn(ANN, source_id)
+    for wrong in (source_id, "missing"):
+        with pytest.raises(ConversationNotFoundError):
+            clones.clone_conversation(users_dir=users_dir, user_email=BEN, conversation_id=wrong)
+    assert conversations.getCoversationsForUser(users_dir=users_dir, user_email=BEN) == []
+
+
+def test_a_clone_that_breaks_off_is_never_seen_and_is_gone_after_the_next_start(
+    users_dir: str, take_turn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_id = make(users_dir)
+    for _ in range(3):
+        take_turn(ANN, source_id)
+    add, calls = clones._add, []
+
+    def breaks_at_the_second_slice(*arguments: Any, **named: Any) -> None:
+        calls.append(named)
+        if len(calls) == 2:
+            raise StorageFailedError("The disk is full.")
+        add(*arguments, **named)
+
+    monkeypatch.setattr(clones, "_MESSAGES_AT_ONCE", 2)
+    monkeypatch.setattr(clones, "_add", breaks_at_the_second_slice)
+    with pytest.raises(StorageFailedError):
+        clone(users_dir, source_id)
+
+    (only,) = conversations.getCoversationsForUser(users_dir=users_dir, user_email=ANN)
+    assert only.conversation_id == source_id
+    assert clones.remove_unfinished_clones(users_dir=users_dir) == 1
+    with open_store(users_dir).reading() as connection:
+        assert set(connection.execute(select(schema.activities.c.conversation_id)).scalars()) == {source_id}
+        assert set(connection.execute(select(schema.conversations.c.conversation_id)).scalars()) == {source_id}
+    assert clones.remove_unfinished_clones(users_dir=users_dir) == 0
