@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+import { findReferences, parseMemoryReferences } from '../../interface/static/js/models/references.js';
+
+const cases = JSON.parse(readFileSync(new URL('../data/reference_cases.json', import.meta.url), 'utf8'));
+
+for (const { name, text, cleanText, claimIds, friendlyIds, found } of cases) {
+  test(`references: ${name}`, () => {
+    assert.deepEqual(parseMemoryReferences(text), { cleanText, claimIds, friendlyIds });
+    const written = findReferences(text).map(({ start, end, kind }) => [text.slice(start, end), kind]);
+    assert.deepEqual(written, found);
+  });
+}
+
+test('ten thousand references are all found, each once', () => {
+  const names = Array.from({ length: 10_000 }, (_, number) => `name_${number}`);
+  const text = names.map((name) => `\`@code\` @${name}`).join(' ');
+  assert.deepEqual(parseMemoryReferences(text).friendlyIds, names);
+});
+
+test('hostile texts take no more than a moment', { timeout: 10_000 }, () => {
+  const size = 200_000;
+  const texts = [
+    `@${'a'.padEnd(size, '-_')}x`,
+    `@mem:${'-'.repeat(size)}`,
+    '`'.repeat(size),
+    '` `` '.repeat(size / 5),
+    Array.from({ length: 600 }, (_, length) => '`'.repeat(length + 1)).join(' '),
+    '\\'.repeat(size),
+    '> '.repeat(size / 2),
+    '- '.repeat(size / 2),
+    '1. '.repeat(size / 3),
+    '```\n@a'.repeat(size / 6),
+    `@conversation_${'_message_'.repeat(size / 9)}`,
+  ];
+  for (const text of texts) assert.ok(findReferences(`${text} @last_one`).length <= 2);
+});
