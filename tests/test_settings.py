@@ -90,7 +90,7 @@ def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(load, tmp_p
     first, second = load().secret_key, load().secret_key
     assert first == second
     assert len(first) == 64
-    assert stat.S_IMODE(os.stat(tmp_path / "data" / "secret_key").st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "data" / "secret_key").stat().st_mode) == 0o600
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["secret_key"]
 
 

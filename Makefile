@@ -1,0 +1,36 @@
+# Anaphora in two commands: `make serve` runs it, `make test` proves it. Both set up what they need.
+PYTHON := $(shell sh setup/find_python.sh)
+
+.PHONY: serve test check bench docs format clean setup-serve setup-test require-python
+
+serve: setup-serve
+	@ANAPHORA_PORT="$${ANAPHORA_PORT:-$(PORT)}" exec .venv/bin/python server.py $(ARGS)
+
+test: setup-test
+	@bash .ci/run all
+
+check: setup-test
+	@bash .ci/run quick
+
+bench: setup-test
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+docs: setup-serve
+	@.venv/bin/python -m commands.documentation
+
+format: setup-test
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+clean:
+	rm -rf .venv .anaphora interface/node_modules interface/static/vendor
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+
+setup-serve: require-python
+	@$(PYTHON) setup serve
+
+setup-test: require-python
+	@$(PYTHON) setup test
+
+require-python:
+	@test -n "$(PYTHON)"

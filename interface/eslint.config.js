@@ -1,0 +1,62 @@
+// One job: find mistakes. Layout is left to the authors.
+const browser = [
+  'AbortController', 'Blob', 'CSS', 'CustomEvent', 'DOMParser', 'DOMException', 'Event', 'EventTarget', 'FormData', 'Headers',
+  'HTMLElement', 'Element', 'Node', 'NodeFilter', 'IntersectionObserver', 'MutationObserver', 'ResizeObserver', 'Response', 'Request',
+  'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'XMLSerializer', 'cancelAnimationFrame', 'clearInterval',
+  'clearTimeout', 'console', 'crypto', 'document', 'fetch', 'getComputedStyle', 'getSelection', 'history', 'localStorage',
+  'location', 'matchMedia', 'navigator', 'performance', 'queueMicrotask', 'requestAnimationFrame', 'requestIdleCallback',
+  'sessionStorage', 'setInterval', 'setTimeout', 'structuredClone', 'window', 'globalThis', 'MessageChannel', 'Image',
+  'ReadableStream', 'Range', 'KeyboardEvent', 'MouseEvent', 'Intl',
+];
+const node = ['process', 'Buffer', 'global'];
+const readable = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
+
+const mistakes = {
+  'array-callback-return': 'error', 'complexity': ['error', 10], 'consistent-return': 'error', 'default-case-last': 'error',
+  'eqeqeq': ['error', 'always', { null: 'ignore' }], 'max-lines': ['error', { max: 400, skipComments: true }],
+  'no-alert': 'error', 'no-case-declarations': 'error', 'no-cond-assign': 'error', 'no-const-assign': 'error',
+  'no-console': ['error', { allow: ['error', 'warn'] }], 'no-constant-condition': 'error', 'no-debugger': 'error',
+  'no-dupe-args': 'error', 'no-dupe-class-members': 'error', 'no-dupe-else-if': 'error', 'no-dupe-keys': 'error',
+  'no-duplicate-imports': 'error', 'no-empty': 'error', 'no-eval': 'error', 'no-ex-assign': 'error',
+  'no-fallthrough': 'error', 'no-implied-eval': 'error', 'no-import-assign': 'error', 'no-inner-declarations': 'error',
+  'no-irregular-whitespace': 'error', 'no-loss-of-precision': 'error', 'no-misleading-character-class': 'error',
+  'no-new-func': 'error', 'no-prototype-builtins': 'error', 'no-redeclare': 'error', 'no-return-assign': 'error',
+  'no-script-url': 'error', 'no-self-assign': 'error', 'no-self-compare': 'error', 'no-shadow-restricted-names': 'error',
+  'no-sparse-arrays': 'error', 'no-this-before-super': 'error', 'no-throw-literal': 'error', 'no-undef': 'error',
+  'no-unreachable': 'error', 'no-unsafe-finally': 'error', 'no-unsafe-negation': 'error', 'no-unused-expressions': 'error',
+  'no-unused-private-class-members': 'error', 'no-unused-vars': 'error', 'no-use-before-define': ['error', { functions: false, classes: false }],
+  'no-useless-assignment': 'error', 'no-useless-catch': 'error', 'no-useless-escape': 'error', 'no-useless-return': 'error',
+  'no-var': 'error', 'object-shorthand': 'error', 'prefer-const': 'error', 'prefer-promise-reject-errors': 'error',
+  'radix': 'error', 'require-yield': 'error', 'use-isnan': 'error', 'valid-typeof': 'error',
+};
+
+// Text goes in as text: the places that may set markup are these, by name.
+const inertText = {
+  'no-restricted-properties': ['error', ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write'].map((property) => ({
+    property, message: 'Text goes in as text (textContent, append); Markdown goes through views/markdown_render.js.',
+  }))],
+};
+
+export default [
+  { ignores: ['node_modules/', 'static/vendor/'] },
+  {
+    files: ['static/js/**/*.js'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: { ...mistakes, ...inertText },
+  },
+  {
+    files: ['static/js/models/**/*.js'],
+    rules: { 'no-restricted-globals': ['error', 'document', 'window', 'fetch', 'localStorage'] },
+  },
+  {
+    files: ['static/js/views/**/*.js', 'static/js/main.js'],
+    languageOptions: { globals: readable(['jQuery', '$']) },
+    rules: { 'no-restricted-globals': ['error', { name: 'fetch', message: 'lib/api.js is the one place that calls the server.' }] },
+  },
+  {
+    files: ['*.js'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(node) },
+    rules: mistakes,
+  },
+];

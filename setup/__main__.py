@@ -1,0 +1,34 @@
+"""Sets up what `make serve` or `make test` needs: `python setup serve`, `python setup test`.
+
+Needs nothing but Python; what is set up already is left alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+
+from assets import prepare_assets
+from browser import prepare_browser
+from environment import SetupError, prepare_environment
+from stamps import WORK
+
+
+def main(purpose: str) -> None:
+    """Set up for `purpose`, "serve" or "test". Two at once take turns."""
+    WORK.mkdir(exist_ok=True)
+    with (WORK / "setup.lock").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        prepare_environment(dev=purpose == "test")
+        prepare_assets(dev=purpose == "test")
+        if purpose == "test":
+            prepare_browser()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["serve"], ["test"]):
+        sys.exit("usage: python setup (serve | test)")
+    try:
+        main(sys.argv[1])
+    except SetupError as error:
+        sys.exit(f"Set-up stopped: {error}")

@@ -1,0 +1,118 @@
+"""The front end's third-party files: fetched by the lock file, the used ones copied to `interface/static/vendor`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from environment import SetupError
+from node import Node, find_node, forget_packaged_node, link_node
+from stamps import ROOT, WORK, fingerprint, is_current, remember, remove
+
+INTERFACE = ROOT / "interface"
+VENDOR = INTERFACE / "static" / "vendor"
+PACKAGES = INTERFACE / "node_modules"
+ICONS = INTERFACE / "icons.txt"
+LOCK = ("package.json", "package-lock.json", ".npmrc")
+
+# What is copied, as a pattern below node_modules, and the folder of VENDOR it goes to.
+USED = (
+    ("jquery/dist/jquery.min.js", "."),
+    ("jstree/dist/jstree.min.js", "."),
+    ("jstree/dist/themes/default/*.min.css", "jstree/default"),
+    ("jstree/dist/themes/default/*.[pg][ni][gf]", "jstree/default"),
+    ("jstree/dist/themes/default-dark/*.min.css", "jstree/default-dark"),
+    ("jstree/dist/themes/default-dark/*.[pg][ni][gf]", "jstree/default-dark"),
+    ("bootstrap/dist/css/bootstrap.min.css", "."),
+    ("marked/lib/marked.esm.js", "."),
+    ("dompurify/dist/purify.es.mjs", "."),
+    ("@highlightjs/cdn-assets/es/highlight.min.js", "."),
+    ("katex/dist/katex.mjs", "katex"),
+    ("katex/dist/katex.min.css", "katex"),
+    ("katex/dist/fonts/*.woff2", "katex/fonts"),
+    ("mermaid/dist/mermaid.min.js", "."),
+)
+
+
+def prepare_assets(*, dev: bool) -> None:
+    """Fill `interface/static/vendor`, unless that is done already.
+
+    With `dev`, `interface/node_modules` stays, with ESLint and axe in it, and `.anaphora/bin/node` to run them by.
+    Otherwise the fetched packages, and a Node that had to be fetched, are deleted again.
+    """
+    if dev:
+        _prepare_packages()
+    mark = fingerprint(*(INTERFACE / name for name in LOCK), ICONS, Path(__file__))
+    if VENDOR.exists() and is_current("assets", mark):
+        return
+    if dev:
+        _copy_used(PACKAGES)
+    else:
+        _build_apart()
+    remember("assets", mark)
+
+
+def _prepare_packages() -> None:
+    mark = fingerprint(*(INTERFACE / name for name in LOCK))
+    linked = WORK / "bin" / "node"
+    if PACKAGES.exists() and linked.exists() and is_current("node_modules", mark):
+        return
+    node = find_node()
+    link_node(node)
+    _install(INTERFACE, node)
+    remember("node_modules", mark)
+
+
+def _build_apart() -> None:
+    WORK.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="npm-", dir=WORK) as name:
+        for file in LOCK:
+            shutil.copy(INTERFACE / file, name)
+        _install(Path(name), find_node(), "--omit=dev")
+        _copy_used(Path(name) / "node_modules")
+    if not (WORK / "bin" / "node").exists():
+        forget_packaged_node()
+
+
+def _install(folder: Path, node: Node, *options: str) -> None:
+    print("Fetching the front end's packages …", flush=True)
+    command = [*node.npm, "ci", "--no-progress", "--loglevel=error", *options]
+    if subprocess.run(command, cwd=folder, check=False).returncode:
+        raise SetupError("npm could not fetch the front end's packages; its messages are above.")
+
+
+def _copy_used(packages: Path) -> None:
+    draft = WORK / "vendor"
+    remove(draft)
+    for pattern, target in USED:
+        found = sorted(packages.glob(pattern))
+        if not found:
+            raise SetupError(f"{pattern} is not in the fetched packages.")
+        (draft / target).mkdir(parents=True, exist_ok=True)
+        for file in found:
+            shutil.copy(file, draft / target)
+    (draft / "icons.svg").write_text(sprite(ICONS, packages / "bootstrap-icons" / "icons"), encoding="utf-8")
+    remove(VENDOR)
+    VENDOR.parent.mkdir(parents=True, exist_ok=True)
+    draft.rename(VENDOR)
+
+
+def sprite(names: Path, icons: Path) -> str:
+    """One SVG with a `<symbol>` for each icon that `names` lists, one a line; `#` begins a comment."""
+    symbols = []
+    for line in names.read_text(encoding="utf-8").splitlines():
+        name = line.partition("#")[0].strip()
+        if not name:
+            continue
+        file = icons / f"{name}.svg"
+        found = (
+            re.search(r'viewBox="([^"]+)"[^>]*>(.*)</svg>', file.read_text("utf-8"), re.S) if file.exists() else None
+        )
+        if found is None:
+            raise SetupError(f"{names.name} lists {name!r}, which is no icon of bootstrap-icons.")
+        shapes = re.sub(r"\s*\n\s*", "", found[2])
+        symbols.append(f'<symbol id="{name}" viewBox="{found[1]}" fill="currentColor">{shapes}</symbol>')
+    return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(symbols)}</svg>\n'
