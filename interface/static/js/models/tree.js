@@ -143,6 +143,13 @@ export class TreeModel {
     if (workspace) workspace.expanded = expanded;
   }
 
+  /** Every workspace is closed from now on. The ids of those that were open. */
+  collapse() {
+    const open = [...this.#workspaces.values()].filter((workspace) => workspace.expanded);
+    for (const workspace of open) workspace.expanded = false;
+    return open.map((workspace) => workspace.workspace_id);
+  }
+
   /** Add a conversation, or change one that is there; it is the newest of its workspace afterwards. */
   putConversation(conversation) {
     const known = this.#conversations.get(conversation.conversation_id);

@@ -1,16 +1,9 @@
 /** Questions to the person, as modal `<dialog>`s: the browser keeps the focus inside and gives it back afterwards. */
 
 import { shellStrings } from '../lib/shell_strings.js';
+import { element } from './dom.js';
 
 let dialogs = 0;
-
-function element(tag, { className, text, ...properties } = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
-  node.append(...children);
-  return node;
-}
 
 /**
  * Show a dialog with a heading, content, and a row of buttons; resolves with the value of the button that closed it,
@@ -18,22 +11,22 @@ function element(tag, { className, text, ...properties } = {}, ...children) {
  */
 function ask({ title, content, confirmLabel, danger = false, cancellable = true }) {
   dialogs += 1;
-  const heading = element('h2', { className: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
+  const heading = element('h2', { class: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
   const confirm = element('button', {
-    className: `btn ${danger ? 'btn-danger' : 'btn-primary'}`,
+    class: `btn ${danger ? 'btn-danger' : 'btn-primary'}`,
     text: confirmLabel,
     type: 'submit',
     value: 'confirm',
   });
-  const buttons = element('div', { className: 'dialog-buttons' });
+  const buttons = element('div', { class: 'dialog-buttons' });
   if (cancellable) {
-    const cancel = element('button', { className: 'btn btn-quiet', text: shellStrings.dialog.cancel, type: 'button' });
+    const cancel = element('button', { class: 'btn btn-quiet', text: shellStrings.dialog.cancel, type: 'button' });
     cancel.addEventListener('click', () => dialog.close(''));
     buttons.append(cancel);
   }
   buttons.append(confirm);
-  const form = element('form', { method: 'dialog', className: 'dialog-form' }, heading, ...content, buttons);
-  const dialog = element('dialog', { className: 'dialog' }, form);
+  const form = element('form', { method: 'dialog', class: 'dialog-form' }, heading, ...content, buttons);
+  const dialog = element('dialog', { class: 'dialog' }, form);
   dialog.setAttribute('aria-labelledby', heading.id);
 
   return new Promise((resolve) => {
@@ -53,9 +46,9 @@ function ask({ title, content, confirmLabel, danger = false, cancellable = true 
  * @returns {Promise<string|null>} the text without white space around it; null when nothing was given
  */
 export async function askText({ title, label, value = '', confirmLabel = shellStrings.dialog.save, maxLength = 200 }) {
-  const input = element('input', { className: 'form-control', type: 'text', value, maxLength, required: true });
+  const input = element('input', { class: 'form-control', type: 'text', value, maxlength: maxLength, required: true });
   input.autocomplete = 'off';
-  const field = element('label', { className: 'field' }, element('span', { className: 'field-label', text: label }), input);
+  const field = element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), input);
   const answer = ask({ title, content: [field], confirmLabel });
   input.focus();
   input.select();
@@ -70,20 +63,26 @@ export async function askText({ title, label, value = '', confirmLabel = shellSt
  * @returns {Promise<boolean>}
  */
 export async function confirmAction({ title, text = '', confirmLabel = shellStrings.dialog.confirm, danger = true }) {
-  const content = text ? [element('p', { className: 'dialog-text', text })] : [];
+  const content = text ? [element('p', { class: 'dialog-text', text })] : [];
   return (await ask({ title, content, confirmLabel, danger })) === 'confirm';
 }
 
 /**
- * Show a text that the person may want to take along, selected.
+ * Show a text that the person may want to take along, selected, with a button that copies it where `copy` is given.
  *
- * @param {{title: string, text?: string, value: string, label: string, closeLabel: string}} message
+ * @param {{title: string, text?: string, value: string, label: string, closeLabel: string,
+ *          copy?: {label: string, onCopy: () => void}}} message
  * @returns {Promise<void>}
  */
-export async function showValue({ title, text = '', value, label, closeLabel }) {
-  const field = element('input', { className: 'form-control mono', type: 'text', value, readOnly: true });
+export async function showValue({ title, text = '', value, label, closeLabel, copy }) {
+  const field = element('input', { class: 'form-control mono', type: 'text', value, readonly: true });
   field.setAttribute('aria-label', label);
-  const content = [...(text ? [element('p', { className: 'dialog-text', text })] : []), field];
+  const content = [...(text ? [element('p', { class: 'dialog-text', text })] : []), field];
+  if (copy) {
+    const button = element('button', { class: 'btn btn-quiet dialog-copy', type: 'button', text: copy.label });
+    button.addEventListener('click', copy.onCopy);
+    content.push(button);
+  }
   const closed = ask({ title, content, confirmLabel: closeLabel, cancellable: false });
   field.focus();
   field.select();

@@ -18,7 +18,7 @@ class Sidebar {
   #bootstrap;
   #container = document.getElementById('workspaces-container');
   #status = document.getElementById('sidebar-status');
-  #model = new TreeModel({ workspaces: [], conversations: [], defaultWorkspaceId: '' });
+  #model;
   #tree = null;
   #wanted = null;
   #actions;
@@ -136,11 +136,22 @@ class Sidebar {
     this.#events.emit('conversation:open', { conversationId });
   }
 
-  async #saveExpanded(workspaceId, expanded) {
+  async #collapse() {
+    const closed = this.#model.collapse();
+    this.#tree?.closeAll();
+    if (closed.length) await this.#unlessLost(() => this.#api.collapseWorkspaces(closed));
+  }
+
+  #saveExpanded(workspaceId, expanded) {
+    return this.#unlessLost(() => this.#api.updateWorkspace(workspaceId, { expanded }));
+  }
+
+  /** Tell the server what is open. That the next visit may find it otherwise is not worth a message. */
+  async #unlessLost(job) {
     try {
-      await this.#api.updateWorkspace(workspaceId, { expanded });
+      await job();
     } catch {
-      // The tree is as the person wanted it; that the next visit finds it otherwise is not worth a message.
+      // The tree shows what the person wanted, and that is what counts.
     }
   }
 
@@ -165,6 +176,7 @@ class Sidebar {
       this.#actions.newConversation(this.#model.workspaceOf(this.#wanted));
     });
     document.getElementById('new-workspace').addEventListener('click', () => this.#actions.newWorkspace());
+    document.getElementById('collapse-workspaces').addEventListener('click', () => this.#collapse());
     mountFilter({
       api: this.#api,
       domain: this.#bootstrap.domain,

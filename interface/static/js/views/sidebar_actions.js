@@ -49,7 +49,7 @@ export function createConversationActions({ api, events, domain, model, sidebar 
   }
 
   async function rename(id) {
-    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: model.conversation(id)?.title ?? '' });
+    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: model.conversation(id)?.title ?? '', maxLength: 500 });
     if (title === null) return;
     await orTell(async () => {
       await api.setConversationTitle(id, title);

@@ -112,6 +112,12 @@ export class SidebarTree {
     return new Promise((resolve) => this.#tree.open_node(node, resolve, 0));
   }
 
+  /** Close every workspace. */
+  closeAll() {
+    this.#postponed.clear();
+    this.#tree.close_all();
+  }
+
   /** Draw a conversation's row anew, in its place. */
   redrawConversation(conversation) {
     const node = this.#tree.get_node(conversationNodeId(conversation.conversation_id));

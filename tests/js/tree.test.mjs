@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { PAGE, TreeModel } from '../../interface/static/js/models/tree.js';
+import { conversationNode, workspaceText } from '../../interface/static/js/models/tree_nodes.js';
+
+const DEFAULT = 'default_ada@example.org_assistant';
+
+const workspace = (id, extra = {}) => ({
+  workspace_id: id,
+  workspace_name: id,
+  workspace_color: 'primary',
+  domain: 'assistant',
+  expanded: false,
+  parent_workspace_id: null,
+  ...extra,
+});
+
+const conversation = (id, workspaceId = DEFAULT, extra = {}) => ({
+  conversation_id: id,
+  title: `Title of ${id}`,
+  flag: 'none',
+  conversation_friendly_id: '',
+  workspace_id: workspaceId,
+  last_updated: '2026-01-01 00:00:00',
+  ...extra,
+});
+
+const many = (count, workspaceId, prefix = 'c') =>
+  Array.from({ length: count }, (_, position) => conversation(`${prefix}${position}`, workspaceId));
+
+function model({ workspaces = [], conversations = [] } = {}) {
+  return new TreeModel({
+    workspaces: [workspace(DEFAULT, { workspace_name: 'General' }), ...workspaces],
+    conversations,
+    defaultWorkspaceId: DEFAULT,
+  });
+}
+
+const texts = (nodes) => nodes.map((node) => node.text);
+const ids = (nodes) => nodes.map((node) => node.id);
+
+test('a workspace node has the shape that clients know', () => {
+  const tree = model({ workspaces: [workspace('w1', { workspace_name: 'Work', workspace_color: 'danger' })] });
+  assert.deepEqual(tree.nodesBelow('#')[1], {
+    id: 'ws_w1',
+    parent: '#',
+    text: 'Work',
+    type: 'workspace',
+    state: { opened: false },
+    children: false,
+    li_attr: { 'data-workspace-id': 'w1', 'data-color': 'danger' },
+    a_attr: { title: 'Work' },
+  });
+});
+
+test('a conversation node carries its friendly id as an attribute and nowhere in sight', () => {
+  const shown = conversation('ada@example.org_1', 'w1', { conversation_friendly_id: 'learn_python_a1b2', flag: 'red' });
+  assert.deepEqual(conversationNode(shown, 'ws_w1'), {
+    id: 'cv_ada@example.org_1',
+    parent: 'ws_w1',
+    text: 'Title of ada@example.org_1',
+    type: 'conversation',
+    li_attr: {
+      'data-conversation-id': 'ada@example.org_1',
+      'data-flag': 'red',
+      'data-conversation-friendly-id': 'learn_python_a1b2',
+      class: 'jstree-flag-red',
+    },
+    a_attr: {
+      title: 'Title of ada@example.org_1',
+      'data-conversation-id': 'ada@example.org_1',
+      href: '/interface/ada%40example.org_1',
+    },
+  });
+});
+
+test('a conversation without title and flag is untitled and has no flag class', () => {
+  const node = conversationNode(conversation('c1', 'w1', { title: '', flag: null }), 'ws_w1');
+  assert.equal(node.text, '(untitled)');
+  assert.equal(node.li_attr['data-flag'], 'none');
+  assert.equal('class' in node.li_attr, false);
+});
+
+test('a workspace says how many conversations it holds, and nothing when it holds none', () => {
+  assert.equal(workspaceText('Work', 3), 'Work (3)');
+  assert.equal(workspaceText('Work', 0), 'Work');
+});
+
+test('the default workspace comes first, the others by name as people count', () => {
+  const tree = model({ workspaces: [workspace('Week 10'), workspace('week 2'), workspace('Archive')] });
+  assert.deepEqual(texts(tree.nodesBelow('#')), ['General', 'Archive', 'week 2', 'Week 10']);
+});
+
+test('below a workspace its workspaces stand before its conversations, newest first as listed', () => {
+  const tree = model({
+    workspaces: [workspace('w1'), workspace('inner', { parent_workspace_id: 'w1' })],
+    conversations: [conversation('new', 'w1'), conversation('old', 'w1')],
+  });
+  assert.deepEqual(ids(tree.nodesBelow('ws_w1')), ['ws_inner', 'cv_new', 'cv_old']);
+});
+
+test('a closed workspace leaves its children to be asked for', () => {
+  const tree = model({ conversations: [conversation('c1')] });
+  assert.equal(tree.nodesBelow('#')[0].children, true);
+});
+
+test('an expanded workspace brings its children along, nested ones included', () => {
+  const tree = model({
+    workspaces: [
+      workspace('outer', { expanded: true }),
+      workspace('inner', { expanded: true, parent_workspace_id: 'outer' }),
+    ],
+    conversations: [conversation('c1', 'inner')],
+  });
+  const outer = tree.nodesBelow('#').find((node) => node.id === 'ws_outer');
+  assert.equal(outer.state.opened, true);
+  assert.deepEqual(ids(outer.children), ['ws_inner']);
+  assert.deepEqual(ids(outer.children[0].children), ['cv_c1']);
+});
+
+test('expanded workspaces beyond the first rows are postponed instead of drawn', () => {
+  const workspaces = Array.from({ length: 40 }, (_, position) => workspace(`w${position}`, { expanded: true }));
+  const conversations = workspaces.flatMap(({ workspace_id: id }) => many(33, id, `${id}_`));
+  const postponed = new Set();
+  const nodes = model({ workspaces, conversations }).nodesBelow('#', { rows: 300, postponed });
+  const drawn = nodes.reduce((sum, node) => sum + 1 + (Array.isArray(node.children) ? node.children.length : 0), 0);
+  assert.ok(drawn <= 300, `${drawn} rows`);
+  assert.equal(postponed.size + nodes.filter((node) => node.state.opened).length, 40);
+});
+
+test('a large workspace shows a page, then as many more as were asked for', () => {
+  const tree = model({ conversations: many(PAGE + 50, DEFAULT) });
+  const first = tree.nodesBelow(`ws_${DEFAULT}`);
+  assert.equal(first.length, PAGE + 1);
+  assert.equal(first.at(-1).text, 'Show more (50)');
+  assert.equal(first.at(-1).id, `more_${DEFAULT}`);
+  assert.equal(tree.showMore(DEFAULT), `c${PAGE}`);
+  const second = tree.nodesBelow(`ws_${DEFAULT}`);
+  assert.equal(second.length, PAGE + 50);
+  assert.equal(second.at(-1).type, 'conversation');
+});
+
+test('revealing a conversation unrolls its workspace just far enough', () => {
+  const tree = model({ conversations: many(3 * PAGE, DEFAULT) });
+  assert.equal(tree.reveal(`c${PAGE - 1}`), false);
+  assert.equal(tree.reveal(`c${PAGE}`), true);
+  assert.equal(tree.nodesBelow(`ws_${DEFAULT}`).length, 2 * PAGE + 1);
+});
+
+test('conversations of a workspace that is gone show up in the default one', () => {
+  const tree = model({ conversations: [conversation('lost', 'deleted-workspace')] });
+  assert.equal(tree.workspaceOf('lost'), DEFAULT);
+  assert.deepEqual(ids(tree.nodesBelow(`ws_${DEFAULT}`)), ['cv_lost']);
+});
+
+test('workspaces that contain each other are shown all the same', () => {
+  const tree = model({
+    workspaces: [workspace('a', { parent_workspace_id: 'b' }), workspace('b', { parent_workspace_id: 'a' })],
+  });
+  assert.deepEqual(
+    new Set(tree.outline().map((row) => row.workspace.workspace_id)),
+    new Set([DEFAULT, 'a', 'b']),
+  );
+});
+
+test('a workspace whose parent is unknown stands at the top', () => {
+  const tree = model({ workspaces: [workspace('w1', { parent_workspace_id: 'nowhere' })] });
+  assert.deepEqual(ids(tree.nodesBelow('#')), [`ws_${DEFAULT}`, 'ws_w1']);
+});
+
+test('a workspace moves below any other but itself, its descendants and, for the default one, nothing', () => {
+  const tree = model({ workspaces: [workspace('a'), workspace('b', { parent_workspace_id: 'a' }), workspace('c')] });
+  assert.equal(tree.mayMoveWorkspace('a', 'b'), false);
+  assert.equal(tree.mayMoveWorkspace('a', 'a'), false);
+  assert.equal(tree.mayMoveWorkspace('a', 'c'), true);
+  assert.equal(tree.mayMoveWorkspace('b', null), true);
+  assert.equal(tree.mayMoveWorkspace(DEFAULT, 'c'), false);
+});
+
+test('a new conversation is the first of its workspace, and one that is put again moves there', () => {
+  const tree = model({ conversations: many(3, DEFAULT) });
+  tree.putConversation(conversation('fresh'));
+  tree.putConversation({ conversation_id: 'c2', title: 'Renamed' });
+  assert.deepEqual(ids(tree.nodesBelow(`ws_${DEFAULT}`)), ['cv_c2', 'cv_fresh', 'cv_c0', 'cv_c1']);
+  assert.equal(tree.conversation('c2').title, 'Renamed');
+  assert.equal(tree.isNewest('c2'), true);
+});
+
+test('a moved conversation keeps its place in time', () => {
+  const tree = model({
+    workspaces: [workspace('w1')],
+    conversations: [
+      conversation('newest', 'w1', { last_updated: '2026-03-03 00:00:00' }),
+      conversation('middle', DEFAULT, { last_updated: '2026-02-02 00:00:00' }),
+      conversation('oldest', 'w1', { last_updated: '2026-01-01 00:00:00' }),
+    ],
+  });
+  tree.moveConversation('middle', 'w1');
+  assert.deepEqual(ids(tree.nodesBelow('ws_w1')), ['cv_newest', 'cv_middle', 'cv_oldest']);
+  assert.equal(tree.textOf(DEFAULT), 'General');
+});
+
+test('a removed conversation is gone from tree and count', () => {
+  const tree = model({ conversations: many(2, DEFAULT) });
+  tree.removeConversation('c0');
+  assert.equal(tree.conversation('c0'), undefined);
+  assert.equal(tree.textOf(DEFAULT), 'General (1)');
+  assert.equal(tree.conversationCount, 1);
+});
+
+test('fresh lists replace the old ones while unrolled workspaces stay unrolled', () => {
+  const tree = model({ conversations: many(2 * PAGE, DEFAULT) });
+  tree.showMore(DEFAULT);
+  tree.replace({ workspaces: [workspace(DEFAULT)], conversations: many(2 * PAGE, DEFAULT, 'n') });
+  assert.equal(tree.nodesBelow(`ws_${DEFAULT}`).length, 2 * PAGE);
+  assert.equal(tree.conversation('c0'), undefined);
+});
+
+test('collapsing closes what was open and tells which that was', () => {
+  const tree = model({ workspaces: [workspace('a', { expanded: true }), workspace('b')], conversations: many(1, 'a') });
+  assert.deepEqual(tree.collapse(), ['a']);
+  assert.equal(tree.nodesBelow('#').find((node) => node.id === 'ws_a').state.opened, false);
+});
+
+test('workspaces are found by every word of their names, whatever the case', () => {
+  const tree = model({ workspaces: [workspace('w1', { workspace_name: 'Tax Returns 2026' }), workspace('w2')] });
+  assert.deepEqual(tree.findWorkspaces('RETURNS tax').map((each) => each.workspace_id), ['w1']);
+  assert.deepEqual(tree.findWorkspaces('  '), []);
+});
+
+test('the way to a workspace leads from the outermost one down', () => {
+  const tree = model({
+    workspaces: [
+      workspace('a'),
+      workspace('b', { parent_workspace_id: 'a' }),
+      workspace('c', { parent_workspace_id: 'b' }),
+    ],
+  });
+  assert.deepEqual(tree.path('c'), ['a', 'b', 'c']);
+});
