@@ -103,8 +103,8 @@ def clone_conversation(conversation_id: str) -> Response:
 @answers(shapes.Done)
 def delete_conversation(conversation_id: str) -> Response:
     """Put a conversation into the bin for 30 days; an answer still being written is stopped."""
-    conversations.delete_conversation(**own(), conversation_id=conversation_id)
     current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
+    conversations.delete_conversation(**own(), conversation_id=conversation_id)
     return ok()
 
 

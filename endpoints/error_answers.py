@@ -87,7 +87,9 @@ def error_reply(
 ) -> Response:
     """The one shape of errors; a page for browsers that asked for one."""
     if wants_page():
-        page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
+        page = render_template(
+            "error.html", status=int(status), title=status.phrase, message=message, request_id=request_id()
+        )
         return Response(page, status=status, mimetype="text/html")
     body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
     if details is not None:

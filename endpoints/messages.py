@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from database import messages
+from database import message_changes, messages
 from database.message_rows import message_shape
 
 from . import schemas, shapes
@@ -39,7 +39,7 @@ def list_messages_by_conversation(conversation_id: str, query: schemas.MessageWi
 @answers(shapes.Done)
 def edit_message(conversation_id: str, message_id: str, index: int, body: schemas.MessageEdit) -> Response:
     """Change a message's text; its hash stays, its history is kept. 409 where the index no longer fits the id."""
-    messages.edit_message(
+    message_changes.edit_message(
         **own(), conversation_id=conversation_id, message_id=message_id, index=index, text=body.text
     )
     return ok()
@@ -49,7 +49,7 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: schema
 @answers(shapes.Done)
 def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
     """Take a message out of the conversation. 409 where the index no longer fits the id."""
-    messages.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
+    message_changes.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
     return ok()
 
 
@@ -58,7 +58,7 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> Respons
 @answers(shapes.Done)
 def move_messages(conversation_id: str, body: schemas.MessageMove) -> Response:
     """Move messages together by one place."""
-    messages.move_messages(
+    message_changes.move_messages(
         **own(), conversation_id=conversation_id, message_ids=body.message_ids, direction=body.direction
     )
     return ok()

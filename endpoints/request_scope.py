@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from flask import current_app, g
 
-from database.conversations import conversation_version
 from database.errors import ConversationNotFoundError
 
 from .errors import UnauthorizedError
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from chat.conversation_cache import DefaultDictQueue
     from chat.generation import TurnRunner
     from chat.metrics import Metrics
+    from chat.ports import TurnServices
+    from chat.ports import TurnServices
     from Conversation import Conversation
     from language_models.roles import ModelRoles
     from settings import Settings
@@ -35,6 +36,7 @@ class AppState:
     turns: TurnRunner
     models: ModelRoles
     metrics: Metrics
+    services: TurnServices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +89,10 @@ def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
     state = current_state()
 
     def load(conversation_id: str) -> Conversation:
-        known = conversation_version(users_dir=state.users_dir, user_email=user_email, conversation_id=conversation_id)
-        if known is None:
+        conversation = state.conversation_cache[conversation_id]
+        if conversation.user_id != user_email:
             raise ConversationNotFoundError
-        return state.conversation_cache[conversation_id]
+        return conversation
 
     return load
 

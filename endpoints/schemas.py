@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, RootModel, model_validator
 
-MESSAGE_CHARACTERS = 200_000
+from chat.turn import MAX_MESSAGE_CHARS
+
 SETTINGS_BYTES = 16_384
 _EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
 
@@ -156,15 +157,15 @@ class MessageWindow(Query):
 
     @model_validator(mode="after")
     def _one_window(self) -> MessageWindow:
-        if sum(edge is not None for edge in (self.before, self.after, self.around)) > 1:
-            raise ValueError("only one of before, after and around")
+        if self.around is not None and (self.before is not None or self.after is not None):
+            raise ValueError("around stands alone")
         return self
 
 
 class MessageEdit(Body):
     """The message's new text."""
 
-    text: Annotated[Text, Field(max_length=MESSAGE_CHARACTERS), AfterValidator(lambda text: _not_blank(text) and text)]
+    text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
 
 
 class MessageMove(Body):

@@ -197,7 +197,7 @@ class ModelStates(Shape):
 
     main: ModelItem
     cheap: ModelItem
-    embedding: ModelItem
+    embedding: ModelItem | None = None
 
 
 class Health(Shape):

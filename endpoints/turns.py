@@ -6,9 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from chat.errors import EmptyMessageError, MessageTooLongError
-
 from . import schemas, shapes
+from .errors import InvalidRequestError
 from .replies import ok
 from .request_scope import access_conversation, conversation_loader, current_state, current_user_email
 from .streaming import NDJSON, StreamResponse, stream_response
@@ -22,11 +21,8 @@ blueprint = Blueprint("turns", __name__)
 @answers(None, media=NDJSON)
 def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse:
     """Send a message; the answer's events follow as they come. 409 `turn_in_progress` while another is answered."""
-    if not body.messageText.strip():
-        raise EmptyMessageError
-    if len(body.messageText) > schemas.MESSAGE_CHARACTERS:
-        raise MessageTooLongError(limit=schemas.MESSAGE_CHARACTERS)
     conversation = access_conversation(conversation_id)
+    _check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(body)))
 
 
@@ -50,11 +46,21 @@ def cancel_response(conversation_id: str) -> Response:
     return ok(cancelled=stopped)
 
 
+def _check_model(name: str | None) -> None:
+    try:
+        if name:
+            current_state().models.for_name(name)
+    except ValueError as error:
+        raise InvalidRequestError(str(error)) from error
+
+
 def _query(body: schemas.Outgoing) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
     return {
         **body.model_dump(),
         "_users_dir": current_state().users_dir,
+        "_services": current_state().services,
+        "_services": current_state().services,
         "_conversation_loader": conversation_loader(current_user_email()),
         "conversation_pinned_claim_ids": [],
     }

@@ -1,0 +1,58 @@
+"""Accounts from the command line."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from flask.cli import AppGroup
+from pydantic import ValidationError
+
+from database import tokens, users
+from database.errors import StoreError
+from endpoints.request_scope import current_state
+from endpoints.schemas import NewAccount
+
+group = AppGroup("users", help="Accounts and their tokens.")
+
+
+@group.command("create")
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--name", default="", help="The person's name.")
+@click.option("--password-stdin", is_flag=True, required=True, help="Read the password from standard input.")
+@click.option("--admin", is_flag=True, help="An administrator may make further accounts.")
+def create(email: str, name: str, password_stdin: bool, admin: bool) -> None:  # noqa: ARG001, FBT001 - click's options
+    """Make an account."""
+    password = sys.stdin.readline().rstrip("\r\n")
+    try:
+        account = NewAccount(email=email, password=password, name=name, is_admin=admin)
+        user = users.create_user(
+            users_dir=current_state().users_dir,
+            user_email=account.email,
+            password=account.password,
+            name=account.name,
+            is_admin=account.is_admin,
+        )
+    except ValidationError as error:
+        problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors(include_input=False))
+        raise click.ClickException(problems) from None
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(f"{user.user_email} has an account.")
+
+
+@group.command("token")
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--name", required=True, help="What will use the token.")
+@click.option("--read-only", is_flag=True, help="The token may look, and change nothing.")
+def token(email: str, name: str, read_only: bool) -> None:  # noqa: FBT001 - click's options
+    """Make an API token and print it; it is shown this once."""
+    users_dir = current_state().users_dir
+    try:
+        user = users.get_user(users_dir=users_dir, user_email=email)
+        _, secret = tokens.create_token(
+            users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only
+        )
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(secret)

@@ -1,0 +1,81 @@
+"""The pages that a browser opens."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from flask import Blueprint, redirect, render_template
+from werkzeug.wrappers import Response
+
+from chat.turn import MAX_MESSAGE_CHARS
+from database import conversations, messages, users
+from database.errors import ConversationNotFoundError, MessageNotFoundError
+
+from .request_scope import own
+from .static_files import static_base
+from .validation import answers
+
+blueprint = Blueprint("pages", __name__)
+_DOMAIN = "assistant"
+_LONGEST_INDEX = 15
+
+
+@blueprint.get("/")
+@answers(None, media="text/html")
+def home() -> Response:
+    """The way to the interface."""
+    return redirect("/interface/")
+
+
+@blueprint.get("/interface/")
+@blueprint.get("/interface/<conversation_id>")
+@answers(None, media="text/html")
+def interface(conversation_id: str | None = None) -> str:
+    """The page to chat in, open at a conversation; `?message=` jumps to a message."""
+    if conversation_id is not None:
+        conversations.get_conversation(**own(), conversation_id=conversation_id)
+    return render_template("interface.html", bootstrap=_bootstrap())
+
+
+@blueprint.get("/account")
+@answers(None, media="text/html")
+def account() -> str:
+    """The page of the own account."""
+    return render_template("account.html", bootstrap=_bootstrap())
+
+
+@blueprint.get("/r/<friendly_id>/<identifier>")
+@answers(None, media="text/html")
+def permalink(friendly_id: str, identifier: str) -> Response:
+    """The way to a message, named by its short hash or its index."""
+    conversation_id = conversations.getConversationIdByFriendlyId(
+        **own(), conversation_friendly_id=friendly_id.lower()
+    )
+    if conversation_id is None:
+        raise ConversationNotFoundError
+    message_id = _message_id(conversation_id, identifier.lower())
+    return redirect(f"/interface/{quote(conversation_id, safe='')}?{urlencode({'message': message_id})}")
+
+
+def _message_id(conversation_id: str, identifier: str) -> str:
+    place = {**own(), "conversation_id": conversation_id}
+    row = None
+    if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
+        row = messages.message_at(**place, index=int(identifier))
+    row = row or messages.message_by_hash(**place, short_hash=identifier)
+    if row is None or row.deleted_at is not None:
+        raise MessageNotFoundError
+    return row.message_id
+
+
+def _bootstrap() -> dict[str, Any]:
+    user = users.get_user(**own())
+    return {
+        "user_email": user.user_email,
+        "name": user.name,
+        "domain": _DOMAIN,
+        "static_base": static_base(),
+        "is_admin": user.is_admin,
+        "limits": {"message": MAX_MESSAGE_CHARS},
+    }
