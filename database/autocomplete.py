@@ -73,16 +73,19 @@ def _by_title(
 ) -> Iterator[Row[Any]]:
     """Titles are compared here, since the database folds the case of ASCII alone; what it can rule out, it does."""
     for word in words:
-        if word.isascii():
+        if word.isascii() or word.upper() == word:
             query = query.where(_c.title.icontains(word, autoescape=True))
     folded = [word.casefold() for word in words]
     for row in connection.execute(query.execution_options(yield_per=100)):
-        if row.conversation_id not in seen and _begins_words(folded, _WORD.findall(row.title.casefold())):
+        if row.conversation_id not in seen and _begins_words(folded, row.title.casefold()):
             yield row
 
 
-def _begins_words(typed: Sequence[str], title: Sequence[str]) -> bool:
-    return all(any(word.startswith(beginning) for word in title) for beginning in typed)
+def _begins_words(typed: Sequence[str], title: str) -> bool:
+    if not all(beginning in title for beginning in typed):
+        return False
+    words = _WORD.findall(title)
+    return all(any(word.startswith(beginning) for word in words) for beginning in typed)
 
 
 def _suggestion(row: Row[Any]) -> ConversationSuggestion:

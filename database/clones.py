@@ -7,12 +7,12 @@ References typed in the messages lead where they led; references to the copy's m
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from conversation_reference_utils import unique_message_short_hash
 
@@ -37,11 +37,16 @@ _a = activities.c
 
 @dataclass(kw_only=True)
 class _Copy:
-    """A clone being made. `message_ids` and `thread_ids` lead from the source's ids to the clone's."""
+    """A clone being made.
+
+    slices: the ids of the source's messages in order, in lists small enough for one job of the writer each.
+    message_ids, thread_ids: the clone's ids by the source's. summarised: how many messages the summary covers.
+    """
 
     source: ConversationRow
     conversation_id: str
     title: str
+    slices: list[list[str]]
     message_ids: dict[str, str]
     thread_ids: dict[str, str]
     summarised: int
@@ -52,7 +57,7 @@ class _Copy:
 
 
 def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
-    """A copy of a conversation with its live messages, as they were at this moment.
+    """A copy of a conversation with the messages that it has at this moment.
 
     An answer in the making is copied as far as it got, and marked as interrupted.
 
@@ -60,15 +65,17 @@ def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str)
         ConversationNotFoundError: missing, somebody else's, or in the bin.
     """
     store = open_store(users_dir)
-    with store.reading() as snapshot:
-        source = read_live(snapshot, user_email=user_email, conversation_id=conversation_id)
-        copy = _plan(snapshot, source)
-        new_threads = _threads(snapshot, copy)
-        store.write(lambda connection: _begin(connection, copy, new_threads))
-        for found in _slices(snapshot, conversation_id):
-            rows = [_told_so_far(snapshot, row) for row in found]
-            references = _references(snapshot, copy, rows)
-            store.write(partial(_add, copy=copy, rows=rows, references=references), urgency=Urgency.INDEX)
+    with store.reading() as connection:
+        source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        copy = _plan(connection, source)
+        new_threads = _threads(connection, copy)
+    store.write(lambda connection: _begin(connection, copy, new_threads))
+    for message_ids in copy.slices:
+        # One long read would keep the log from being folded into the file: whoever writes next would wait for that.
+        with store.reading() as connection:
+            rows = [_told_so_far(connection, row) for row in _messages(connection, message_ids)]
+            references = _references(connection, copy, rows)
+        store.write(partial(_add, copy=copy, rows=rows, references=references), urgency=Urgency.INDEX)
     return store.write(lambda connection: _reveal(connection, copy))
 
 
@@ -86,35 +93,51 @@ def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
     )
 
 
-def _plan(snapshot: Connection, source: ConversationRow) -> _Copy:
-    rows = snapshot.execute(_live_messages(source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id)).all()
+def _plan(connection: Connection, source: ConversationRow) -> _Copy:
+    query = _live_messages(
+        source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id, func.length(_m.text).label("characters")
+    )
+    rows = connection.execute(query).all()
     return _Copy(
         source=source,
         conversation_id=new_conversation_id(source.user_email),
-        title=_title(snapshot, source),
+        title=_title(connection, source),
+        slices=_slices(rows),
         message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
         thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
         summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
     )
 
 
-def _title(snapshot: Connection, source: ConversationRow) -> str:
+def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
+    slices: list[list[str]] = []
+    characters = _CHARACTERS_AT_ONCE
+    for row in rows:
+        characters += row.characters
+        if characters > _CHARACTERS_AT_ONCE or len(slices[-1]) >= _MESSAGES_AT_ONCE:
+            slices.append([])
+            characters = row.characters
+        slices[-1].append(row.message_id)
+    return slices
+
+
+def _title(connection: Connection, source: ConversationRow) -> str:
     """A conversation in its first turn has no title yet; the copy can't wait for one."""
     if source.title:
         return f"{source.title} (copy)"
-    first = snapshot.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
+    first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
     return "" if first is None else heuristic_title(first)
 
 
-def _threads(snapshot: Connection, copy: _Copy) -> list[dict[str, Any]]:
+def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
     """A thread for each one that the copied messages are in; its root is the copied root, or else its first message."""
     if not copy.thread_ids:
         return []
     members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
     first: dict[str, str] = {}
-    for row in snapshot.execute(members):
+    for row in connection.execute(members):
         first.setdefault(row.thread_id, row.message_id)
-    found = snapshot.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
+    found = connection.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
     return [
         {
             "thread_id": copy.thread_ids[row.thread_id],
@@ -127,35 +150,25 @@ def _threads(snapshot: Connection, copy: _Copy) -> list[dict[str, Any]]:
     ]
 
 
-def _slices(snapshot: Connection, conversation_id: str) -> Iterator[list[Row[Any]]]:
-    """The messages in order, in lists small enough for one job of the writer."""
-    columns = (*messages.c, *(_a[name] for name in ("recipe", "type", "reply_to_id", "thread_id")))
+def _messages(connection: Connection, message_ids: Sequence[str]) -> Sequence[Row[*tuple[Any, ...]]]:
+    activity = (_a[name] for name in ("recipe", "type", "reply_to_id", "thread_id"))
     actor = (_a.actor_type, _a.actor_id, _a.actor_name, _a.payload)
-    query = _live_messages(conversation_id, *columns, *actor).execution_options(yield_per=_MESSAGES_AT_ONCE)
-    found: list[Row[Any]] = []
-    characters = 0
-    for row in snapshot.execute(query):
-        if found and (len(found) >= _MESSAGES_AT_ONCE or characters + len(row.text) > _CHARACTERS_AT_ONCE):
-            yield found
-            found, characters = [], 0
-        found.append(row)
-        characters += len(row.text)
-    if found:
-        yield found
+    query = select(*messages.c, *activity, *actor).join_from(messages, activities, _a.seq == _m.seq)
+    return connection.execute(query.where(_m.message_id.in_(message_ids)).order_by(_m.ordinal)).all()
 
 
-def _told_so_far(snapshot: Connection, row: Row[Any]) -> dict[str, Any]:
+def _told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
     """The message; of an answer in the making, of which a conversation has one at most, what was told of it."""
     fields = dict(row._mapping)
     if fields["status"] == "streaming":
-        fields["text"] = joined_text(stored_events(snapshot, fields["message_id"]))
+        fields["text"] = joined_text(stored_events(connection, fields["message_id"]))
         fields["status"] = "interrupted"
     return fields
 
 
-def _references(snapshot: Connection, copy: _Copy, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _references(connection: Connection, copy: _Copy, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     query = select(message_references).where(message_references.c.message_id.in_([row["message_id"] for row in rows]))
-    return [{**row._mapping, "message_id": copy.message_ids[row.message_id]} for row in snapshot.execute(query)]
+    return [{**row._mapping, "message_id": copy.message_ids[row.message_id]} for row in connection.execute(query)]
 
 
 def _begin(connection: Connection, copy: _Copy, new_threads: Sequence[dict[str, Any]]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, select, tuple_
+import orjson
+from sqlalchemy import ColumnElement, Connection, Row, Text, cast, select, tuple_
 
 from .connection import open_store
 from .conversation_rows import ConversationListRow
@@ -19,11 +21,20 @@ _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _c = conversations.c
 _place = conversation_workspaces.c
 _PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
-# The columns of ConversationListRow in its order; the workspace's name is added in Python.
+# The first columns of ConversationListRow in its order; what is the same for all, or read once for all, is added later.
 _COLUMNS: list[ColumnElement[Any]] = [
-    _place.workspace_id if name == "workspace_id" else _c[name]
-    for name in ConversationListRow._fields
-    if name != "workspace_name"
+    _c.conversation_id,
+    _c.created_at,
+    _c.updated_at,
+    _c.conversation_friendly_id,
+    _c.title,
+    _c.running_summary,
+    _c.flag,
+    _c.message_count,
+    cast(_c.settings, Text),
+    _c.archived,
+    _c.stateless,
+    _place.workspace_id,
 ]
 
 
@@ -58,7 +69,9 @@ def list_conversations(
     page = found if limit is None else found[:limit]
     next_cursor = _encode_cursor(page[-1]) if page and len(found) > len(page) else None
     default_id = default_workspace_id(user_email, domain)
-    return [_list_row(row, names, default_id) for row in page], next_cursor
+    default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
+    places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
+    return [_list_row(row, places, default) for row in page], next_cursor
 
 
 def _workspace_names(connection: Connection, *, user_email: str, domain: str) -> dict[str, str]:
@@ -69,12 +82,14 @@ def _workspace_names(connection: Connection, *, user_email: str, domain: str) ->
     return {row.workspace_id: row.workspace_name for row in connection.execute(query)}
 
 
-def _list_row(row: Row[*tuple[Any, ...]], names: dict[str, str], default_id: str) -> ConversationListRow:
-    *columns, archived, stateless, message_count, workspace_id = row
-    if workspace_id not in names:
-        workspace_id = default_id
-    name = names.get(workspace_id, DEFAULT_WORKSPACE_NAME)
-    return ConversationListRow._make([*columns, archived == 1, stateless == 1, message_count, workspace_id, name])
+def _list_row(
+    row: Row[*tuple[Any, ...]], places: Mapping[str, tuple[str, ...]], default: tuple[str, ...]
+) -> ConversationListRow:
+    *columns, settings, archived, stateless, workspace_id = row
+    # Most conversations have no settings of their own; parsing nothing ten thousand times takes long.
+    own_settings = {} if settings == "{}" else orjson.loads(settings)
+    place = places.get(workspace_id, default)
+    return ConversationListRow._make((*columns, own_settings, archived == 1, stateless == 1, *place))
 
 
 def _encode_cursor(row: Row[*tuple[Any, ...]]) -> str:

@@ -48,18 +48,18 @@ class ConversationListRow(NamedTuple):
     """What a list shows of a conversation: fewer columns, cheaper to build, for lists of ten thousand."""
 
     conversation_id: str
-    user_email: str
     created_at: str
     updated_at: str
     conversation_friendly_id: str | None
-    domain: str
     title: str
     running_summary: str
     flag: str
+    message_count: int
     settings: dict[str, Any]
     archived: bool
     stateless: bool
-    message_count: int
+    user_email: str
+    domain: str
     workspace_id: str
     workspace_name: str
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count, islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, or_, select, update
@@ -18,14 +18,15 @@ from .schema import conversations, messages
 _SALTED_ATTEMPTS = 5
 _LONG_HASH = 6
 _CONVERSATIONS_AT_ONCE = 1_000
-# As many as keep the writer for less than about 20 ms.
-_MESSAGES_AT_ONCE = 500
+# As many as keep the writer for less than about 20 ms, and as many of these as a person may wait for.
+_MESSAGES_AT_ONCE = 400
+_SLICES_WAITED_FOR = 5
 
 
 def friendly_id_candidates(title: str, created_at: str, conversation_id: str) -> Iterator[str]:
     """Friendly ids to try in turn, without end: the plain one, five salted ones, then ones with a longer hash."""
     yield generate_conversation_friendly_id(title, created_at)
-    for attempt in itertools.count(1):
+    for attempt in count(1):
         salt = f"{conversation_id}{attempt}"
         if attempt <= _SALTED_ATTEMPTS:
             yield generate_conversation_friendly_id(title, created_at, salt=salt)
@@ -81,11 +82,12 @@ def ensure_friendly_id(*, users_dir: str, user_email: str, conversation_id: str)
     return open_store(users_dir).write(job)
 
 
-def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str) -> int:
+def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str, all_messages: bool = False) -> int:
     """Give the user's old conversations of `domain` friendly ids, and their old messages hashes; how many got an id.
 
     Only conversations with a finished turn, never empty or running ones. A thousand conversations are one transaction;
-    hashes follow in slices of their own. Where nothing is missing, one indexed query says so and nothing is written.
+    hashes follow in slices of their own, 2,000 messages a call unless `all_messages` are asked for. Where nothing is
+    missing, one indexed query says so and nothing is written.
     """
     store = open_store(users_dir)
     nameless, unhashed = _nameless(user_email, domain), _unhashed(user_email, domain)
@@ -94,7 +96,8 @@ def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str) -> in
     if not work_to_do:
         return 0
     named = sum(_until_zero(lambda: store.write(lambda connection: _name_some(connection, user_email, domain))))
-    sum(_until_zero(lambda: store.write(lambda connection: _hash_some(connection, user_email, domain))))
+    slices = _until_zero(lambda: store.write(lambda connection: _hash_some(connection, user_email, domain)))
+    sum(slices if all_messages else islice(slices, _SLICES_WAITED_FOR))
     return named
 
 

@@ -113,7 +113,7 @@ conversations = Table(
         sqlite_where=text("deleted_at IS NOT NULL"),
         postgresql_where=text("deleted_at IS NOT NULL"),
     ),
-    Index("idx_UserToConversationId_list", "user_email", "domain", "deleted_at", "updated_at", "conversation_id"),
+    Index("idx_UserToConversationId_list", "user_email", "domain", "deleted_at", "updated_at", "conversation_id", "archived"),
 )
 
 conversation_workspaces = Table(
@@ -128,6 +128,7 @@ conversation_workspaces = Table(
     Column("user_email", Text, nullable=False),
     Column("workspace_id", Text, nullable=False),
     Index("idx_ConversationIdToWorkspaceId_workspace", "user_email", "workspace_id"),
+    sqlite_with_rowid=False,
 )
 
 workspaces = Table(

@@ -118,7 +118,9 @@ def test_an_answer_in_the_making_is_copied_as_far_as_it_got(users_dir: str) -> N
     source_id = make(users_dir)
     own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
     turn = accept_turn(**own, text="Tell me about whales", config={})
-    events = [(turn.response_message_id, n, orjson.dumps({"seq": n, "text": t})) for n, t in ((1, "They "), (2, "sing"))]
+    events = [
+        (turn.response_message_id, n, orjson.dumps({"seq": n, "text": t})) for n, t in ((1, "They "), (2, "sing"))
+    ]
     open_store(users_dir).write(lambda connection: append_events(connection, events))
     copy = clone(users_dir, source_id)
     answer = stored(users_dir, copy.conversation_id)[1]

@@ -34,9 +34,7 @@ def fetch(users_dir: str, conversation_id: str, *, user_email: str = ANN) -> con
 
 
 def titles(users_dir: str, **asked: Any) -> list[str]:
-    rows, _ = conversations.list_conversations(
-        users_dir=users_dir, user_email=ANN, **{"domain": "assistant", **asked}
-    )
+    rows, _ = conversations.list_conversations(users_dir=users_dir, user_email=ANN, **{"domain": "assistant", **asked})
     return [row.title for row in rows]
 
 

@@ -49,12 +49,8 @@ def test_the_default_workspace_is_there_before_anything_is_stored(users_dir: str
 def test_workspaces_are_listed_default_first_then_by_name_with_their_conversations_counted(users_dir: str) -> None:
     beta, alpha = make(users_dir, "beta"), make(users_dir, "Alpha")
     for place in (beta, beta, None):
-        conversations.create_conversation(
-            users_dir=users_dir, user_email=ANN, domain="assistant", workspace_id=place
-        )
-    gone = conversations.create_conversation(
-        users_dir=users_dir, user_email=ANN, domain="assistant", workspace_id=beta
-    )
+        conversations.create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant", workspace_id=place)
+    gone = conversations.create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant", workspace_id=beta)
     conversations.delete_conversation(users_dir=users_dir, user_email=ANN, conversation_id=gone.conversation_id)
     listed = load(users_dir)
     assert list(listed) == [DEFAULT, alpha, beta]
@@ -84,9 +80,7 @@ def test_renaming_makes_cached_copies_of_the_conversations_inside_stale(users_di
         users_dir=users_dir, user_email=ANN, domain="assistant", workspace_id=place
     )
     workspaces.renameWorkspace(users_dir=users_dir, user_email=ANN, workspace_id=place, workspace_name="Home")
-    now = conversations.get_conversation(
-        users_dir=users_dir, user_email=ANN, conversation_id=inside.conversation_id
-    )
+    now = conversations.get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=inside.conversation_id)
     assert (now.workspace_name, now.version) == ("Home", inside.version + 1)
 
 
@@ -143,9 +137,7 @@ def test_what_lay_in_a_deleted_workspace_goes_to_its_parent_or_the_default(users
     listed = load(users_dir)
     assert doomed not in listed
     assert (listed[child]["parent_workspace_id"], listed[heir]["conversation_count"]) == (heir, 1)
-    moved = conversations.get_conversation(
-        users_dir=users_dir, user_email=ANN, conversation_id=inside.conversation_id
-    )
+    moved = conversations.get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=inside.conversation_id)
     assert (moved.workspace_id, moved.version) == (heir, inside.version + 1)
 
 
