@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 from flask.cli import AppGroup
 
+from database.errors import StoreError
 from database.friendly_ids import backfill_friendly_ids
 from database.users import get_user
-from database.errors import StoreError
 from endpoints.request_scope import current_state
 
 group = AppGroup("data", help="What is stored.")

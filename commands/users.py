@@ -21,7 +21,7 @@ group = AppGroup("users", help="Accounts and their tokens.")
 @click.option("--name", default="", help="The person's name.")
 @click.option("--password-stdin", is_flag=True, required=True, help="Read the password from standard input.")
 @click.option("--admin", is_flag=True, help="An administrator may make further accounts.")
-def create(email: str, name: str, password_stdin: bool, admin: bool) -> None:  # noqa: ARG001, FBT001 - click's options
+def create(email: str, name: str, password_stdin: bool, admin: bool) -> None:
     """Make an account."""
     password = sys.stdin.readline().rstrip("\r\n")
     try:
@@ -45,14 +45,12 @@ def create(email: str, name: str, password_stdin: bool, admin: bool) -> None:  #
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--name", required=True, help="What will use the token.")
 @click.option("--read-only", is_flag=True, help="The token may look, and change nothing.")
-def token(email: str, name: str, read_only: bool) -> None:  # noqa: FBT001 - click's options
+def token(email: str, name: str, read_only: bool) -> None:
     """Make an API token and print it; it is shown this once."""
     users_dir = current_state().users_dir
     try:
         user = users.get_user(users_dir=users_dir, user_email=email)
-        _, secret = tokens.create_token(
-            users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only
-        )
+        _, secret = tokens.create_token(users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only)
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(secret)

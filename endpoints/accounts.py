@@ -146,4 +146,3 @@ def revoke_token(token_id: str) -> Response:
     """Revoke a token; it fails from now on."""
     tokens.revoke_token(**own(), token_id=token_id)
     return ok()
-

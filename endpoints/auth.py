@@ -51,7 +51,7 @@ def login(body: schemas.Credentials) -> BaseResponse:
 @public
 @takes(schemas.Nothing, form=True, optional=True)
 @answers(shapes.Done)
-def logout(body: schemas.Nothing) -> BaseResponse:  # noqa: ARG001 - checked to be empty
+def logout(body: schemas.Nothing) -> BaseResponse:
     """End this session."""
     secret = request.cookies.get(SESSION_COOKIE)
     if secret:

@@ -53,8 +53,6 @@ def _answer_http(error: HTTPException) -> Response:
     if error.response is not None or error.code is None:
         return _answer_unknown(error)
     status = HTTPStatus(error.code)
-    if status < HTTPStatus.BAD_REQUEST:
-        return Response.force_type(error.get_response(), request.environ)
     code = {413: "too_large", 415: "unsupported_media_type", 500: "internal_error"}.get(
         status, status.phrase.lower().replace(" ", "_")
     )
@@ -99,7 +97,9 @@ def error_reply(
 
 def _message(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        fields = sorted({".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""})
+        fields = sorted(
+            {".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""}
+        )
         return f"Not valid: {', '.join(fields)}." if fields else "The request is not valid."
     return str(getattr(error, "message", "")) or "The request can't be served."
 

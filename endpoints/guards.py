@@ -63,7 +63,9 @@ def refuse_forged_requests() -> None:
     own = comes_from_our_pages()
     # Signing in needs no cookie, so scripts may do it; a browser always says where it comes from.
     if own is False or (own is None and SESSION_COOKIE in request.cookies):
-        raise ForbiddenError("This request does not come from our own pages. Programs use an API token, or send Origin.")
+        raise ForbiddenError(
+            "This request does not come from our own pages. Programs use an API token, or send Origin."
+        )
 
 
 def comes_from_our_pages() -> bool | None:

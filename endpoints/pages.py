@@ -49,9 +49,7 @@ def account() -> str:
 @answers(None, media="text/html")
 def permalink(friendly_id: str, identifier: str) -> Response:
     """The way to a message, named by its short hash or its index."""
-    conversation_id = conversations.getConversationIdByFriendlyId(
-        **own(), conversation_friendly_id=friendly_id.lower()
-    )
+    conversation_id = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
     if conversation_id is None:
         raise ConversationNotFoundError
     message_id = _message_id(conversation_id, identifier.lower())
@@ -59,11 +57,10 @@ def permalink(friendly_id: str, identifier: str) -> Response:
 
 
 def _message_id(conversation_id: str, identifier: str) -> str:
-    place = {**own(), "conversation_id": conversation_id}
     row = None
     if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
-        row = messages.message_at(**place, index=int(identifier))
-    row = row or messages.message_by_hash(**place, short_hash=identifier)
+        row = messages.message_at(**own(), conversation_id=conversation_id, index=int(identifier))
+    row = row or messages.message_by_hash(**own(), conversation_id=conversation_id, short_hash=identifier)
     if row is None or row.deleted_at is not None:
         raise MessageNotFoundError
     return row.message_id

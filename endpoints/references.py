@@ -7,11 +7,10 @@ from flask import Blueprint, Response
 from chat.context import resolve_report
 from database import autocomplete, conversations, fulltext, message_references, messages
 from database.errors import ConversationNotFoundError
-from database.reference_lookup import conversations_by_friendly_id
 
 from . import schemas, shapes
 from .replies import json_reply
-from .request_scope import conversation_loader, current_state, current_user_email, own
+from .request_scope import conversation_loader, current_user_email, own
 from .validation import answers, asks
 
 blueprint = Blueprint("references", __name__)
@@ -56,13 +55,8 @@ def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
 @answers(shapes.ReportItem)
 def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it."""
-    resolver = ConversationReferences(
-        lookup=lambda friendly_ids: conversations_by_friendly_id(**own(), friendly_ids=friendly_ids),
-        load=conversation_loader(current_user_email()),
-        caps=current_state().services.caps,
-    )
-    found = gather([query.ref.removeprefix("@")], conversations=resolver, knowledge=no_knowledge)
-    return json_reply(found.report_dicts()[0])
+    loader = conversation_loader(current_user_email())
+    return json_reply(resolve_report([query.ref.removeprefix("@")], **own(), loader=loader)[0])
 
 
 @blueprint.get("/messages/<message_id>/backlinks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 from flask import current_app, g
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chat.conversation_cache import DefaultDictQueue
     from chat.generation import TurnRunner
     from chat.metrics import Metrics
-    from chat.ports import TurnServices
     from chat.ports import TurnServices
     from Conversation import Conversation
     from language_models.roles import ModelRoles
@@ -80,7 +79,7 @@ def request_id() -> str:
 
 
 def access_conversation(conversation_id: str) -> Conversation:
-    """The conversation, if it is the caller's. Raises ConversationNotFoundError for what is missing or another's alike."""
+    """The conversation, if it is the caller's. Raises ConversationNotFoundError."""
     return conversation_loader(current_user_email())(conversation_id)
 
 
@@ -97,6 +96,13 @@ def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
     return load
 
 
-def own() -> dict[str, str]:
-    """The arguments that every door to the store takes: where it is, and whose things may be seen."""
-    return {"users_dir": current_state().users_dir, "user_email": current_user_email()}
+class Own(TypedDict):
+    """The arguments that every door to the store takes."""
+
+    users_dir: str
+    user_email: str
+
+
+def own() -> Own:
+    """Where the store is, and whose things may be seen."""
+    return Own(users_dir=current_state().users_dir, user_email=current_user_email())

@@ -1,11 +1,20 @@
-"""What requests may carry, as pydantic models: the one description that checks them and that the API's document is made of."""
+"""What requests may carry: these models check them, and the API's description is made of them."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, RootModel, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    RootModel,
+    model_validator,
+)
 
 from chat.turn import MAX_MESSAGE_CHARS
 
@@ -148,7 +157,7 @@ class ConversationSettings(RootModel[JsonObject]):
 
 
 class MessageWindow(Query):
-    """Which messages: before, after or around a message index (around also a message's id or hash); without any, all."""
+    """Which messages: before, after or around an index (around also an id or a hash); without any, all."""
 
     before: Annotated[int, Field(ge=1)] | None = None
     after: Annotated[int, Field(ge=0)] | None = None

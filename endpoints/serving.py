@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import uvicorn
 
+from chat.upkeep import keep_up
 from database.connection import close_store
 
 from .assembly import MAX_BODY_BYTES
-from .housekeeping import AnotherServerError, Housekeeping, only_server_of, tidy_up
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
 from .wsgi import Scope, answer_of, environ_of
@@ -47,8 +47,8 @@ class BodyError(Exception):
 class Bridge:
     """An ASGI application around the WSGI one.
 
-    A request's body is read on the loop before a thread is taken, so that a slow sender holds none. A streamed answer is tailed on the
-    loop; when its watcher goes, the watching ends and the answer goes on.
+    A request's body is read on the loop before a thread is taken, so that a slow sender holds none. A streamed answer
+    is tailed on the loop; when its watcher goes, the watching ends and the answer goes on.
     """
 
     def __init__(self, app: Flask, *, threads: int) -> None:
@@ -56,7 +56,7 @@ class Bridge:
         self._state: AppState = app.extensions[EXTENSION]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="view")
         self._drained: asyncio.Task[None] | None = None
-        self._housekeeping = Housekeeping(self._state.users_dir)
+        self._upkeep: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection's request, or the server's life."""
@@ -75,18 +75,24 @@ class Bridge:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
-                self._state.turns.attach(asyncio.get_running_loop())
-                self._state.models.start()
-                self._housekeeping.start()
+                self._open()
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
                 await self._close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
+    def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._state.turns.attach(loop)
+        self._state.models.start()
+        self._upkeep = loop.create_task(keep_up(users_dir=self._state.users_dir), name="upkeep")
+
     async def _close(self) -> None:
         await self.begin_drain()
-        await self._housekeeping.stop()
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            await asyncio.wait({self._upkeep})
         await self._state.models.aclose()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, close_store, self._state.users_dir)
@@ -121,28 +127,16 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets=sockets)
 
 
-def serve(settings: Settings, make_app: Callable[[Settings], Flask]) -> int:
-    """Serve what `make_app` makes until SIGTERM or Ctrl-C; the process's exit code.
-
-    One server a store: a second one ends at once and says why, before it could close the first one's answers as interrupted.
-    """
-    try:
-        with only_server_of(settings.data_dir):
-            app = make_app(settings)
-            tidy_up(settings.users_dir)
-            bridge = Bridge(app, threads=settings.threads)
-            server = Server(_config(bridge, settings), bridge)
-            log.info("Anaphora is at http://%s:%d/", settings.host, settings.port)
-            server.run()
-            return 0 if server.started else 1
-    except AnotherServerError as error:
-        log.error("%s", error)  # noqa: TRY400 - a sentence for a person, no traceback
-        return 3
+def serve(app: Flask, settings: Settings) -> None:
+    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
+    bridge = Bridge(app, threads=settings.threads)
+    log.info("Anaphora is at http://%s:%d/", settings.host, settings.port)
+    Server(_config(bridge, settings), bridge).run()
 
 
 def _config(bridge: Bridge, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        bridge,  # type: ignore[arg-type]
+        bridge,
         host=settings.host,
         port=settings.port,
         lifespan="on",
@@ -160,16 +154,13 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
         raise BodyError(413, "too_large", "The request is too large.")
-    chunks: list[bytes] = []
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            async for chunk in _chunks(receive):
-                chunks.append(chunk)
+            return b"".join([chunk async for chunk in _chunks(receive)])
     except TimeoutError:
         raise BodyError(408, "request_timeout", "The request took too long to arrive.") from None
     except ConnectionResetError:
         return None
-    return b"".join(chunks)
 
 
 async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
@@ -224,4 +215,3 @@ async def _refuse(error: BodyError, send: Send) -> None:
     ]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-

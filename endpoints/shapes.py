@@ -1,4 +1,7 @@
-"""What answers look like. Views build plain dicts for speed; these models describe them in `/openapi.json`, and tests hold views to them."""
+"""What answers look like.
+
+Views build plain dicts for speed; these models describe them in `/openapi.json`, and tests hold views to them.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,6 @@ def _query(body: schemas.Outgoing) -> dict[str, Any]:
         **body.model_dump(),
         "_users_dir": current_state().users_dir,
         "_services": current_state().services,
-        "_services": current_state().services,
         "_conversation_loader": conversation_loader(current_user_email()),
         "conversation_pinned_claim_ids": [],
     }

@@ -18,7 +18,7 @@ _MAX_PART = 2_000
 
 
 def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False) -> Callable[[View], View]:
-    """Give the view its checked JSON body as `body`; `form`: an HTML form will do; `optional`: so will no body at all."""
+    """Give the view its checked JSON body as `body`; `form`: an HTML form will do; `optional`: no body will do."""
 
     def decorate(view: View) -> View:
         @wraps(view)

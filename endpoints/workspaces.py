@@ -74,9 +74,7 @@ def delete_workspace(domain: str, workspace_id: str) -> Response:
 @answers(shapes.Done)
 def move_workspace(workspace_id: str, body: schemas.WorkspaceMove) -> Response:
     """Put a workspace below another one, or at the top; below itself is a 400."""
-    workspaces.moveWorkspaceToParent(
-        **own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id
-    )
+    workspaces.moveWorkspaceToParent(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
     return ok()
 
 
