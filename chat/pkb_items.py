@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 Source = Literal["referenced", "attached", "pinned", "conv_pinned", "auto"]
@@ -106,8 +107,8 @@ def _attributes(written: str) -> dict[str, str]:
 
 
 def _extract_legacy_bullets(text: str) -> str:
-    starts = [match.start() for match in _LEGACY_BULLET.finditer(text)]
-    bullets = (text[start:end].rstrip("\n") for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    edges = [*(match.start() for match in _LEGACY_BULLET.finditer(text)), len(text)]
+    bullets = (text[start:end].rstrip("\n") for start, end in pairwise(edges))
     return "\n".join(bullet for bullet in bullets if bullet.startswith("- [REFERENCED"))
 
 
