@@ -2,17 +2,11 @@
 
 const GIVEN = new Set(['resolved', 'truncated']);
 const ICONS = {
-  message: 'chat-left-text',
-  message_range: 'chat-left-text',
-  conversation: 'chat-square-dots',
-  claim: 'bookmark',
+  message: 'chat-square-text',
+  message_range: 'chat-square-text',
+  conversation: 'chat',
   context: 'folder',
-  entity: 'person',
-  tag: 'tag',
-  domain: 'globe',
   document: 'file-text',
-  activity: 'lightning',
-  agent: 'robot',
 };
 
 /** @param {object} entry */
@@ -22,7 +16,7 @@ export function isGiven(entry) {
 
 /** Whether the name was most likely no reference at all (a decorator, a handle), so that it is no failure. */
 export function isMuted(entry) {
-  return entry.muted === true || (entry.notes ?? []).includes('muted');
+  return entry.muted === true;
 }
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */

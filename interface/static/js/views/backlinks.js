@@ -1,0 +1,60 @@
+import { strings } from '../lib/strings.js';
+import { shortTime } from '../lib/times.js';
+import { excerpt, senderName } from '../models/message.js';
+import { element, setHidden } from './dom.js';
+import { hidePopup, showBeside } from './popup.js';
+
+function row(link, onOpen) {
+  const title = link.title || strings.transcript.untitled;
+  const about = [senderName(link, strings.sender), `#${link.message_index}`, shortTime(link.created_at)].filter(Boolean);
+  return element('li', {}, element('button', { type: 'button', class: 'popup-item backlink', onclick: onOpen },
+    element('span', { class: 'backlink-title', text: title }),
+    element('span', { class: 'backlink-about', text: about.join(' · ') }),
+    element('span', { class: 'backlink-preview', text: excerpt(link.preview ?? '', 160) })));
+}
+
+async function fill(popup, message, page) {
+  let links;
+  try {
+    links = await page.api.listBacklinks(message.message_id);
+  } catch {
+    popup.append(element('p', { class: 'popup-note', text: strings.backlinks.failed }));
+    return;
+  }
+  if (links.length === 0) popup.append(element('p', { class: 'popup-note', text: strings.backlinks.none }));
+  const open = (link) => () => {
+    hidePopup(popup);
+    page.goTo(link);
+  };
+  popup.append(element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, open(link)))));
+}
+
+/**
+ * The button "↩ 3" under a message that others refer to: it opens the list of them.
+ *
+ * @param {() => object} current the message
+ * @param {object} page
+ */
+export function createBacklinks(current, page) {
+  const node = element('button', { type: 'button', class: 'backlinks-button', hidden: true, 'aria-haspopup': 'dialog' });
+
+  node.addEventListener('click', async () => {
+    const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': strings.backlinks.title },
+      element('h3', { class: 'popup-title', text: strings.backlinks.title }));
+    popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
+    document.body.append(popup);
+    await fill(popup, current(), page);
+    showBeside(popup, node);
+    popup.querySelector('button')?.focus();
+  });
+
+  function update() {
+    const count = current().backlink_count ?? 0;
+    setHidden(node, count === 0);
+    node.textContent = strings.backlinks.count(count);
+    node.setAttribute('aria-label', strings.backlinks.label(count));
+    node.title = strings.backlinks.label(count);
+  }
+
+  return { node, update };
+}

@@ -1,0 +1,127 @@
+import { BlockStream } from '../models/markdown_blocks.js';
+import { completeBlock, openCodeBlock } from './markdown_blocks.js';
+import { createRenderer } from './markdown_render.js';
+import { element } from './dom.js';
+
+const SHORTEST_PAUSE_MS = 50;
+const COST_FACTOR = 3;
+
+const renderers = { answer: createRenderer(), question: createRenderer({ breaks: true }) };
+
+/**
+ * Markdown in the page, also while it is being written: a block that is over keeps its nodes, the last one is drawn again
+ * at most every 50 ms and never for more than a quarter of the time.
+ */
+export class MarkdownView {
+  #renderer;
+  #stream;
+  #blocks = [];
+  #timer = null;
+  #cost = 0;
+  #decorate;
+
+  /**
+   * @param {HTMLElement} container which the view fills
+   * @param {{typed?: boolean, decorate?: (node: HTMLElement, raw: string) => void}} [options] `typed`: a person typed the
+   *   text, so that line ends count; `decorate` is called with each block that is over
+   */
+  constructor(container, { typed = false, decorate = () => {} } = {}) {
+    this.container = container;
+    this.#renderer = typed ? renderers.question : renderers.answer;
+    this.#decorate = decorate;
+    this.#stream = new BlockStream(this.#renderer.lex);
+  }
+
+  /** @param {string} text more of it */
+  append(text) {
+    this.#stream.append(text);
+    this.#timer ??= setTimeout(() => this.#draw(), Math.max(SHORTEST_PAUSE_MS, COST_FACTOR * this.#cost));
+  }
+
+  /** The text is whole: everything is drawn as it stays. */
+  finish() {
+    this.#cancel();
+    this.#reconcile(this.#stream.finish(), { whole: true });
+  }
+
+  /** @param {string} text a whole text in the place of what was there */
+  setText(text) {
+    this.#cancel();
+    this.#stream = new BlockStream(this.#renderer.lex);
+    this.#stream.append(text);
+    this.finish();
+  }
+
+  /** Forgets what is there, for a text that comes again from its beginning. */
+  restart() {
+    this.#cancel();
+    this.#stream = new BlockStream(this.#renderer.lex);
+  }
+
+  close() {
+    this.#cancel();
+  }
+
+  #cancel() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #draw() {
+    const begun = performance.now();
+    this.#timer = null;
+    this.#reconcile(this.#stream.update(), { whole: false });
+    this.#cost = performance.now() - begun;
+  }
+
+  #reconcile({ start, blocks }, { whole }) {
+    blocks.forEach((block, offset) => {
+      const position = start + offset;
+      const over = whole || offset < blocks.length - 1;
+      const shown = this.#blocks[position];
+      if (shown && this.#still(shown, block)) this.#keep(shown, block, over);
+      else this.#put(position, block, over);
+    });
+    for (const surplus of this.#blocks.splice(start + blocks.length)) surplus.node.remove();
+  }
+
+  #still(shown, block) {
+    if (shown.block === block) return true;
+    if (shown.type !== block.type) return false;
+    if (shown.code) return !block.open && block.token?.text === shown.code.text.data;
+    const sameLinks = shown.links === this.#stream.linkCount || !block.raw.includes('[');
+    return shown.raw === block.raw && sameLinks;
+  }
+
+  #keep(shown, block, over) {
+    if (shown.code && shown.block === block && block.fresh) {
+      shown.code.text.appendData(block.fresh);
+      block.fresh = '';
+    }
+    shown.raw = block.raw;
+    if (over && !shown.over) this.#complete(shown);
+  }
+
+  #put(position, block, over) {
+    const node = element('div', { class: 'md-block' });
+    const shown = { block, node, raw: block.raw, type: block.type, links: this.#stream.linkCount, over: false, code: null };
+    if (block.open) {
+      shown.code = openCodeBlock(block);
+      node.append(shown.code.node);
+      block.fresh = '';
+    } else {
+      node.append(block.token ? this.#renderer.render(block.token) : openCodeBlock(block).node);
+    }
+    const old = this.#blocks[position]?.node;
+    if (old) old.replaceWith(node);
+    else this.container.append(node);
+    this.#blocks[position] = shown;
+    if (over) this.#complete(shown);
+  }
+
+  #complete(shown) {
+    shown.over = true;
+    completeBlock(shown.node);
+    this.#decorate(shown.node, shown.raw);
+  }
+}

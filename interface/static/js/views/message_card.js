@@ -1,0 +1,152 @@
+import { strings } from '../lib/strings.js';
+import { isFromUser } from '../models/message.js';
+import { createBacklinks } from './backlinks.js';
+import { element, setHidden } from './dom.js';
+import { MarkdownView } from './markdown_view.js';
+import { createEditor } from './message_card_editor.js';
+import { createCardHeader } from './message_card_header.js';
+import { createReplyLine } from './message_card_reply.js';
+import { decorateReferences } from './reference_chips.js';
+import { createReport } from './reference_report.js';
+
+const ENDINGS = new Set(['cancelled', 'interrupted', 'failed']);
+
+/**
+ * One message in the page.
+ *
+ * `page` is what the views of a transcript share: `friendlyId()`, `references` (the cache), `goTo(target)`,
+ * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message)`, `api`, `conversationId()`.
+ */
+export class MessageCard {
+  #page;
+  #header;
+  #reply;
+  #report;
+  #backlinks;
+  #markdown;
+  #body;
+  #progress;
+  #ending;
+  #editor = null;
+  #shownText = null;
+  #streaming = false;
+
+  constructor(message, page) {
+    this.message = message;
+    this.#page = page;
+    const current = () => this.message;
+    this.#header = createCardHeader({ ...page, message: current });
+    this.#reply = createReplyLine(page);
+    this.#body = element('div', { class: 'message-body markdown' });
+    this.#progress = element('p', { class: 'message-progress', hidden: true });
+    this.#ending = element('p', { class: 'message-ending', hidden: true });
+    this.#report = createReport(page);
+    this.#backlinks = createBacklinks(current, page);
+    this.#markdown = new MarkdownView(this.#body, {
+      typed: isFromUser(message),
+      decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
+    });
+    const foot = element('footer', { class: 'message-foot' }, this.#report.node, this.#backlinks.node);
+    this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
+      this.#header.node, this.#reply.node, this.#body, this.#progress, this.#ending, foot);
+    this.update(message);
+  }
+
+  /** Shows what the message is now. An answer that is being written keeps what has been written. */
+  update(message) {
+    this.message = message;
+    const { node } = this;
+    node.setAttribute('message-id', message.message_id);
+    node.setAttribute('message-index', message.message_index);
+    node.dataset.status = message.status;
+    node.setAttribute('aria-busy', String(message.status === 'streaming'));
+    this.#header.update(message);
+    this.#reply.update(message);
+    this.#report.update(message.references ?? []);
+    this.#backlinks.update();
+    if (!this.#streaming) this.#showText(message.text);
+    this.showEnding(message.status);
+  }
+
+  setSelected(selected) {
+    this.node.classList.toggle('selected', selected);
+    this.#header.setSelected(selected);
+  }
+
+  /** Draws the text again: what is known of its references changed. */
+  redraw() {
+    if (this.#streaming) return;
+    this.#shownText = null;
+    this.#markdown.restart();
+    this.#body.replaceChildren();
+    this.#showText(this.message.text);
+  }
+
+  /** The answer begins (again): its text comes piece by piece. */
+  beginStreaming(text = '') {
+    this.#streaming = true;
+    this.#shownText = null;
+    this.#markdown.restart();
+    if (text) this.#markdown.append(text);
+  }
+
+  appendText(text) {
+    if (text) this.#markdown.append(text);
+  }
+
+  /** @param {string} text what is going on, '' for nothing */
+  showProgress(text) {
+    setHidden(this.#progress, !text);
+    this.#progress.textContent = text;
+  }
+
+  endStreaming() {
+    this.#streaming = false;
+    this.#shownText = this.message.text;
+    this.#markdown.finish();
+    this.showProgress('');
+    this.update(this.message);
+  }
+
+  showEnding(status) {
+    const empty = status === 'complete' && this.message.text === '' && !isFromUser(this.message);
+    const text = ENDINGS.has(status) ? this.message.error || strings.answer[status] : empty ? strings.answer.empty : '';
+    setHidden(this.#ending, !text);
+    this.#ending.textContent = text;
+    this.#ending.dataset.kind = status;
+  }
+
+  /** @param {(text: string) => Promise<boolean>} onSave */
+  edit(onSave) {
+    if (this.#editor) return;
+    const close = () => {
+      this.#editor?.remove();
+      this.#editor = null;
+      this.#body.hidden = false;
+      this.node.querySelector('.message-menu-button').focus();
+    };
+    this.#editor = createEditor(this.message.text, { onSave, onClose: close });
+    this.#body.hidden = true;
+    this.#body.after(this.#editor);
+    this.#editor.querySelector('textarea').focus();
+  }
+
+  flash() {
+    const { node } = this;
+    node.classList.remove('flash');
+    // Reading a size makes the browser notice that the class was away, so that the animation begins again.
+    void node.offsetWidth;
+    node.classList.add('flash');
+    node.addEventListener('animationend', () => node.classList.remove('flash'), { once: true });
+  }
+
+  close() {
+    this.#markdown.close();
+  }
+
+  #showText(text) {
+    if (text === this.#shownText) return;
+    this.#shownText = text;
+    this.#markdown.setText(text);
+  }
+}

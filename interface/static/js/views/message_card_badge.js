@@ -1,0 +1,41 @@
+import { permalink } from '../lib/address.js';
+import { copyText } from '../lib/clipboard.js';
+import { strings } from '../lib/strings.js';
+import { badgeText, messageReference } from '../models/message.js';
+import { copyAndSay, setLabel } from './copy_fallbacks.js';
+import { element } from './dom.js';
+import { showToast } from './toast.js';
+
+/**
+ * The badge `#5 · a3f2b1`, a click on which copies the message's reference, and with Shift its permalink.
+ *
+ * @param {{friendlyId: () => string}} context friendly id of the conversation, '' while it has none
+ */
+export function createBadge({ friendlyId }) {
+  const label = element('span', { 'aria-hidden': 'true' });
+  const described = element('span', { class: 'visually-hidden' });
+  const node = element('button', { type: 'button', class: 'message-ref-badge', title: strings.badge.title }, label, described);
+  let shown = {};
+
+  node.addEventListener('click', async (event) => {
+    const id = friendlyId();
+    if (!id) showToast(strings.badge.tooEarly);
+    else if (!event.shiftKey) await copyAndSay(messageReference(id, shown), label, strings.badge.copied);
+    else {
+      const address = permalink(location.origin, id, shown.message_short_hash || shown.message_index);
+      if (await copyText(address)) showToast(strings.copy.done(address), { kind: 'success' });
+    }
+  });
+
+  function update(message) {
+    shown = message;
+    const { message_index: index, message_short_hash: hash } = message;
+    node.dataset.msgIdx = index;
+    if (hash) node.dataset.msgHash = hash;
+    else delete node.dataset.msgHash;
+    setLabel(label, badgeText(message));
+    described.textContent = strings.badge.described(index, hash);
+  }
+
+  return { node, update };
+}

@@ -1,0 +1,65 @@
+import { icon } from '../lib/icons.js';
+import { strings } from '../lib/strings.js';
+import { fullTime, shortTime } from '../lib/times.js';
+import { senderName } from '../models/message.js';
+import { createBadge } from './message_card_badge.js';
+import { openMessageMenu } from './message_card_menu.js';
+import { copyAndSay } from './copy_fallbacks.js';
+import { element, setHidden } from './dom.js';
+
+function iconButton(name, label, attributes) {
+  return element('button', { type: 'button', title: label, 'aria-label': label, ...attributes }, icon(name));
+}
+
+function copyButton(current) {
+  const said = element('span', { class: 'copy-said', 'aria-live': 'polite' });
+  const button = iconButton('copy', strings.copy.text, {
+    class: 'icon-button copy-btn-header',
+    onclick: () => copyAndSay(current().text, said, strings.copy.copied),
+  });
+  button.append(said);
+  return button;
+}
+
+/**
+ * The head of a card: selection, sender, badge, time, copying and the menu of actions.
+ *
+ * @param {object} context
+ * @param {() => object} context.message
+ * @param {() => string} context.friendlyId
+ * @param {(message: object, selected: boolean) => void} context.onSelect
+ * @param {(name: string, message: object) => void} context.onAction
+ */
+export function createCardHeader({ message, friendlyId, onSelect, onAction }) {
+  const box = element('input', { type: 'checkbox', class: 'history-message-checkbox' });
+  box.addEventListener('change', () => onSelect(message(), box.checked));
+  const sender = element('strong', { class: 'message-sender' });
+  const badge = createBadge({ friendlyId });
+  const edited = element('span', { class: 'message-edited', text: strings.edit.edited, hidden: true });
+  const time = element('time', { class: 'message-time' });
+  const menu = iconButton('three-dots', strings.actions.open, {
+    class: 'icon-button message-menu-button',
+    'aria-haspopup': 'menu',
+    onclick: () => openMessageMenu(menu, message(), onAction),
+  });
+  const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, edited, time, tools);
+
+  function update(shown) {
+    box.setAttribute('aria-label', strings.actions.select(shown.message_index));
+    sender.textContent = senderName(shown, strings.sender);
+    badge.update(shown);
+    setHidden(edited, !shown.edited_at);
+    time.dateTime = shown.created_at ?? '';
+    time.textContent = shortTime(shown.created_at);
+    time.title = fullTime(shown.created_at);
+  }
+
+  return {
+    node,
+    update,
+    setSelected: (selected) => {
+      box.checked = selected;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { icon } from '../lib/icons.js';
+import { strings } from '../lib/strings.js';
+import { element } from './dom.js';
+import { hidePopup, showBeside } from './popup.js';
+
+const { actions } = strings;
+
+/** The actions in order: name, icon, label. */
+function itemsFor(message) {
+  const shared = [
+    ...(message.short_id ? [['copyId', 'hash', actions.copyId(message.short_id)]] : []),
+    ['copyPermalink', 'link-45deg', actions.copyPermalink],
+  ];
+  if (message.status === 'streaming' || message.pending) return shared;
+  return [
+    ['reply', 'reply', actions.reply],
+    ...shared,
+    ['edit', 'pencil', actions.edit],
+    ['moveUp', 'arrow-up', actions.moveUp],
+    ['moveDown', 'arrow-down', actions.moveDown],
+    ['delete', 'trash', actions.delete],
+  ];
+}
+
+function moveFocus(menu, event) {
+  const items = [...menu.querySelectorAll('[role=menuitem]')];
+  const at = items.indexOf(document.activeElement);
+  const targets = { ArrowDown: (at + 1) % items.length, ArrowUp: (at - 1 + items.length) % items.length, Home: 0, End: -1 };
+  if (!(event.key in targets)) return;
+  event.preventDefault();
+  items.at(targets[event.key]).focus();
+}
+
+let openMenu = null;
+
+/**
+ * Opens the menu of a message. Arrow keys move, Enter chooses, Escape and a click elsewhere close it.
+ *
+ * @param {HTMLElement} button
+ * @param {object} message
+ * @param {(name: string, message: object) => void} onAction
+ */
+export function openMessageMenu(button, message, onAction) {
+  if (openMenu) hidePopup(openMenu);
+  const menu = element('div', { class: 'popup-menu', role: 'menu', popover: 'auto', 'aria-label': actions.open });
+  for (const [name, symbol, label] of itemsFor(message)) {
+    const choose = () => {
+      hidePopup(menu);
+      onAction(name, message);
+    };
+    menu.append(element('button', { type: 'button', role: 'menuitem', class: `popup-item action-${name}`, onclick: choose },
+      icon(symbol), element('span', { text: label })));
+  }
+  menu.addEventListener('keydown', (event) => moveFocus(menu, event));
+  menu.addEventListener('toggle', (event) => {
+    if (event.newState !== 'closed') return;
+    button.setAttribute('aria-expanded', 'false');
+    menu.remove();
+    if (openMenu === menu) openMenu = null;
+  });
+  openMenu = menu;
+  button.setAttribute('aria-expanded', 'true');
+  showBeside(menu, button, { align: 'end' });
+  menu.querySelector('[role=menuitem]').focus();
+}

@@ -1,0 +1,47 @@
+import { strings } from '../lib/strings.js';
+import { senderName } from '../models/message.js';
+import { element, setHidden } from './dom.js';
+
+/** Looks up the message that is replied to, on the page or on the server; null when it is not there any more. */
+async function findTarget(replyToId, page) {
+  const here = page.find(replyToId);
+  if (here) return here;
+  try {
+    const around = await page.api.listMessages(page.conversationId(), { around: replyToId, limit: 1 });
+    return around.find((message) => message.message_id === replyToId) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The line "Replying to You (#121248)" above a reply: a click goes there, hovering lights the target up.
+ *
+ * @param {object} page
+ */
+export function createReplyLine(page) {
+  const link = element('button', { type: 'button', class: 'message-reply-link' });
+  const node = element('p', { class: 'message-reply', hidden: true }, link);
+  let replyToId = null;
+
+  link.addEventListener('click', () => page.goTo({ conversation_id: page.conversationId(), message_id: replyToId }));
+  const light = (on) => page.light(replyToId, on);
+  link.addEventListener('pointerenter', () => light(true));
+  link.addEventListener('pointerleave', () => light(false));
+  link.addEventListener('focus', () => light(true));
+  link.addEventListener('blur', () => light(false));
+
+  async function update(message) {
+    const target = message.reply_to_id ?? null;
+    setHidden(node, !target);
+    if (!target || target === replyToId) return;
+    replyToId = target;
+    link.textContent = strings.reply.to(strings.reply.unknown, '');
+    const found = await findTarget(target, page);
+    const name = found ? senderName(found, strings.sender) : strings.reply.deleted;
+    link.textContent = strings.reply.to(name, found?.short_id ?? '');
+    link.disabled = !found;
+  }
+
+  return { node, update };
+}

@@ -1,0 +1,106 @@
+import { strings } from '../lib/strings.js';
+import { excerpt } from '../models/message.js';
+import { iconOf } from '../models/report.js';
+import { icon } from '../lib/icons.js';
+import { element } from './dom.js';
+import { hidePopup, showBeside } from './popup.js';
+
+const OPEN_AFTER_MS = 200;
+const CLOSE_AFTER_MS = 250;
+const words = strings.references;
+
+let popup = null;
+let anchor = null;
+let timer = null;
+
+function close() {
+  clearTimeout(timer);
+  if (popup) hidePopup(popup);
+  anchor?.removeAttribute('aria-describedby');
+  anchor = null;
+}
+
+function closeSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(close, CLOSE_AFTER_MS);
+}
+
+function thePopup() {
+  if (popup) return popup;
+  popup = element('div', { id: 'reference-card', class: 'popup-card reference-card', popover: 'manual', role: 'tooltip' });
+  popup.addEventListener('pointerenter', () => clearTimeout(timer));
+  popup.addEventListener('pointerleave', closeSoon);
+  addEventListener('keydown', (event) => event.key === 'Escape' && close());
+  addEventListener('scroll', close, { capture: true, passive: true });
+  return popup;
+}
+
+/** What is known besides the title: place, number of things, size, remarks. */
+function aboutOf(entry) {
+  const { message_index: index, message_short_hash: hash } = entry.target ?? {};
+  return [
+    words.kind[entry.kind] ?? entry.kind,
+    index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
+    entry.count > 1 ? words.many(entry.count) : '',
+    entry.chars ? words.details(entry.chars) : '',
+    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+  ].filter(Boolean).join(' · ');
+}
+
+/**
+ * What a reference leads to, as the inside of a card.
+ *
+ * @param {object} entry of a report
+ * @param {{goTo: (target: object) => void}} page
+ * @returns {Node[]}
+ */
+export function describeEntry(entry, { goTo }) {
+  const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
+    element('strong', { text: entry.title || entry.ref }));
+  const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
+  if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
+  parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
+  if (entry.target?.conversation_id) {
+    const open = () => {
+      close();
+      goTo(entry.target);
+    };
+    parts.push(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.open, onclick: open }));
+  }
+  return parts;
+}
+
+async function open(chip, lookUp, page) {
+  const card = thePopup();
+  anchor = chip;
+  card.replaceChildren(element('p', { class: 'popup-note', text: words.looking }));
+  let content;
+  try {
+    content = describeEntry(await lookUp(), page);
+  } catch {
+    content = [element('p', { class: 'popup-note', text: words.lookupFailed })];
+  }
+  if (anchor !== chip || !chip.isConnected) return;
+  card.replaceChildren(...content);
+  showBeside(card, chip);
+  chip.setAttribute('aria-describedby', card.id);
+}
+
+/**
+ * Shows a card when the chip is pointed at for a moment, or has the focus.
+ *
+ * @param {HTMLElement} chip
+ * @param {() => Promise<object>} lookUp gives the entry
+ * @param {object} page
+ */
+export function attachReferenceCard(chip, lookUp, page) {
+  chip.addEventListener('pointerenter', (event) => {
+    if (event.pointerType === 'touch') return;
+    clearTimeout(timer);
+    if (anchor !== chip) timer = setTimeout(() => open(chip, lookUp, page), OPEN_AFTER_MS);
+  });
+  chip.addEventListener('pointerleave', closeSoon);
+  chip.addEventListener('focus', () => chip.matches(':focus-visible') && open(chip, lookUp, page));
+  chip.addEventListener('blur', closeSoon);
+  chip.addEventListener('click', close);
+}

@@ -1,0 +1,101 @@
+import { formatAddress } from '../lib/address.js';
+import { icon } from '../lib/icons.js';
+import { strings } from '../lib/strings.js';
+import { findReferences } from '../models/references.js';
+import { bareReference, entriesByReference, iconOf, isGiven, isMuted } from '../models/report.js';
+import { element } from './dom.js';
+import { attachReferenceCard } from './reference_card.js';
+
+const CONVERSATION = /^conv(?:ersation)?_/;
+const UNTOUCHED = 'code, pre, a, .math, .reference-chip';
+
+function reasonOf(entry) {
+  return strings.references.status[entry.status] ?? entry.status;
+}
+
+function isLost(entry) {
+  return !isGiven(entry) && entry.status !== 'streaming';
+}
+
+/**
+ * A reference as a chip: an icon by kind, struck through with the reason when it leads nowhere.
+ *
+ * @param {string} typed as it stands in the text
+ * @param {object|null} entry of the report, null while it is not known
+ * @param {object} page
+ */
+export function createChip(typed, entry, page) {
+  const label = element('span', { class: 'reference-chip-text', text: typed });
+  const chip = element('a', { class: 'reference-chip', tabindex: '0', 'data-reference': bareReference(typed) }, icon(iconOf(entry)), label);
+  let known = entry;
+
+  chip.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || !known?.target?.conversation_id) return;
+    event.preventDefault();
+    page.goTo(known.target);
+  });
+  attachReferenceCard(chip, async () => {
+    known ??= await page.references.get(bareReference(typed));
+    return known;
+  }, page);
+
+  function show(found) {
+    known = found;
+    chip.firstElementChild.replaceWith(icon(iconOf(found)));
+    chip.dataset.status = found.status;
+    const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
+    if (conversationId) chip.href = formatAddress(conversationId, messageId);
+    if (!isLost(found)) return;
+    chip.classList.add('unresolved');
+    chip.title = reasonOf(found);
+    chip.append(element('span', { class: 'visually-hidden', text: ` (${reasonOf(found)})` }));
+  }
+
+  if (entry) show(entry);
+  return { node: chip, show };
+}
+
+function textNodesOf(node) {
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT, (text) =>
+    text.data.includes('@') && !text.parentElement.closest(UNTOUCHED) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT);
+  const found = [];
+  while (walker.nextNode()) found.push(walker.currentNode);
+  return found;
+}
+
+/** Puts chips in the place of the references in one text node. */
+function replaceIn(textNode, chipFor) {
+  const pieces = [];
+  let position = 0;
+  for (const { start, end, ref } of findReferences(textNode.data)) {
+    const typed = textNode.data.slice(start, end);
+    const chip = chipFor(bareReference(ref), typed);
+    if (!chip) continue;
+    pieces.push(textNode.data.slice(position, start), chip);
+    position = end;
+  }
+  if (pieces.length === 0) return;
+  textNode.replaceWith(...pieces, textNode.data.slice(position));
+}
+
+/**
+ * Makes the references in a rendered block chips.
+ *
+ * @param {HTMLElement} node
+ * @param {string} raw the block's source: what is a reference is decided there, as the server decides it
+ * @param {{entries: object[], references: object}} page `entries` of the message's report, and what views share
+ */
+export function decorateReferences(node, raw, page) {
+  if (!raw.includes('@')) return;
+  const meant = new Set(findReferences(raw).map(({ ref }) => bareReference(ref)));
+  const entries = entriesByReference(page.entries);
+  const chipFor = (name, typed) => {
+    const entry = entries.get(name) ?? null;
+    const wanted = meant.has(name) && (entry ? !isMuted(entry) : CONVERSATION.test(name));
+    if (!wanted) return null;
+    const chip = createChip(typed, entry, page);
+    if (!entry) page.references.get(name).then(chip.show, () => {});
+    return chip.node;
+  };
+  textNodesOf(node).forEach((textNode) => replaceIn(textNode, chipFor));
+}

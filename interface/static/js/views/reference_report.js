@@ -1,0 +1,41 @@
+import { strings } from '../lib/strings.js';
+import { isMuted, summarise, summaryLine } from '../models/report.js';
+import { element, setHidden } from './dom.js';
+import { createChip } from './reference_chips.js';
+
+const words = strings.references;
+
+function row(entry, page) {
+  const details = [
+    words.status[entry.status] ?? entry.status,
+    entry.title,
+    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+  ].filter(Boolean).join(' · ');
+  return element('li', { class: `report-entry status-${entry.status}` },
+    createChip(entry.ref, entry, page).node, element('span', { class: 'report-details', text: details }));
+}
+
+/**
+ * The report on a message's references: one line, and the details when it is opened.
+ *
+ * @param {object} page
+ */
+export function createReport(page) {
+  const line = element('summary', { class: 'report-line' });
+  const list = element('ul', { class: 'report-list' });
+  const node = element('details', { class: 'reference-report', hidden: true }, line, list);
+  let shown = null;
+
+  /** @param {object[]} entries */
+  function update(entries) {
+    if (entries === shown) return;
+    shown = entries;
+    const counted = entries.filter((entry) => !isMuted(entry));
+    setHidden(node, counted.length === 0);
+    line.textContent = summaryLine(entries, words);
+    node.classList.toggle('has-problems', summarise(entries).problems.length > 0);
+    list.replaceChildren(...counted.map((entry) => row(entry, page)));
+  }
+
+  return { node, update };
+}

@@ -1,0 +1,202 @@
+import { strings } from '../lib/strings.js';
+import { TranscriptWindow } from '../models/transcript_window.js';
+import { element, setHidden } from './dom.js';
+import { icon } from '../lib/icons.js';
+import { createCardList } from './transcript_list.js';
+import { createScrollKeeper } from './transcript_scroll.js';
+
+const PAGE = 50;
+const MOST_CARDS = 200;
+const NEAR_PX = 1500;
+const words = strings.transcript;
+
+/**
+ * The messages of the open conversation: a window of them, extended as the person scrolls, its cards kept in place.
+ *
+ * `page` is what its cards share, see `MessageCard`; `page.onCard(card)` is called with each card that is made.
+ */
+export class Transcript {
+  #api;
+  #window = new TranscriptWindow({ limit: MOST_CARDS });
+  #list;
+  #scroll;
+  #notes = {};
+  #toNewest;
+  #container;
+  #loading = null;
+  #conversationId = null;
+
+  constructor({ container, page }) {
+    this.#api = page.api;
+    this.#container = container;
+    const inner = element('div', { class: 'transcript' });
+    const cards = element('div', { class: 'transcript-cards' });
+    this.#notes.earlier = element('p', { class: 'transcript-note', text: words.earlier, hidden: true });
+    this.#notes.later = element('p', { class: 'transcript-note', text: words.later, hidden: true });
+    this.#notes.state = element('div', { class: 'transcript-state', hidden: true });
+    inner.append(this.#notes.state, this.#notes.earlier, cards, this.#notes.later);
+    this.#toNewest = element('button', {
+      type: 'button', class: 'to-newest', title: words.toNewest, 'aria-label': words.toNewest, hidden: true, onclick: () => this.toNewest(),
+    }, icon('arrow-down'));
+    container.replaceChildren(inner, element('div', { class: 'to-newest-place' }, this.#toNewest));
+    // What is written here is announced when it is complete, not letter by letter.
+    container.setAttribute('aria-live', 'off');
+    this.#list = createCardList(cards, page);
+    this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
+  }
+
+  get messages() {
+    return this.#window.messages;
+  }
+
+  get atEnd() {
+    return this.#window.atEnd;
+  }
+
+  get nextIndex() {
+    return this.#window.nextIndex;
+  }
+
+  find(messageId) {
+    return this.#window.find(messageId);
+  }
+
+  card(messageId) {
+    return this.#list.get(messageId);
+  }
+
+  /** @param {Node[]} content what stands in the place of messages; none to take it away */
+  showState(...content) {
+    this.#notes.state.replaceChildren(...content);
+    setHidden(this.#notes.state, content.length === 0);
+  }
+
+  /** Empties the transcript, and turns it to another conversation. */
+  clear(conversationId) {
+    this.#conversationId = conversationId;
+    this.#loading = null;
+    this.#window.clear();
+    this.#list.show([]);
+    this.showState();
+    this.#tellEnds();
+  }
+
+  /**
+   * Loads the newest messages, or those around one.
+   *
+   * @param {{around?: string|null, signal?: AbortSignal}} [options]
+   * @returns {Promise<void>} when they are shown
+   */
+  async load({ around = null, signal } = {}) {
+    const conversationId = this.#conversationId;
+    const query = around === null ? { limit: PAGE } : { around, limit: PAGE };
+    const messages = await this.#api.listMessages(conversationId, query, { signal });
+    if (conversationId !== this.#conversationId) return;
+    this.#loading = null;
+    this.#window.replace(messages, { atEnd: around === null });
+    this.#list.show(this.messages);
+    if (around === null) this.#scroll.toEnd();
+    else this.#scroll.release();
+    this.#tellEnds();
+    this.#fill();
+  }
+
+  /** @returns {boolean} whether the message is here, and now in view */
+  reveal(messageId) {
+    const card = this.card(messageId);
+    if (!card) return false;
+    this.#scroll.release();
+    card.node.scrollIntoView({ block: 'center' });
+    card.flash();
+    return true;
+  }
+
+  async toNewest() {
+    if (!this.atEnd) await this.load();
+    this.#scroll.toEnd();
+    this.#tellEnds();
+  }
+
+  /** Puts messages at the end that were just written here. */
+  push(...messages) {
+    this.#window.push(...messages);
+    this.#list.show(this.messages);
+    this.#scroll.toEnd();
+  }
+
+  drop(...messageIds) {
+    this.#window.remove((message) => messageIds.includes(message.message_id));
+    this.#list.show(this.messages);
+  }
+
+  /** The fields of a message changed; `message_id` may be among them. */
+  patch(messageId, changes) {
+    const message = this.find(messageId);
+    if (!message) return;
+    Object.assign(message, changes);
+    this.#list.rename(messageId, message.message_id);
+    this.card(message.message_id)?.update(message);
+  }
+
+  /** Fetches again what is shown, and what came since: another tab, or a move, may have changed it. */
+  async refresh() {
+    const conversationId = this.#conversationId;
+    const first = this.#window.first?.message_index ?? 1;
+    const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
+    const messages = await this.#api.listMessages(conversationId, { after: first - 1, limit });
+    if (conversationId !== this.#conversationId) return;
+    const atEnd = messages.length < limit;
+    // What was just written and is not numbered yet is not in the server's answer.
+    const unnumbered = this.messages.filter((message) => message.pending);
+    this.#scroll.keepInPlace(() => {
+      this.#window.replace(messages.slice(-MOST_CARDS), { atEnd });
+      this.#window.push(...unnumbered);
+      this.#list.show(this.messages);
+    }, this.#list.nodes());
+    this.#tellEnds();
+  }
+
+  #onScroll() {
+    this.#tellEnds();
+    this.#fill();
+  }
+
+  #fill() {
+    if (!this.#window.atStart && this.#scroll.distanceToStart() < NEAR_PX) this.#extend('earlier');
+    else if (!this.#window.atEnd && this.#scroll.distanceToEnd() < NEAR_PX) this.#extend('later');
+  }
+
+  async #extend(side) {
+    if (this.#loading) return;
+    const conversationId = this.#conversationId;
+    const mine = {};
+    this.#loading = mine;
+    setHidden(this.#notes[side], false);
+    try {
+      const query = side === 'earlier' ? { before: this.#window.first.message_index } : { after: this.#window.last.message_index };
+      const messages = await this.#api.listMessages(conversationId, { ...query, limit: PAGE });
+      if (this.#loading === mine) this.#take(side, messages);
+    } catch {
+      // Scrolling on asks again.
+    } finally {
+      setHidden(this.#notes[side], true);
+      if (this.#loading === mine) this.#loading = null;
+    }
+    if (conversationId === this.#conversationId) requestAnimationFrame(() => this.#fill());
+  }
+
+  #take(side, messages) {
+    this.#scroll.keepInPlace(() => {
+      setHidden(this.#notes[side], true);
+      if (side === 'earlier') this.#window.addOlder(messages);
+      else this.#window.addNewer(messages, { atEnd: messages.length < PAGE });
+      this.#list.show(this.messages);
+    }, this.#list.nodes());
+    this.#tellEnds();
+  }
+
+  #tellEnds() {
+    const far = this.messages.length > 0 && (!this.atEnd || this.#scroll.distanceToEnd() > this.#container.clientHeight / 2);
+    setHidden(this.#toNewest, !far);
+  }
+}

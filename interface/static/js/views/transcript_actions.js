@@ -1,0 +1,85 @@
+import { permalink } from '../lib/address.js';
+import { copyText } from '../lib/clipboard.js';
+import { strings } from '../lib/strings.js';
+import { confirmAction } from './dialogs.js';
+import { showToast } from './toast.js';
+
+async function copyAndTell(text) {
+  if (await copyText(text)) showToast(strings.copy.done(text), { kind: 'success' });
+}
+
+/**
+ * What the menu of a message does.
+ *
+ * @param {object} page
+ * @returns {{act: (name: string, message: object) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>}}
+ */
+export function createMessageActions(page) {
+  /** Runs a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
+  async function change(message, job, failed) {
+    const { conversationId } = page.conversation();
+    try {
+      await job(conversationId, message);
+    } catch (error) {
+      if (error.status !== 409) return tell(failed, error);
+      await page.refresh();
+      const again = page.find(message.message_id);
+      if (!again || again.message_index === message.message_index) return tell(failed, error);
+      try {
+        await job(conversationId, again);
+      } catch (second) {
+        return tell(failed, second);
+      }
+    }
+    page.changed();
+    await page.refresh();
+    return true;
+  }
+
+  function tell(failed, error) {
+    showToast(failed(error.message), { kind: 'error' });
+    return false;
+  }
+
+  async function remove(message) {
+    const { title, text, confirm, failed } = strings.remove;
+    if (!(await confirmAction({ title, text, confirmLabel: confirm }))) return;
+    await change(message, (conversationId, { message_id: id, message_index: index }) =>
+      page.api.deleteMessage(conversationId, id, index), failed);
+  }
+
+  function edit(message) {
+    page.transcript().card(message.message_id)?.edit((text) =>
+      change(message, (conversationId, { message_id: id, message_index: index }) =>
+        page.api.editMessage(conversationId, id, index, text), strings.edit.failed));
+  }
+
+  async function move(messageIds, direction) {
+    const { conversationId } = page.conversation();
+    try {
+      await page.api.moveMessages(conversationId, messageIds, direction);
+    } catch (error) {
+      tell(strings.move.failed, error);
+    }
+    page.changed();
+    await page.refresh();
+  }
+
+  function copyPermalink(message) {
+    const friendlyId = page.friendlyId();
+    if (!friendlyId) return showToast(strings.badge.tooEarly);
+    return copyAndTell(permalink(location.origin, friendlyId, message.message_short_hash || message.message_index));
+  }
+
+  const actions = {
+    copyId: (message) => copyAndTell(`#${message.short_id}`),
+    copyPermalink,
+    reply: (message) => page.replyTo(message),
+    edit,
+    moveUp: (message) => move([message.message_id], 'up'),
+    moveDown: (message) => move([message.message_id], 'down'),
+    delete: remove,
+  };
+
+  return { act: (name, message) => actions[name](message), move };
+}

@@ -1,0 +1,258 @@
+import { ApiError } from '../lib/api.js';
+import { formatAddress, parseAddress } from '../lib/address.js';
+import { strings } from '../lib/strings.js';
+import { connectTabs } from '../lib/tabs.js';
+import { createDrafts } from '../models/drafts.js';
+import { createReferenceCache } from '../models/reference_cache.js';
+import { mountComposer } from './composer.js';
+import { showConversationTitle } from './conversation_header.js';
+import { showToast } from './toast.js';
+import { Transcript } from './transcript.js';
+import { createMessageActions } from './transcript_actions.js';
+import { emptyState, failureState } from './transcript_empty.js';
+import { createSelection } from './transcript_selection.js';
+import { Turns } from './transcript_turns.js';
+
+function storage() {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return null;
+  }
+}
+
+/** The open conversation: its transcript, its composer, the answers being written, its address. */
+export class ConversationPage {
+  #api;
+  #events;
+  #domain;
+  #transcript;
+  #turns;
+  #composer;
+  #selection;
+  #announcer = document.getElementById('announcer');
+  #tabs;
+  #opening = null;
+  #conversation = null;
+
+  constructor({ api, events, bootstrap }) {
+    this.#api = api;
+    this.#events = events;
+    this.#domain = bootstrap.domain;
+    const page = this.#shared();
+    const actions = createMessageActions(page);
+    page.onAction = (name, message) => actions.act(name, message);
+    page.onSelect = (message, selected) => this.#selection.set(message, selected);
+    this.#turns = new Turns(page);
+    this.#transcript = new Transcript({ container: document.getElementById('chatView'), page });
+    this.#selection = createSelection(document.getElementById('composer'), page, actions.move);
+    const drafts = createDrafts(storage(), bootstrap.user_email);
+    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, drafts }, {
+      onSend: (payload) => this.#send(payload),
+      onStop: () => this.#stop(),
+    });
+    this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.refresh());
+    this.#follow();
+  }
+
+  /** What the parts of the page share. */
+  #shared() {
+    return {
+      api: this.#api,
+      references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
+      conversation: () => this.#conversation ?? {},
+      conversationId: () => this.#conversation?.conversationId ?? null,
+      friendlyId: () => this.#conversation?.friendlyId ?? '',
+      transcript: () => this.#transcript,
+      find: (messageId) => this.#transcript.find(messageId),
+      light: (messageId, on) => this.#transcript.card(messageId)?.node.classList.toggle('lit', on),
+      goTo: (target) => this.goTo(target),
+      replyTo: (message) => this.#composer.replyTo(message),
+      refresh: () => this.refresh(),
+      changed: () => this.#tabs.changed(this.#conversation?.conversationId),
+      announce: (text) => {
+        this.#announcer.textContent = text;
+      },
+      onRunning: (running) => this.#composer?.setRunning(running),
+      onConversation: (changes) => this.#takeChanges(changes),
+      onCard: (card) => {
+        this.#turns.adopt(card);
+        this.#selection?.adopt(card);
+      },
+    };
+  }
+
+  /** Opens what the address names. */
+  openAddress() {
+    const { conversationId, messageId } = parseAddress(location);
+    return this.open(conversationId, { messageId, history: 'none' });
+  }
+
+  /**
+   * @param {string|null} conversationId
+   * @param {{messageId?: string|null, history?: 'push'|'replace'|'none'}} [options]
+   */
+  async open(conversationId, { messageId = null, history: keep = 'push' } = {}) {
+    this.#opening?.abort();
+    const opening = new AbortController();
+    this.#opening = opening;
+    this.#writeAddress(keep, conversationId, messageId);
+    this.#turns.leave();
+    this.#selection.clear();
+    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: '' } : null;
+    this.#transcript.clear(conversationId);
+    this.#composer.open(conversationId);
+    showConversationTitle(this.#conversation);
+    this.#events.emit('conversation:shown', { conversationId });
+    if (!conversationId) {
+      this.#transcript.showState(emptyState());
+      this.#composer.focus();
+      return;
+    }
+    try {
+      await this.#load(messageId, opening.signal);
+    } catch (error) {
+      if (!opening.signal.aborted) this.#tellFailure(error, { conversationId, messageId });
+    }
+  }
+
+  async #load(messageId, signal) {
+    const { conversationId } = this.#conversation;
+    const [details] = await Promise.all([
+      this.#api.getConversationDetails(conversationId, { signal }),
+      this.#loadMessages(messageId, signal),
+    ]);
+    if (signal.aborted) return;
+    this.#takeChanges(details, { tell: false });
+    this.#showWhetherEmpty();
+    if (messageId) this.#transcript.reveal(messageId);
+    else this.#composer.focus();
+    this.#watchUnfinished();
+  }
+
+  async #loadMessages(messageId, signal) {
+    if (!messageId) return this.#transcript.load({ signal });
+    try {
+      return await this.#transcript.load({ around: messageId, signal });
+    } catch (error) {
+      if (error.code !== 'message_not_found') throw error;
+      showToast(strings.transcript.messageGone);
+      return this.#transcript.load({ signal });
+    }
+  }
+
+  /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
+  async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
+    if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
+    if (!messageId) return this.#transcript.toNewest();
+    this.#writeAddress('push', conversationId, messageId);
+    if (this.#transcript.reveal(messageId)) return undefined;
+    try {
+      await this.#transcript.load({ around: messageId });
+      this.#transcript.reveal(messageId);
+    } catch (error) {
+      showToast(error.code === 'message_not_found' ? strings.transcript.messageGone : strings.transcript.failed(error.message));
+    }
+    return undefined;
+  }
+
+  /** Shows what changed on the server meanwhile. */
+  async refresh() {
+    if (!this.#conversation) return;
+    try {
+      await this.#transcript.refresh();
+      this.#showWhetherEmpty();
+      this.#watchUnfinished();
+    } catch {
+      // The next look finds what this one missed.
+    }
+  }
+
+  #writeAddress(keep, conversationId, messageId) {
+    const address = formatAddress(conversationId, messageId);
+    if (keep === 'none' || address === location.pathname + location.search) return;
+    history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
+  }
+
+  #takeChanges(details, { tell = true } = {}) {
+    const { conversationId, friendlyId, title } = this.#conversation;
+    const changed = { title: details.title ?? title, friendlyId: details.conversation_friendly_id || friendlyId };
+    this.#conversation = { conversationId, ...changed };
+    showConversationTitle(this.#conversation);
+    if (!tell) return;
+    this.#events.emit('conversation:updated', {
+      conversationId, title: changed.title, conversation_friendly_id: changed.friendlyId, last_updated: details.last_updated,
+    });
+  }
+
+  #showWhetherEmpty() {
+    if (this.#transcript.messages.length === 0) this.#transcript.showState(emptyState());
+    else this.#transcript.showState();
+  }
+
+  #watchUnfinished() {
+    for (const message of this.#transcript.messages) {
+      if (message.status === 'streaming' && !message.pending) this.#turns.resume(message);
+    }
+  }
+
+  async #send(payload) {
+    if (!this.#conversation) await this.#createConversation();
+    if (!this.#transcript.atEnd) await this.#transcript.load();
+    this.#transcript.showState();
+    try {
+      await this.#turns.send(payload);
+      this.#tellActivity();
+    } catch (error) {
+      this.#showWhetherEmpty();
+      if (error.code === 'turn_in_progress') await this.refresh();
+      throw error;
+    }
+  }
+
+  #tellActivity() {
+    const { conversationId } = this.#conversation;
+    this.#tabs.changed(conversationId);
+    const now = new Date().toISOString().slice(0, 19).replace('T', ' ');
+    this.#events.emit('conversation:updated', { conversationId, last_updated: now });
+  }
+
+  async #createConversation() {
+    const { conversation_id: conversationId } = await this.#api.createConversation(this.#domain);
+    this.#conversation = { conversationId, friendlyId: '', title: '' };
+    this.#transcript.clear(conversationId);
+    this.#composer.rename(conversationId);
+    this.#writeAddress('push', conversationId, null);
+    this.#events.emit('conversation:created', { conversationId });
+    this.#events.emit('conversation:shown', { conversationId });
+  }
+
+  async #stop() {
+    try {
+      await this.#api.cancelResponse(this.#conversation.conversationId);
+    } catch (error) {
+      showToast(strings.send.stopFailed(error.message), { kind: 'error' });
+    }
+  }
+
+  #tellFailure(error, { conversationId, messageId }) {
+    const gone = error instanceof ApiError && error.status === 404;
+    const again = () => this.open(conversationId, { messageId, history: 'none' });
+    const text = gone ? strings.transcript.gone : strings.transcript.failed(error.message);
+    this.#transcript.showState(failureState(text, gone ? null : again));
+  }
+
+  #follow() {
+    this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
+    this.#events.on('conversation:deleted', ({ conversationId }) => {
+      if (conversationId === this.#conversation?.conversationId) this.open(null);
+    });
+    this.#events.on('conversation:updated', ({ conversationId, title }) => {
+      if (conversationId !== this.#conversation?.conversationId || title === undefined) return;
+      this.#conversation.title = title;
+      showConversationTitle(this.#conversation);
+    });
+    addEventListener('popstate', () => this.openAddress());
+    document.addEventListener('visibilitychange', () => !document.hidden && !this.#turns.running && this.refresh());
+  }
+}

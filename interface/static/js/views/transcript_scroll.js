@@ -1,0 +1,65 @@
+const AT_END_PX = 48;
+
+/**
+ * Keeps what a person reads where it is while things come and go around it, and follows the end for who is there.
+ *
+ * @param {HTMLElement} scroller
+ * @param {HTMLElement} content what grows inside it
+ * @param {{onScroll: () => void}} options
+ */
+export function createScrollKeeper(scroller, content, { onScroll }) {
+  let following = true;
+  let lastTop = 0;
+  let scheduled = false;
+
+  const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+  function toEnd() {
+    following = true;
+    scroller.scrollTop = scroller.scrollHeight;
+  }
+
+  scroller.addEventListener('scroll', () => {
+    // Only a move upwards is somebody leaving the end: content that grows moves the end away, not the person.
+    if (scroller.scrollTop < lastTop - 1 && distanceToEnd() > AT_END_PX) following = false;
+    else if (distanceToEnd() <= AT_END_PX) following = true;
+    lastTop = scroller.scrollTop;
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => {
+      scheduled = false;
+      onScroll();
+    });
+  }, { passive: true });
+
+  const observer = new ResizeObserver(() => following && toEnd());
+  observer.observe(content);
+  observer.observe(scroller);
+
+  /**
+   * Runs `change` and puts what was at the top of the view back to its place.
+   *
+   * @param {() => void} change
+   * @param {Iterable<HTMLElement>} cards in order
+   */
+  function keepInPlace(change, cards) {
+    const edge = scroller.getBoundingClientRect().top;
+    const visible = [...cards].filter((card) => card.getBoundingClientRect().bottom > edge);
+    const places = visible.map((card) => [card, card.getBoundingClientRect().top]);
+    change();
+    const [kept, before] = places.find(([card]) => card.isConnected) ?? [];
+    if (kept) scroller.scrollTop += kept.getBoundingClientRect().top - before;
+    lastTop = scroller.scrollTop;
+  }
+
+  return {
+    toEnd,
+    keepInPlace,
+    distanceToEnd,
+    distanceToStart: () => scroller.scrollTop,
+    isFollowing: () => following,
+    release() {
+      following = false;
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { ApiError } from '../lib/api.js';
+import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
+import { strings } from '../lib/strings.js';
+import { AnswerState } from '../models/answer.js';
+import { isFromUser } from '../models/message.js';
+
+const words = strings.answer;
+let sent = 0;
+
+/**
+ * The answers that are being written in the open conversation: sending, watching, stopping.
+ *
+ * `page` is what views share; beside it `transcript()`, `onConversation(changes)` for a new title or friendly id,
+ * `onRunning(running)` when an answer begins or ends, `announce(text)` for those who listen.
+ */
+export class Turns {
+  #page;
+  #following = new Map();
+  #controller = new AbortController();
+
+  constructor(page) {
+    this.#page = page;
+  }
+
+  get running() {
+    return this.#following.size > 0;
+  }
+
+  /** Stops watching; the answers go on without us. */
+  leave() {
+    this.#controller.abort();
+    this.#controller = new AbortController();
+    this.#following.clear();
+    this.#page.onRunning(false);
+  }
+
+  /**
+   * Sends a message and shows its answer. Resolves when the server has accepted it.
+   *
+   * @param {object} payload of the send route
+   * @throws {ApiError} when it was not accepted; nothing of it is then shown
+   */
+  async send(payload) {
+    const transcript = this.#page.transcript();
+    const { conversationId } = this.#page.conversation();
+    const { signal } = this.#controller;
+    const [question, answer] = this.#drafted(payload);
+    transcript.push(question, answer);
+    transcript.card(answer.message_id)?.beginStreaming();
+    transcript.card(answer.message_id)?.showProgress(words.waiting);
+    let response;
+    try {
+      response = await this.#page.api.sendMessage(conversationId, payload, { signal });
+    } catch (error) {
+      transcript.drop(question.message_id, answer.message_id);
+      throw error;
+    }
+    this.#follow({ answer, question, response, signal });
+  }
+
+  /** Goes on watching an answer that a tab before this one, or another one, began. */
+  resume(message) {
+    if (this.#following.has(message.message_id)) return;
+    const before = this.#page.transcript().messages.findLast(({ message_index: index }) => index < message.message_index);
+    const question = before && isFromUser(before) ? before : null;
+    this.#follow({ answer: message, question, response: null, signal: this.#controller.signal });
+  }
+
+  /** A card was made for a message: where its answer is being written, it takes that up. */
+  adopt(card) {
+    const turn = this.#following.get(card.message.message_id);
+    if (!turn) return;
+    card.beginStreaming(turn.state.text);
+    card.showProgress(turn.state.status);
+  }
+
+  #drafted(payload) {
+    sent += 1;
+    const index = this.#page.transcript().nextIndex;
+    const common = { pending: true, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
+    return [
+      { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, message_index: index, status: 'complete', reply_to_id: null },
+      { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming' },
+    ];
+  }
+
+  async #follow({ answer, question, response, signal }) {
+    const turn = { answer, question, state: new AnswerState({ messageId: answer.pending ? null : answer.message_id }) };
+    this.#following.set(answer.message_id, turn);
+    this.#page.onRunning(true);
+    if (!response) this.#restart(turn);
+    try {
+      await followAnswer({
+        watch: this.#page.api.watchStream,
+        response,
+        messageId: turn.state.messageId,
+        onEvents: (events) => this.#show(turn, events),
+        onBroken: () => this.#card(turn)?.showProgress(words.reconnecting),
+        signal,
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#noteLoss(turn, error);
+    }
+    if (!signal.aborted) await this.#end(turn);
+  }
+
+  #restart(turn) {
+    const card = this.#card(turn);
+    card?.beginStreaming();
+    card?.showProgress(words.waiting);
+  }
+
+  #card(turn) {
+    return this.#page.transcript().card(turn.answer.message_id);
+  }
+
+  #show(turn, events) {
+    let text = '';
+    const changed = new Set();
+    for (const event of events) {
+      const step = turn.state.apply(event);
+      text += step.text;
+      step.changed.forEach((field) => changed.add(field));
+    }
+    if (changed.has('ids')) this.#takeIds(turn);
+    if (changed.has('references') && turn.question) {
+      this.#page.transcript().patch(turn.question.message_id, { references: turn.state.references });
+      this.#page.transcript().card(turn.question.message_id)?.redraw();
+    }
+    if (changed.has('conversation')) this.#page.onConversation(turn.state.conversation);
+    const card = this.#card(turn);
+    card?.appendText(text);
+    card?.showProgress(turn.state.status || (turn.state.text ? '' : words.waiting));
+  }
+
+  #takeIds(turn) {
+    const { ids } = turn.state;
+    this.#rename(turn, ids.response_message_id);
+    const transcript = this.#page.transcript();
+    const fields = (side) => {
+      const named = ['message_index', 'message_short_hash', 'short_id'].map((field) => {
+        const key = field.replace(/^message_/, '');
+        return [field, ids[`${side}_message_${key}`] ?? ids[`${side}_${key}`]];
+      });
+      return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+    };
+    transcript.patch(turn.answer.message_id, { ...fields('response'), pending: false });
+    if (!turn.question) return;
+    const { user_message_id: userId } = ids;
+    transcript.patch(turn.question.message_id, { ...fields('user'), pending: false, ...(userId ? { message_id: userId } : {}) });
+  }
+
+  #rename(turn, messageId) {
+    if (!messageId || messageId === turn.answer.message_id) return;
+    const { message_id: before } = turn.answer;
+    this.#page.transcript().patch(before, { message_id: messageId });
+    turn.answer.message_id = messageId;
+    this.#following.delete(before);
+    this.#following.set(messageId, turn);
+  }
+
+  #noteLoss(turn, error) {
+    // What broke is only our watching: the server knows how the answer ended.
+    if (error instanceof AnswerLostError || error instanceof ApiError) return;
+    console.error('The answer could not be shown', error);
+  }
+
+  async #end(turn) {
+    const { state, answer } = turn;
+    this.#following.delete(answer.message_id);
+    const transcript = this.#page.transcript();
+    if (state.done) {
+      transcript.patch(answer.message_id, { text: state.text, status: state.outcome, error: state.error?.message ?? null });
+    }
+    transcript.card(answer.message_id)?.endStreaming();
+    this.#page.onRunning(this.running);
+    if (state.done) this.#page.announce(words.finished);
+    else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
+    await this.#page.refresh();
+  }
+}
