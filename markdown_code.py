@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
 # Fences stand in quotes and lists too; how deep a list indents them is not looked at.
@@ -18,28 +19,43 @@ _BLANK = re.compile(r"[ \t>]*[\r\n]*")
 _BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
 
 
+class _Fence(NamedTuple):
+    start: int
+    marker: str
+    is_quoted: bool
+
+
 def code_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each fenced block and code span, in order; an unclosed fence reaches to the end."""
-    fence, fence_start, is_quoted, paragraph_start = "", 0, False, 0
-    for start, end in (line.span() for line in _LINE.finditer(text)):
-        if fence and is_quoted and not _QUOTED.match(text, start, end):
-            yield fence_start, start
-            fence, paragraph_start = "", start
+    fence, paragraph_start = None, 0
+    for line in _LINE.finditer(text):
+        start, end = line.span()
+        if fence and fence.is_quoted and not _QUOTED.match(line[0]):
+            yield fence.start, start
+            fence, paragraph_start = None, start
         if fence:
-            closes = _FENCE_CLOSES.fullmatch(text, start, end)
-            if closes and closes[1].startswith(fence):
-                yield fence_start, end
-                fence, paragraph_start = "", end
-        elif opens := _FENCE_OPENS.fullmatch(text, start, end):
-            yield from _spans(text, paragraph_start, start)
-            fence, fence_start, is_quoted = opens[1] or opens[2], start, bool(_QUOTED.match(text, start, end))
-        elif _BLANK.fullmatch(text, start, end):
+            if _is_closed(fence, line[0]):
+                yield fence.start, end
+                fence, paragraph_start = None, end
+            continue
+        fence = _open_fence(line[0], start)
+        if fence or _BLANK.fullmatch(line[0]):
             yield from _spans(text, paragraph_start, start)
             paragraph_start = end
     if fence:
-        yield fence_start, len(text)
+        yield fence.start, len(text)
     else:
         yield from _spans(text, paragraph_start, len(text))
+
+
+def _open_fence(line: str, start: int) -> _Fence | None:
+    opens = _FENCE_OPENS.fullmatch(line)
+    return _Fence(start, opens[1] or opens[2], bool(_QUOTED.match(line))) if opens else None
+
+
+def _is_closed(fence: _Fence, line: str) -> bool:
+    closes = _FENCE_CLOSES.fullmatch(line)
+    return closes is not None and closes[1].startswith(fence.marker)
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -18,36 +18,40 @@ const BACKTICKS = /(?<!\\)(\\*)(`+)/g;
  * @returns {Generator<[number, number]>}
  */
 export function* codeRanges(text) {
-  let fence = '';
-  let fenceStart = 0;
-  let isQuoted = false;
+  let fence = null;
   let paragraphStart = 0;
   for (const { 0: line, index: start } of text.matchAll(LINE)) {
     const end = start + line.length;
-    if (fence && isQuoted && !QUOTED.test(line)) {
-      yield [fenceStart, start];
-      fence = '';
+    if (fence?.isQuoted && !QUOTED.test(line)) {
+      yield [fence.start, start];
+      fence = null;
       paragraphStart = start;
     }
-    const opens = fence ? null : FENCE_OPENS.exec(line);
     if (fence) {
-      if (FENCE_CLOSES.exec(line)?.[1].startsWith(fence)) {
-        yield [fenceStart, end];
-        fence = '';
+      if (isClosed(fence, line)) {
+        yield [fence.start, end];
+        fence = null;
         paragraphStart = end;
       }
-    } else if (opens) {
-      yield* spans(text, paragraphStart, start);
-      fence = opens[1] ?? opens[2];
-      fenceStart = start;
-      isQuoted = QUOTED.test(line);
-    } else if (BLANK.test(line)) {
+      continue;
+    }
+    fence = openFence(line, start);
+    if (fence || BLANK.test(line)) {
       yield* spans(text, paragraphStart, start);
       paragraphStart = end;
     }
   }
-  if (fence) yield [fenceStart, text.length];
+  if (fence) yield [fence.start, text.length];
   else yield* spans(text, paragraphStart, text.length);
+}
+
+function openFence(line, start) {
+  const opens = FENCE_OPENS.exec(line);
+  return opens && { start, marker: opens[1] ?? opens[2], isQuoted: QUOTED.test(line) };
+}
+
+function isClosed(fence, line) {
+  return FENCE_CLOSES.exec(line)?.[1].startsWith(fence.marker) ?? false;
 }
 
 /** Spans between runs of equally many backticks in one paragraph; a run without a partner is plain text. */
