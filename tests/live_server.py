@@ -1,0 +1,130 @@
+"""The real server as a process of its own: `python server.py` on a free port with a data folder of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.http_client import Client
+
+ROOT = Path(__file__).resolve().parent.parent
+PASSWORD = "correct horse battery staple"
+_OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
+
+
+@dataclass
+class LiveServer:
+    """One server. `environ` adds settings; without a main model among them it has none.
+
+    Started again after `stop` or `kill`, it has the same port and data.
+    """
+
+    folder: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it answers, without a slash at the end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def data_dir(self) -> Path:
+        """Its data folder."""
+        return self.folder / "data"
+
+    @property
+    def users_dir(self) -> str:
+        """Where its stores are."""
+        return str(self.data_dir / "users")
+
+    def start(self) -> LiveServer:
+        """Start and wait until it answers. Raises AssertionError with the log where it ends or says nothing."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = self.port or free_port()
+        with (self.folder / "server.log").open("ab") as log:
+            command = [sys.executable, str(ROOT / "server.py")]
+            # Another working folder than the repository: a developer's `.env` is none of the tests' business.
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
+        self._wait_until_it_answers()
+        return self
+
+    def _environ(self) -> dict[str, str]:
+        inherited = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}
+        own = {"ANAPHORA_DATA_DIR": str(self.data_dir), "ANAPHORA_PORT": str(self.port)}
+        return inherited | {"ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"} | own | dict(self.environ)
+
+    def _wait_until_it_answers(self, *, seconds: float = 30.0) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert self.process is not None
+            assert self.process.poll() is None, f"the server ended at start:\n{self.log()}"
+            try:
+                if self.client().get("/healthz").status == 200:
+                    return
+            except OSError:
+                time.sleep(0.02)
+        raise AssertionError(f"the server never answered:\n{self.log()}")
+
+    def client(self) -> Client:
+        """A client that has not signed in."""
+        return Client(self.port)
+
+    def log(self) -> str:
+        """What it has written."""
+        return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
+
+    def stop(self, *, seconds: float = 15.0) -> int:
+        """SIGTERM, as an operator would; the exit code. A no-op (0) where it is not running."""
+        return self._end(signal.SIGTERM, seconds)
+
+    def kill(self) -> int:
+        """SIGKILL: no time to say goodbye."""
+        return self._end(signal.SIGKILL, 15.0)
+
+    def _end(self, number: signal.Signals, seconds: float) -> int:
+        if self.process is None:
+            return 0
+        process, self.process = self.process, None
+        process.send_signal(number)
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"the server did not stop within {seconds} s:\n{self.log()}") from error
+
+    def sign_up(self, email: str = "ada@example.org") -> Client:
+        """A client that has signed in to a new account, made over HTTP: the first by /setup, others by its owner."""
+        client = self.client()
+        credentials = {"email": email, "password": PASSWORD}
+        reply = client.post("/setup", credentials)
+        if reply.status == 409:
+            administrator = self.sign_in("ada@example.org")
+            made = administrator.post("/users", credentials)
+            assert made.status in (200, 201), made.text
+            return self.sign_in(email)
+        assert reply.status in (200, 201), reply.text
+        return client
+
+    def sign_in(self, email: str) -> Client:
+        """A client with a new session of an existing account."""
+        client = self.client()
+        reply = client.post("/login", {"email": email, "password": PASSWORD})
+        assert reply.status == 200, reply.text
+        return client
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
