@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chat import events, journeys
-from chat.context import GatheredContext, gather, no_knowledge
+from chat.context import GatheredContext, gather, no_knowledge, stored_lookup
 from chat.errors import EmptyMessageError, MessageTooLongError
 from chat.histories import History, StoredHistory
 from chat.pkb_items import extract_referenced
@@ -23,7 +23,6 @@ from database.conversations import setConversationFriendlyId
 from database.connection import open_store
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.friendly_ids import friendly_id_candidates
-from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 from database.store import Store
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
@@ -191,7 +190,7 @@ class Conversation:
         if users_dir is None:
             lookup = partial(siblings_by_friendly_id, beside, user_email=user_email)
         else:
-            lookup = partial(_lookup, users_dir, user_email)
+            lookup = stored_lookup(users_dir, user_email)
         load = conversation_loader or partial(_load_beside, beside, user_email=user_email, users_dir=users_dir)
         caps = services.caps if services is not None else ReferenceCaps()
         return ConversationReferences(lookup=lookup, load=load, caps=caps)
@@ -350,10 +349,6 @@ class Conversation:
             config={"model": turn.model.name, **turn.config},
             title=title,
         )
-
-
-def _lookup(users_dir: str, user_email: str, friendly_ids: Sequence[str]) -> Mapping[str, NamedConversation]:
-    return conversations_by_friendly_id(users_dir=users_dir, user_email=user_email, friendly_ids=friendly_ids)
 
 
 def _load_beside(folder: Path, conversation_id: str, *, user_email: str, users_dir: str | None) -> Conversation:

@@ -15,8 +15,10 @@ from chat.conversation_cache import DefaultDictQueue
 from chat.generation import TurnRunner
 from chat.metrics import Metrics
 from chat.services import models_from, services_from
+from chat.upkeep import ServerRunningError, bring_in_order, sole_server
 from Conversation import Conversation
 from database.connection import open_store
+from database.errors import StoreError
 from endpoints.request_scope import EXTENSION, AppState
 from language_models.roles import ModelRoles
 from settings import Settings, SettingsError, load_settings
@@ -75,16 +77,28 @@ def _state() -> AppState:
 
 
 def main() -> int:
-    """Serve until SIGTERM or SIGINT; 2 for settings that make no sense."""
+    """Serve until SIGTERM or SIGINT; 2 for settings that make no sense, 1 where the data folder can't be used."""
     try:
         settings = load_settings(arguments=sys.argv[1:])
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    from endpoints.serving import serve
+    try:
+        with sole_server(settings.data_dir):
+            return _serve(settings)
+    except (ServerRunningError, StoreError) as error:
+        print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
+        return 1
 
-    return serve(settings, create_app)
+
+def _serve(settings: Settings) -> int:
+    from endpoints.serving import serve  # commands and scripts do without a web server
+
+    app = create_app(settings)
+    bring_in_order(users_dir=settings.users_dir)
+    serve(app, settings)
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conversation_reference_utils import partition
+from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 
 from .pkb_items import PkbItem, fit, merge, render
-from .references import MAX_REFERENCES, ConversationReferences
+from .ports import ConversationLoader
+from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup
 from .report import ReportEntry, Resolution
 
 KnowledgeResolver = Callable[[Sequence[str]], Sequence[Resolution]]
@@ -102,3 +104,20 @@ def _fitted(items: Sequence[PkbItem], report: Sequence[ReportEntry], max_chars: 
     note = f"Cut so that everything named fits the model ({max_chars:,} characters together)."
     marked = [entry.marked("truncated", note) if entry.ref in cut_refs else entry for entry in report]
     return GatheredContext(items=tuple(fitted), report=tuple(marked))
+
+
+def resolve_report(
+    references: Sequence[str], *, user_email: str, users_dir: str, loader: ConversationLoader
+) -> list[dict[str, Any]]:
+    """The report entries that a message with these `references` (without "@") would get."""
+    conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader)
+    return gather(references, conversations=conversations, knowledge=no_knowledge).report_dicts()
+
+
+def stored_lookup(users_dir: str, user_email: str) -> FriendlyIdLookup:
+    """A lookup of friendly ids among the stored conversations of `user_email`."""
+
+    def lookup(friendly_ids: Sequence[str]) -> Mapping[str, NamedConversation]:
+        return conversations_by_friendly_id(users_dir=users_dir, user_email=user_email, friendly_ids=friendly_ids)
+
+    return lookup

@@ -1,0 +1,108 @@
+"""A store, a person, and conversations that a scripted model answers in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat.ports import TurnServices
+from Conversation import Conversation
+from database.connection import close_store, open_store
+from database.conversations import create_conversation
+from language_models.scripted import ScriptedChatModel
+
+EMAIL = "ada@example.com"
+
+
+@dataclass
+class ScriptedModels:
+    """A main and a cheap model, both scripted."""
+
+    main_model: ScriptedChatModel = field(default_factory=lambda: ScriptedChatModel.saying("Fine, ", "thank you."))
+    cheap_model: ScriptedChatModel = field(default_factory=lambda: ScriptedChatModel.saying("Talking About Things"))
+
+    def main(self) -> ScriptedChatModel:
+        return self.main_model
+
+    def cheap(self) -> ScriptedChatModel:
+        return self.cheap_model
+
+    def for_name(self, setting: str) -> ScriptedChatModel:
+        raise ValueError(f"no model {setting}")
+
+
+class Talk:
+    """Conversations of one store."""
+
+    def __init__(self, users_dir: str) -> None:
+        self.users_dir = users_dir
+        self.store = open_store(users_dir)
+        self.models = ScriptedModels()
+        self.services = TurnServices(models=self.models)
+        self.loads: list[str] = []
+
+    def new(self, *, email: str = EMAIL) -> Conversation:
+        """An empty conversation."""
+        row = create_conversation(users_dir=self.users_dir, user_email=email, domain="assistant")
+        return Conversation(email, self.store, row.conversation_id)
+
+    def again(self, conversation: Conversation) -> Conversation:
+        """The same conversation, read anew."""
+        return Conversation(conversation.user_id, self.store, conversation.conversation_id)
+
+    def about(self, title: str, *turns: tuple[str, str], email: str = EMAIL) -> Conversation:
+        """A conversation with finished turns (question, answer)."""
+        conversation = self.new(email=email)
+        for question, answer in turns:
+            conversation.persist_current_turn(question, answer, title=title)
+        return self.again(conversation)
+
+    def query(self, text: str, *, email: str = EMAIL, **more: Any) -> dict[str, Any]:
+        """What an endpoint hands to `reply`."""
+
+        def load(conversation_id: str) -> Conversation:
+            self.loads.append(conversation_id)
+            return Conversation(email, self.store, conversation_id)
+
+        injected = {"_users_dir": self.users_dir, "_services": self.services, "_conversation_loader": load}
+        return {"messageText": text, **injected, **more}
+
+    def say(self, conversation: Conversation, text: str, **more: Any) -> list[dict[str, Any]]:
+        """All events of the answer to `text`."""
+        return list(conversation.reply(self.query(text, **more)))
+
+    def configure(self, **changes: Any) -> None:
+        """Other services from now on."""
+        self.services = replace(self.services, **changes)
+
+    @property
+    def last_prompt(self) -> str:
+        """The last message of the last prompt that the main model was given."""
+        return self.models.main_model.prompts[-1][-1]["content"]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Talk]:
+    """A store with a scripted model."""
+    users_dir = str(tmp_path / "users")
+    yield Talk(users_dir)
+    close_store(users_dir)
+
+
+def joined(events: list[dict[str, Any]]) -> str:
+    """The answer that the events spell."""
+    return "".join(event["text"] for event in events)
+
+
+def part(events: list[dict[str, Any]], name: str) -> Any:
+    """The last event's field `name`."""
+    return [event[name] for event in events if name in event][-1]
+
+
+def fid(conversation: Conversation) -> str:
+    """The friendly id."""
+    return str(conversation.get_metadata()["conversation_friendly_id"])

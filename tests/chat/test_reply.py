@@ -1,0 +1,172 @@
+"""The journey of a message, from acceptance to the last event."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chat.errors import EmptyMessageError, MessageTooLongError
+from database.errors import ConversationNotFoundError, TurnInProgressError
+from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
+from language_models.scripted import Reply, ScriptedChatModel
+
+from .conftest import Talk, fid, joined, part
+
+
+def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk: Talk) -> None:
+    conversation = talk.new()
+    events = talk.say(conversation, "How are you?")
+    assert "references" in events[0]
+    assert joined(events) == "Fine, thank you."
+    assert events[-1]["done"] is True
+    assert "message_ids" in events[-2]
+    assert all({"text", "status"} <= event.keys() for event in events)
+
+
+def test_the_hashes_streamed_are_the_hashes_stored_and_listed_first_turn_included(talk: Talk) -> None:
+    conversation = talk.new()
+    for question in ("yes", "yes", "yes"):
+        ids = part(talk.say(conversation, question), "message_ids")
+        listed = talk.again(conversation).get_message_list()[-2:]
+        assert [m["message_short_hash"] for m in listed] == [
+            ids["user_message_short_hash"],
+            ids["response_message_short_hash"],
+        ]
+        assert [m["message_index"] for m in listed] == [ids["user_message_index"], ids["response_message_index"]]
+    hashes = [m["message_short_hash"] for m in talk.again(conversation).get_message_list()]
+    assert len(set(hashes)) == 6
+    assert all(re.fullmatch("[a-z0-9]{6}", short_hash) for short_hash in hashes)
+
+
+def test_the_first_turn_gives_title_and_friendly_id(talk: Talk) -> None:
+    conversation = talk.new()
+    event = part(talk.say(conversation, "How are you?"), "conversation")
+    assert event["title"] == "Talking About Things"
+    assert re.fullmatch(r"talking_things_[a-z0-9]{4}", event["conversation_friendly_id"])
+    assert talk.again(conversation).get_metadata()["title"] == "Talking About Things"
+    assert not any("conversation" in later for later in talk.say(talk.again(conversation), "And now?"))
+
+
+def test_a_title_set_by_hand_is_never_overwritten(talk: Talk) -> None:
+    conversation = talk.new()
+    conversation.set_field("title", "My own title")
+    talk.say(conversation, "How are you?")
+    metadata = talk.again(conversation).get_metadata()
+    assert metadata["title"] == "My own title"
+    assert metadata["conversation_friendly_id"].startswith("title_")
+
+
+@pytest.mark.parametrize(
+    "cheap",
+    [ScriptedChatModel.failing(ModelFailedError("gone")), ScriptedChatModel.hanging(), ScriptedChatModel.saying("  \n")],
+    ids=["fails", "hangs", "says nothing"],
+)
+def test_without_a_title_from_the_model_the_first_words_are_the_title(talk: Talk, cheap: ScriptedChatModel) -> None:
+    talk.models.cheap_model = cheap
+    talk.configure(title_timeout=0.05)
+    conversation = talk.new()
+    events = talk.say(conversation, "Optimise the React renders of my dashboard, please")
+    assert part(events, "conversation")["title"].startswith("Optimise the React")
+    assert joined(events) == "Fine, thank you."
+
+
+def test_what_the_model_said_before_it_broke_off_is_kept(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel.failing(ModelFailedError("The model broke off."), after=["Half an "])
+    conversation = talk.new()
+    events = talk.say(conversation, "Tell me")
+    assert part(events, "error") == {"code": "model_failed", "message": "The model broke off."}
+    assert events[-1]["done"] is True
+    stored = talk.again(conversation).get_message_list()[-1]
+    assert (stored["text"], stored["status"]) == ("Half an ", "failed")
+    assert stored["message_short_hash"]
+
+
+def test_no_model_is_a_clear_error_and_the_message_is_kept(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel.failing(ModelUnavailableError("No model is set up."))
+    conversation = talk.new()
+    assert part(talk.say(conversation, "Are you there?"), "error")["code"] == "model_unavailable"
+    assert talk.again(conversation).get_message_list()[0]["text"] == "Are you there?"
+
+
+def test_a_second_message_while_one_is_answered_is_refused_and_leaves_nothing(talk: Talk) -> None:
+    conversation = talk.new()
+    conversation.reply(talk.query("first"))
+    with pytest.raises(TurnInProgressError):
+        conversation.reply(talk.query("second"))
+    assert [m["text"] for m in talk.again(conversation).get_message_list()] == ["first", ""]
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t "])
+def test_an_empty_message_is_refused(talk: Talk, text: str) -> None:
+    conversation = talk.new()
+    with pytest.raises(EmptyMessageError):
+        conversation.reply(talk.query(text))
+    assert talk.again(conversation).get_message_list() == []
+
+
+def test_a_message_may_have_200000_characters_and_not_one_more(talk: Talk) -> None:
+    conversation = talk.new()
+    with pytest.raises(MessageTooLongError):
+        conversation.reply(talk.query("x" * 200_001))
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("long")], context_window=200_000)
+    assert joined(talk.say(conversation, "x" * 200_000)) == "long"
+
+
+def test_earlier_turns_reach_the_model_in_order_before_the_question(talk: Talk) -> None:
+    conversation = talk.about("Numbers", ("one?", "1"), ("two?", "2"))
+    talk.say(conversation, "three?")
+    roles_and_texts = [(m["role"], m["content"]) for m in talk.models.main_model.prompts[-1][1:]]
+    assert roles_and_texts == [
+        ("user", "one?"),
+        ("assistant", "1"),
+        ("user", "two?"),
+        ("assistant", "2"),
+        ("user", "three?"),
+    ]
+
+
+def test_history_that_does_not_fit_the_window_is_left_out_from_its_beginning(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("ok")], context_window=1_000)
+    conversation = talk.about("Long", ("first " * 300, "a"), ("second", "b"))
+    talk.say(conversation, "now")
+    contents = [m["content"] for m in talk.models.main_model.prompts[-1]]
+    assert contents[1:] == ["second", "b", "now"]
+
+
+def test_a_prompt_that_the_model_finds_too_long_is_made_shorter_and_said_so(talk: Talk) -> None:
+    refusal = Reply(error=ContextTooLongError("too long"))
+    talk.models.main_model = ScriptedChatModel(replies=[refusal, Reply("fits")], context_window=2_000)
+    conversation = talk.about("Long", *[(f"question {n} " * 20, f"answer {n} " * 20) for n in range(6)])
+    events = talk.say(conversation, "now")
+    first, second = talk.models.main_model.prompts
+    assert len(second) < len(first)
+    assert joined(events) == "fits"
+    assert any("older messages are left out" in event["status"] for event in events)
+
+
+def test_after_ten_messages_the_running_summary_is_made_behind_the_answer(talk: Talk) -> None:
+    conversation = talk.about("Numbers", *[(f"question {n}", f"answer {n}") for n in range(4)])
+    talk.models.cheap_model = ScriptedChatModel.saying("They counted.")
+    events = talk.say(conversation, "last")
+    assert events[-1]["done"] is True
+    assert talk.again(conversation).running_summary == "They counted."
+    asked = talk.models.cheap_model.prompts[-1][-1]["content"]
+    assert "question 0" in asked
+    assert "last" in asked
+
+
+def test_a_conversation_of_another_person_cannot_be_opened(talk: Talk) -> None:
+    conversation = talk.about("Private", ("secret", "kept"), email="eve@example.com")
+    with pytest.raises(ConversationNotFoundError):
+        type(conversation)("ada@example.com", talk.store, conversation.conversation_id)
+
+
+def test_a_reply_is_kept_as_one(talk: Talk) -> None:
+    conversation = talk.about("Numbers", ("one?", "1"))
+    parent = conversation.get_message_list()[1]
+    talk.say(conversation, "why?", reply_to=parent["short_id"])
+    question = talk.again(conversation).get_message_list()[2]
+    assert question["reply_to_id"] == parent["message_id"]
+    assert question["thread_id"]
+    assert fid(conversation)
