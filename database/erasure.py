@@ -15,7 +15,7 @@ from .connection import open_store
 from .schema import activities, conversations, messages, stream_events, threads
 from .store import Store, Urgency
 
-_MESSAGES_AT_ONCE = 200
+_MESSAGES_AT_ONCE = 100
 
 _c = conversations.c
 

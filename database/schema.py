@@ -102,8 +102,8 @@ conversations = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),
-    # Set while a clone is being filled or a conversation erased, slice by slice: nobody sees it (deleted_at is set too),
-    # nobody can restore it, and a start erases what a crash left.
+    # Set while a clone is being filled or a conversation erased, slice by slice: nobody sees it (deleted_at is set
+    # too), nobody can restore it, and a start erases what a crash left.
     Column("incomplete_since", Text),
     Index("idx_UserToConversationId_email_doc", "user_email", "conversation_id", unique=True),
     Index("idx_UserToConversationId_friendly_id", "user_email", "conversation_friendly_id", unique=True),
@@ -113,7 +113,15 @@ conversations = Table(
         sqlite_where=text("deleted_at IS NOT NULL"),
         postgresql_where=text("deleted_at IS NOT NULL"),
     ),
-    Index("idx_UserToConversationId_list", "user_email", "domain", "deleted_at", "updated_at", "conversation_id", "archived"),
+    Index(
+        "idx_UserToConversationId_list",
+        "user_email",
+        "domain",
+        "deleted_at",
+        "updated_at",
+        "conversation_id",
+        "archived",
+    ),
 )
 
 conversation_workspaces = Table(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 from sqlalchemy import select, update
 
 from database import clock, passwords, schema, sessions, throttle, tokens, users
@@ -95,8 +96,6 @@ def test_passwords_are_nowhere_in_the_store(ann: dict[str, str]) -> None:
 
 
 def test_a_weaker_hash_of_old_is_replaced_at_the_next_login(ann: dict[str, str]) -> None:
-    from argon2 import PasswordHasher
-
     old = PasswordHasher(time_cost=1, memory_cost=8192).hash(PASSWORD)
     weaken = update(schema.users).values(password_hash=old)
     open_store(ann["users_dir"]).write(lambda connection: connection.execute(weaken).rowcount)

@@ -161,11 +161,24 @@ def test_the_metadata_has_the_documented_shape_in_lists_and_details(users_dir: s
     assert shape == conversations.conversation_metadata(row)
     assert shape["last_updated"] == row.updated_at[:19].replace("T", " ")
     assert (shape["user_id"], shape["conversation_friendly_id"], shape["workspace_name"]) == (ANN, "", "General")
-    assert set(shape) == set(
-        "conversation_id user_id title summary_till_now domain flag last_updated created_at updated_at "
-        "conversation_settings conversation_friendly_id workspace_id workspace_name archived stateless "
-        "message_count".split()
-    )
+    assert set(shape) == {
+        "conversation_id",
+        "user_id",
+        "title",
+        "summary_till_now",
+        "domain",
+        "flag",
+        "last_updated",
+        "created_at",
+        "updated_at",
+        "conversation_settings",
+        "conversation_friendly_id",
+        "workspace_id",
+        "workspace_name",
+        "archived",
+        "stateless",
+        "message_count",
+    }
 
 
 def test_changes_are_stored_and_raise_the_version_but_not_the_place_in_the_list(users_dir: str) -> None:

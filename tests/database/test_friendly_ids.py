@@ -1,4 +1,4 @@
-"""Friendly ids: one of their own for each conversation, whoever else asks at the same moment; hashes for old messages."""
+"""Friendly ids: one for each conversation, whoever else asks at the same moment; hashes for old messages."""
 
 from __future__ import annotations
 
@@ -227,7 +227,10 @@ def test_many_old_messages_are_hashed_slice_by_slice(
         take_turn(ANN, conversation_id, text="yes", answer="no")
     forget(users_dir)
     monkeypatch.setattr(friendly_ids, "_MESSAGES_AT_ONCE", 5)
+    monkeypatch.setattr(friendly_ids, "_SLICES_WAITED_FOR", 2)
     backfill(users_dir)
+    assert stored_hashes(users_dir, conversation_id).count(None) == 2
+    friendly_ids.backfill_friendly_ids(users_dir=users_dir, user_email=ANN, domain="assistant", all_messages=True)
     hashes = stored_hashes(users_dir, conversation_id)
     assert len(set(hashes)) == 12
     assert None not in hashes
