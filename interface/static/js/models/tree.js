@@ -107,18 +107,20 @@ export class TreeModel {
   }
 
   /**
-   * The jsTree nodes below a node: workspaces first, then the newest conversations, then "Show more".
+   * The jsTree nodes below a node, as the flat list that `parent` makes a tree of: of each workspace its workspaces,
+   * then its newest conversations, then "Show more".
    *
-   * An expanded workspace brings its own children with it as long as `rows` last; one that does not fit stays closed
-   * and is named in `postponed`.
+   * An expanded workspace brings along what is below it as long as `rows` last; one that does not fit stays closed and
+   * is named in `postponed`.
    *
    * @param {string} nodeId '#' or the node id of a workspace
    * @param {{rows?: number, postponed?: Set<string>}} [options]
    * @returns {object[]}
    */
   nodesBelow(nodeId, { rows = FIRST_ROWS, postponed = new Set() } = {}) {
-    const budget = { rows };
-    return this.#nodesOf(nodeId === ROOT ? ROOT : nodeId.slice('ws_'.length), budget, postponed);
+    const collected = { nodes: [], rows, postponed };
+    this.#collect(nodeId === ROOT ? ROOT : nodeId.slice('ws_'.length), collected);
+    return collected.nodes;
   }
 
   /** Unroll a workspace by one more page. The id of the first conversation that this adds. */
@@ -236,27 +238,27 @@ export class TreeModel {
     }
   }
 
-  #nodesOf(workspaceId, budget, postponed) {
+  #collect(workspaceId, collected) {
     const list = this.#list(workspaceId);
     const shown = list.slice(0, this.#limitOf(workspaceId));
     const children = this.#childWorkspaces.get(workspaceId) ?? [];
     const parent = workspaceId === ROOT ? ROOT : workspaceNodeId(workspaceId);
-    budget.rows -= children.length + shown.length;
-    const nodes = children.map((workspace) => this.#workspaceNode(workspace, { parent, budget, postponed }));
-    for (const conversation of shown) nodes.push(conversationNode(conversation, parent));
+    collected.rows -= children.length + shown.length;
+    for (const workspace of children) this.#collectWorkspace(workspace, parent, collected);
+    for (const conversation of shown) collected.nodes.push(conversationNode(conversation, parent));
     const remaining = list.length - shown.length;
-    if (remaining > 0) nodes.push(moreNode(workspaceId, { parent, remaining }));
-    return nodes;
+    if (remaining > 0) collected.nodes.push(moreNode(workspaceId, { parent, remaining }));
   }
 
-  #workspaceNode(workspace, { parent, budget, postponed }) {
+  #collectWorkspace(workspace, parent, collected) {
     const id = workspace.workspace_id;
     const rows = this.#rowsOf(id);
     const wanted = Boolean(workspace.expanded) && rows > 0;
-    const opened = wanted && rows <= budget.rows;
-    if (wanted && !opened) postponed.add(id);
-    const children = opened ? this.#nodesOf(id, budget, postponed) : rows > 0;
-    return workspaceNode(workspace, { parent, text: this.textOf(id), opened, children });
+    const opened = wanted && rows <= collected.rows;
+    if (wanted && !opened) collected.postponed.add(id);
+    const lazy = rows > 0 && !opened;
+    collected.nodes.push(workspaceNode(workspace, { parent, text: this.textOf(id), opened, lazy }));
+    if (opened) this.#collect(id, collected);
   }
 
   #rowsOf(workspaceId) {

@@ -14,8 +14,8 @@ export function workspaceText(name, count) {
   return count > 0 ? `${name} (${count})` : name;
 }
 
-/** The node of a workspace below `parent`, a node id. `children` is an array, or true for "not loaded yet". */
-export function workspaceNode(workspace, { parent, text, opened, children }) {
+/** The node of a workspace below `parent`, a node id. `lazy`: what is below it is asked for when it opens. */
+export function workspaceNode(workspace, { parent, text, opened, lazy }) {
   const { workspace_id: id, workspace_name: name, workspace_color: color } = workspace;
   return {
     id: workspaceNodeId(id),
@@ -23,7 +23,7 @@ export function workspaceNode(workspace, { parent, text, opened, children }) {
     text,
     type: 'workspace',
     state: { opened },
-    children,
+    ...(lazy ? { children: true } : {}),
     li_attr: { 'data-workspace-id': id, 'data-color': color || 'primary' },
     a_attr: { title: name },
   };

@@ -29,17 +29,32 @@ function dress(menu) {
   for (const row of menu.querySelectorAll('li')) dressItem(row);
 }
 
+/** Lift a menu that grew beyond the lower edge of the window: narrow windows unfold submenus inside their menu. */
+function lift(menu) {
+  const box = menu.getBoundingClientRect();
+  const beyond = box.bottom - (window.innerHeight - EDGE);
+  if (beyond > 0) menu.style.top = `${Math.max(EDGE, box.top - beyond) + window.scrollY}px`;
+}
+
 /** Shift a submenu that is taller or wider than the room beside its item. */
-function keepOnScreen(row) {
-  const submenu = row?.querySelector(':scope > ul');
-  if (!submenu || !submenu.getClientRects().length) return;
-  Object.assign(submenu.style, { bottom: '', marginTop: '', marginLeft: '', marginRight: '' });
+function shift(submenu) {
   const box = submenu.getBoundingClientRect();
   const beyondBottom = box.bottom - (window.innerHeight - EDGE);
-  if (beyondBottom > 0) submenu.style.marginTop = `${-Math.min(beyondBottom, box.top - EDGE)}px`;
+  if (beyondBottom > 0) {
+    const margin = parseFloat(getComputedStyle(submenu).marginTop);
+    submenu.style.marginTop = `${margin - Math.min(beyondBottom, box.top - EDGE)}px`;
+  }
   const beyondRight = box.right - (window.innerWidth - EDGE);
   if (beyondRight > 0) submenu.style.marginLeft = `${-beyondRight}px`;
   else if (box.left < EDGE) submenu.style.marginRight = `${box.left - EDGE}px`;
+}
+
+function keepOnScreen(row) {
+  const submenu = row?.querySelector(':scope > ul');
+  if (!submenu?.getClientRects().length) return;
+  Object.assign(submenu.style, { bottom: '', marginTop: '', marginLeft: '', marginRight: '' });
+  if (getComputedStyle(submenu).position === 'static') lift(row.closest('.vakata-context'));
+  else shift(submenu);
 }
 
 /** Prepare vakata's menus, once for the page. */
@@ -49,7 +64,7 @@ export function dressMenus() {
   const showSubmenu = context._show_submenu;
   context._show_submenu = (row) => {
     showSubmenu(row);
-    keepOnScreen(row);
+    keepOnScreen($(row)[0]);
   };
   $(document)
     .on('context_show.vakata', (_event, { element }) => dress(element[0]))
