@@ -1,0 +1,139 @@
+"""The OpenAI chat-completions interface: request bodies out of our arguments, our steps out of its chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from language_models.errors import ModelFailedError
+from language_models.ports import ChatMessage, Delta, Usage
+from language_models.refusals import complaint_within_stream
+
+DONE = b"[DONE]"
+
+
+def request_body(
+    model: str,
+    messages: Sequence[ChatMessage],
+    *,
+    tools: Sequence[Mapping[str, Any]] | None,
+    response_format: Mapping[str, Any] | None,
+    max_tokens: int | None,
+    temperature: float | None,
+    stop: Sequence[str] | None,
+) -> dict[str, Any]:
+    """A streaming request that also asks for the token counts; what is None stays out."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": list(messages),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    wishes: dict[str, Any] = {
+        "tools": list(tools) if tools else None,
+        "response_format": response_format,
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "stop": list(stop) if stop else None,
+    }
+    body.update({name: wish for name, wish in wishes.items() if wish is not None})
+    return body
+
+
+class ChunkReader:
+    """Turns the data of one stream's events into deltas and remembers what only the end may tell."""
+
+    __slots__ = ("_calls", "_finish_reason", "_model", "_thinking", "_usage", "complete")
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._finish_reason: str | None = None
+        self._usage: Usage | None = None
+        self._thinking = False
+        self.complete = False
+
+    def read(self, data: bytes) -> Delta | None:
+        """What one event adds to the answer, if anything. Raises ModelFailedError and its siblings."""
+        if data == DONE:
+            self.complete = True
+            return None
+        chunk = self._parsed(data)
+        try:
+            return self._delta(chunk)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise self._nonsense() from error
+
+    def _delta(self, chunk: Mapping[str, Any]) -> Delta | None:
+        if usage := chunk.get("usage"):
+            self._usage = _usage(usage)
+        choices = chunk.get("choices")
+        if not choices:
+            return None
+        choice = choices[0]
+        if reason := choice.get("finish_reason"):
+            self._finish_reason = reason
+            self.complete = True
+        delta = choice.get("delta") or choice.get("message") or {}
+        if calls := delta.get("tool_calls"):
+            self._collect(calls)
+        if text := delta.get("content"):
+            return Delta(text=text)
+        return self._thinking_aloud(delta)
+
+    def last(self) -> Delta:
+        """The step that ends the answer. Raises ModelFailedError if the stream ended too early."""
+        if not self.complete:
+            raise ModelFailedError(f"{self._model} broke off in the middle of its answer", model=self._model)
+        calls = tuple(self._calls[index] for index in sorted(self._calls))
+        reason = self._finish_reason or ("tool_calls" if calls else "stop")
+        return Delta(tool_calls=calls, usage=self._usage, finish_reason=reason)
+
+    def _parsed(self, data: bytes) -> dict[str, Any]:
+        try:
+            chunk = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise self._nonsense() from error
+        if not isinstance(chunk, dict):
+            raise self._nonsense()
+        if complaint := chunk.get("error"):
+            raise complaint_within_stream(complaint, model=self._model)
+        return chunk
+
+    def _nonsense(self) -> ModelFailedError:
+        return ModelFailedError(f"{self._model} answered something that is no completion", model=self._model)
+
+    def _thinking_aloud(self, delta: Mapping[str, Any]) -> Delta | None:
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if not thought or self._thinking:
+            return None
+        self._thinking = True
+        return Delta(status="The model is thinking")
+
+    def _collect(self, fragments: Sequence[Mapping[str, Any]]) -> None:
+        for position, fragment in enumerate(fragments):
+            call = self._calls.setdefault(
+                fragment.get("index", position),
+                {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
+            )
+            call["id"] = fragment.get("id") or call["id"]
+            function = fragment.get("function") or {}
+            call["function"]["name"] += function.get("name") or ""
+            call["function"]["arguments"] += function.get("arguments") or ""
+
+
+def whole_answer(body: bytes, *, model: str) -> Iterator[Delta]:
+    """The steps of an answer that a server sent in one piece although a stream was asked for."""
+    reader = ChunkReader(model)
+    if (delta := reader.read(body)) is not None:
+        yield delta
+    yield reader.last()
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(
+        prompt_tokens=int(usage.get("prompt_tokens") or 0),
+        completion_tokens=int(usage.get("completion_tokens") or 0),
+    )

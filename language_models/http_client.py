@@ -1,0 +1,237 @@
+"""The one HTTP client behind every provider: streams of events, JSON answers, typed failures."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from language_models.errors import ModelFailedError, ModelUnavailableError
+from language_models.loop_sessions import LoopSessions
+from language_models.refusals import AttemptFailedError, refusal
+from language_models.sse import EventParser, EventTooLargeError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_LONGEST_ERROR_BODY = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds to wait: for the connection, for the first event of an answer, between two events, for a short answer."""
+
+    connect: float = 10.0
+    first_token: float = 120.0
+    idle: float = 60.0
+    answer: float = 60.0
+
+
+class ProviderHttp:
+    """Requests to one provider with one key."""
+
+    def __init__(self, *, base_url: str, api_key: str | None, model: str, timeouts: Timeouts) -> None:
+        """`base_url` is what `/chat/completions` is appended to; nothing is opened yet."""
+        self._base_url = base_url.rstrip("/")
+        self._model = model
+        self._timeouts = timeouts
+        # Compressed streams are held back until a block is full, and cost CPU.
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "Anaphora"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._sessions = LoopSessions(
+            headers=headers, connect_timeout=timeouts.connect, trust_env=not is_loopback(base_url)
+        )
+
+    async def open_stream(self, path: str, body: Mapping[str, Any]) -> EventStream:
+        """Send a request and wait for the first events of its answer. Raises AttemptFailedError."""
+        import aiohttp
+
+        response: aiohttp.ClientResponse | None = None
+        try:
+            async with asyncio.timeout(self._timeouts.first_token):
+                response = await self._post(path, body)
+                stream = EventStream(response, model=self._model, idle=self._timeouts.idle)
+                await stream.read_first()
+                return stream
+        except BaseException as error:
+            if response is not None:
+                response.close()
+            if isinstance(error, aiohttp.ClientError | OSError):
+                raise self._unreachable(error) from error
+            raise
+
+    async def get_json(self, path: str) -> Any:
+        """The JSON answer to a GET. Raises AttemptFailedError."""
+        return await self._json("GET", path, None)
+
+    async def post_json(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON answer to a POST. Raises AttemptFailedError."""
+        return await self._json("POST", path, orjson.dumps(body))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._sessions.aclose()
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> aiohttp.ClientResponse:
+        session = await self._sessions.current()
+        response = await session.post(self._base_url + path, data=orjson.dumps(body), allow_redirects=False)
+        await self._check(response)
+        return response
+
+    async def _json(self, method: str, path: str, data: bytes | None) -> Any:
+        import aiohttp
+
+        try:
+            session = await self._sessions.current()
+            async with (
+                asyncio.timeout(self._timeouts.answer),
+                session.request(method, self._base_url + path, data=data, allow_redirects=False) as response,
+            ):
+                await self._check(response)
+                return orjson.loads(await response.read())
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreachable(error) from error
+        except orjson.JSONDecodeError as error:
+            message = f"The provider of {self._model} answered something that is not JSON"
+            raise AttemptFailedError(ModelFailedError(message, model=self._model)) from error
+
+    async def _check(self, response: aiohttp.ClientResponse) -> None:
+        if response.status == 200:
+            return
+        body = await response.content.read(_LONGEST_ERROR_BODY)
+        response.close()
+        raise refusal(response.status, response.headers, body, model=self._model)
+
+    def _unreachable(self, error: Exception) -> AttemptFailedError:
+        import aiohttp
+
+        host = urlsplit(self._base_url).netloc
+        if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
+            message = f"{self._model} at {host} did not begin to answer in time"
+            return AttemptFailedError(ModelUnavailableError(message, model=self._model))
+        message = f"{self._model} cannot be reached at {host} ({type(error).__name__})"
+        return AttemptFailedError(ModelUnavailableError(message, model=self._model), worth_retrying=True)
+
+
+class EventStream:
+    """The events of one answer. Closing it, at any time, frees the connection and so the model."""
+
+    def __init__(self, response: aiohttp.ClientResponse, *, model: str, idle: float) -> None:
+        """`idle`: seconds of silence after which the answer counts as broken off."""
+        self._response = response
+        self._model = model
+        self._parser = EventParser()
+        self._first: list[bytes] | None = None
+        self._silence = _SilenceGuard(response, idle)
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether the server answered with one JSON document although a stream was asked for."""
+        return self._response.content_type == "application/json"
+
+    async def whole_body(self) -> bytes:
+        """The document of an answer in one piece."""
+        return await self._response.read()
+
+    async def read_first(self) -> None:
+        """Wait for the first event, so that a failure before it can still be retried."""
+        if not self.in_one_piece:
+            self._first = await self._read()
+
+    async def events(self) -> list[bytes]:
+        """Data of the next events, at least one; an empty list at the end. Raises ModelFailedError."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        import aiohttp
+
+        self._silence.begin()
+        try:
+            return await self._read()
+        except (aiohttp.ClientError, OSError) as error:
+            reason = "fell silent" if self._silence.too_long else "broke off"
+            message = f"{self._model} {reason} in the middle of its answer"
+            raise ModelFailedError(message, model=self._model) from error
+        finally:
+            self._silence.end()
+
+    async def finish(self) -> None:
+        """Let a stream that has said all end by itself for a moment, so that its connection can be used again."""
+        if not self._response.content.at_eof():
+            try:
+                async with asyncio.timeout(0.2):
+                    await self._response.content.readany()
+            except (TimeoutError, OSError):
+                return
+
+    def close(self) -> None:
+        """Free the connection: for reuse after the end, by closing it before."""
+        self._silence.stop()
+        if self._response.content.at_eof():
+            self._response.release()
+        else:
+            self._response.close()
+
+    async def _read(self) -> list[bytes]:
+        content = self._response.content
+        while chunk := await content.readany():
+            try:
+                if events := self._parser.feed(chunk):
+                    return events
+            except EventTooLargeError as error:
+                message = f"{self._model} answered something that is no completion"
+                raise ModelFailedError(message, model=self._model) from error
+        return self._parser.finish()
+
+
+class _SilenceGuard:
+    """Closes a response that says nothing for too long.
+
+    One timer for the whole stream, which looks at a time stamp when it fires: setting a timer for each event would
+    cost more than reading the event.
+    """
+
+    __slots__ = ("_idle", "_loop", "_response", "_since", "_timer", "too_long")
+
+    def __init__(self, response: aiohttp.ClientResponse, idle: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._response = response
+        self._idle = idle
+        self._since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.too_long = False
+
+    def begin(self) -> None:
+        self._since = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._idle, self._look)
+
+    def end(self) -> None:
+        self._since = None
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        quiet = 0.0 if self._since is None else self._loop.time() - self._since
+        if quiet >= self._idle:
+            self.too_long = True
+            self._response.close()
+        else:
+            self._timer = self._loop.call_later(self._idle - quiet, self._look)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine, where no proxy may stand between."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,163 @@
+"""Which model does which work: the main one answers, the cheap one condenses and names, one embeds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, assert_never
+
+from language_models.errors import BadCredentialsError, ModelUnavailableError
+from language_models.model_settings import ModelSetting, parse_model_setting
+from language_models.ports import ChatModel, ModelState
+from language_models.provider import ProviderChatModel, ProviderEmbeddingModel
+from language_models.scripted import ScriptedChatModel
+from language_models.unavailable import UnavailableChatModel
+
+if TYPE_CHECKING:
+    from language_models.embedded import EmbeddedRuntime
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
+Urgency = Literal["answer", "job"]
+
+
+class ModelRoles:
+    """Models by role, made from settings when first asked for. Roles that name one file share its process."""
+
+    def __init__(
+        self,
+        *,
+        main: str,
+        cheap: str,
+        embedding: str,
+        openai_base_url: str | None,
+        openai_api_key: str | None,
+        anthropic_api_key: str | None,
+        model_dir: Path,
+        overrides: Mapping[str, ChatModel] | None = None,
+    ) -> None:
+        """Settings as `parse_model_setting` reads them; `model_dir` holds the embedded models' files.
+
+        overrides: models that stand in for a role ("main", "cheap") or a setting ("openai:gpt-4o"), for tests.
+        Raises ValueError for a setting that names no model, and for an embedded model that is not in the catalogue.
+        """
+        self._settings = {role: self._checked(role, text) for role, text in (("main", main), ("cheap", cheap))}
+        self._embedding_setting = self._checked("embedding", embedding)
+        self._openai_base_url = openai_base_url or OPENAI_BASE_URL
+        self._openai_api_key = openai_api_key
+        self._anthropic_api_key = anthropic_api_key
+        self._model_dir = model_dir
+        self._overrides = dict(overrides or {})
+        self._models: dict[tuple[ModelSetting, Urgency], ChatModel] = {}
+        self._runtimes: dict[str, EmbeddedRuntime] = {}
+        self._embedding: ProviderEmbeddingModel | None = None
+
+    def main(self) -> ChatModel:
+        """The model that answers."""
+        return self._overrides.get("main") or self._model(self._settings["main"], "answer")
+
+    def cheap(self) -> ChatModel:
+        """The model for titles, distillation, summaries; embedded, it gives way to answers."""
+        return self._overrides.get("cheap") or self._model(self._settings["cheap"], "job")
+
+    def embedding(self) -> ProviderEmbeddingModel | None:
+        """The model that embeds, or None where none is configured that speaks over HTTP."""
+        if self._embedding_setting.kind == "openai" and self._embedding is None:
+            self._embedding = ProviderEmbeddingModel(
+                base_url=self._openai_base_url, api_key=self._openai_api_key, model=self._embedding_setting.model
+            )
+        return self._embedding
+
+    def for_name(self, setting: str) -> ChatModel:
+        """The model that a conversation asks for instead of the main one.
+
+        Raises ValueError for what names no model, and for what only the operator may choose: a file on the server, a
+        scripted model.
+        """
+        if setting in self._overrides:
+            return self._overrides[setting]
+        wanted = parse_model_setting(setting)
+        if wanted not in self._settings.values() and (wanted.is_path or wanted.kind == "scripted"):
+            raise ValueError(f"{setting!r} can only be chosen in the server's settings; choose a model by its name")
+        self._check_catalogue(wanted)
+        return self._model(wanted, "answer")
+
+    def states(self) -> dict[str, ModelState]:
+        """Whether each role's model can answer now, by role."""
+        return {"main": self.main().state(), "cheap": self.cheap().state()}
+
+    def start(self) -> None:
+        """Begin to fetch and load what is embedded; returns at once."""
+        for role in ("main", "cheap"):
+            if role not in self._overrides and self._settings[role].kind == "embedded":
+                self._runtime(self._settings[role]).start()
+
+    async def aclose(self) -> None:
+        """Close every model, overrides too, and end their processes."""
+        models = [*self._models.values(), *self._overrides.values()]
+        if self._embedding is not None:
+            await self._embedding.aclose()
+        for model in models:
+            await model.aclose()
+        # A process needs a moment to end; the event loop does not wait for it.
+        await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
+
+    def _checked(self, role: str, text: str) -> ModelSetting:
+        try:
+            setting = parse_model_setting(text)
+            self._check_catalogue(setting)
+        except ValueError as error:
+            raise ValueError(f"The {role} model: {error}") from None
+        return setting
+
+    def _check_catalogue(self, setting: ModelSetting) -> None:
+        if setting.kind == "embedded" and not setting.is_path:
+            from language_models.catalogue import entry_named
+
+            entry_named(setting.model)
+
+    def _model(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
+        key = (setting, urgency)
+        if key not in self._models:
+            self._models[key] = self._made(setting, urgency)
+        return self._models[key]
+
+    def _made(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
+        match setting.kind:
+            case "embedded":
+                from language_models.embedded import EmbeddedChatModel
+
+                return EmbeddedChatModel(self._runtime(setting), urgency=urgency)
+            case "openai":
+                return self._openai(setting.model)
+            case "anthropic":
+                return self._anthropic(setting.model)
+            case "scripted":
+                return ScriptedChatModel.echoing()
+            case "none":
+                advice = "No language model is configured: set ANAPHORA_MAIN_MODEL, for instance to 'embedded'."
+                return UnavailableChatModel(name="none", advice=advice, error=ModelUnavailableError)
+            case _:
+                assert_never(setting.kind)
+
+    def _openai(self, model: str) -> ChatModel:
+        if self._openai_api_key is None and self._openai_base_url == OPENAI_BASE_URL:
+            advice = f"{model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
+            return UnavailableChatModel(name=model, advice=advice, error=BadCredentialsError, phase="failed")
+        return ProviderChatModel(base_url=self._openai_base_url, api_key=self._openai_api_key, model=model)
+
+    def _anthropic(self, model: str) -> ChatModel:
+        if self._anthropic_api_key is None:
+            advice = f"{model} needs a key: set ANTHROPIC_API_KEY."
+            return UnavailableChatModel(name=model, advice=advice, error=BadCredentialsError, phase="failed")
+        return ProviderChatModel(base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key, model=model)
+
+    def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
+        from language_models.embedded import EmbeddedRuntime, model_file
+
+        file = model_file(setting.model, folder=self._model_dir)
+        key = str(file.path)
+        if key not in self._runtimes:
+            self._runtimes[key] = EmbeddedRuntime(file)
+        return self._runtimes[key]
