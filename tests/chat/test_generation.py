@@ -1,0 +1,215 @@
+"""Running turns: watched from any point, by many, stopped at once, never shown before they are stored."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import orjson
+import pytest
+
+from chat import live_stream
+from chat.errors import ShuttingDownError
+from chat.generation import TurnRunner
+from chat.metrics import Metrics
+from database.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError, TurnInProgressError
+from database.stream_events import read_events
+from language_models.scripted import Pause, Reply, ScriptedChatModel
+
+from .conftest import EMAIL, Talk, joined
+
+
+@pytest.fixture
+def runner(talk: Talk) -> Iterator[TurnRunner]:
+    runner = TurnRunner(users_dir=talk.users_dir, metrics=Metrics())
+    yield runner
+    wait_until(lambda: runner.running() == 0)
+    if runner._loop is not None:
+        loop = runner._loop
+        asyncio.run_coroutine_threadsafe(_quiet(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        wait_until(lambda: not loop.is_running())
+        loop.close()
+
+
+async def _quiet() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=3)
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.005)
+
+
+def parsed(chunks: Iterator[bytes]) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for chunk in chunks for line in chunk.splitlines()]
+
+
+def slowly(*words: str) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=[Reply(*words, delay=0.02)])
+
+
+def test_a_turn_goes_on_when_nobody_watches(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = slowly("one ", "two ", "three")
+    conversation = talk.new()
+    runner.start(conversation, talk.query("count"))
+    wait_until(lambda: runner.running() == 0)
+    answer = talk.again(conversation).get_message_list()[1]
+    assert (answer["text"], answer["status"]) == ("one two three", "complete")
+
+
+def test_events_are_numbered_from_one_without_gap_and_the_text_joined_is_the_text_stored(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("hello"))
+    events = parsed(stream.lines())
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert "references" in events[0]
+    assert joined(events) == talk.again(conversation).get_message_list()[1]["text"]
+
+
+def test_whatever_a_watcher_sees_is_stored_already(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = slowly(*[f"{n} " for n in range(10)])
+    stream = runner.start(talk.new(), talk.query("count"))
+    for chunk in stream.lines():
+        seen = [orjson.loads(line)["seq"] for line in chunk.splitlines()]
+        stored = read_events(users_dir=talk.users_dir, user_email=EMAIL, message_id=stream.message_id, after=0)
+        assert max(seen) <= max(seq for seq, _ in stored.events)
+
+
+def test_two_watchers_who_join_at_any_point_see_the_rest_without_gap_or_repetition(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    talk.models.main_model = slowly(*[f"{n} " for n in range(20)])
+    stream = runner.start(talk.new(), talk.query("count"))
+    with ThreadPoolExecutor(3) as pool:
+        whole = pool.submit(lambda: parsed(stream.lines()))
+        wait_until(lambda: stream.last_seq > 5)
+        watched = runner.watch(user_email=EMAIL, message_id=stream.message_id, after=3)
+        rest = pool.submit(lambda: parsed(watched.lines(3)))
+        assert rest.result() == whole.result()[3:]
+
+
+def test_the_stored_events_are_the_events_that_were_live(talk: Talk, runner: TurnRunner) -> None:
+    stream = runner.start(talk.new(), talk.query("hello"))
+    live = parsed(stream.lines())
+    wait_until(lambda: runner.running() == 0)
+    again = runner.watch(user_email=EMAIL, message_id=stream.message_id, after=2)
+    assert again is not stream
+    assert parsed(again.lines(2)) == live[2:]
+
+
+def test_stopping_keeps_what_was_said_and_frees_the_model_at_once(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = ScriptedChatModel.hanging("said ")
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("go on for ever"))
+    wait_until(lambda: b'"text":"said "' in b"".join(stream._lines))
+    assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+    assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id) in {True, False}
+    events = parsed(stream.lines())
+    assert events[-1]["done"] is True
+    assert talk.models.main_model.closed_streams == 1
+    answer = talk.again(conversation).get_message_list()[1]
+    assert (answer["text"], answer["status"]) == ("said ", "cancelled")
+    assert not runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+
+
+def test_nobody_else_can_watch_or_stop_a_turn(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = slowly(*[f"{n} " for n in range(20)])
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("private"))
+    with pytest.raises(MessageNotFoundError):
+        runner.watch(user_email="eve@example.com", message_id=stream.message_id, after=0)
+    with pytest.raises(ConversationNotFoundError):
+        runner.cancel(user_email="eve@example.com", conversation_id=conversation.conversation_id)
+    assert joined(parsed(stream.lines())).startswith("0 1 2")
+
+
+def test_of_two_sends_at_once_one_wins(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = slowly("a", "b", "c")
+    conversation = talk.new()
+    barrier = threading.Barrier(8)
+
+    def send(n: int) -> bool:
+        barrier.wait()
+        try:
+            runner.start(conversation, talk.query(f"message {n}"))
+        except TurnInProgressError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(send, range(8))) == 1
+    wait_until(lambda: runner.running() == 0)
+    assert len(talk.again(conversation).get_message_list()) == 2
+
+
+def test_fifty_turns_in_fifty_conversations_are_all_stored(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = ScriptedChatModel.echoing(delay=0.001)
+    conversations = [talk.new() for _ in range(50)]
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda n: runner.start(conversations[n], talk.query(f"I am number {n}")), range(50)))
+    wait_until(lambda: runner.running() == 0, seconds=30)
+    for n, conversation in enumerate(conversations):
+        texts = [message["text"] for message in talk.again(conversation).get_message_list()]
+        assert texts == [f"I am number {n}", f"I am number {n}"]
+
+
+def test_draining_takes_no_new_turns_and_stores_the_running_ones_as_interrupted(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = ScriptedChatModel.hanging("half ")
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("tell me"))
+    wait_until(lambda: stream.last_seq >= 3)
+    assert runner._loop is not None
+    asyncio.run_coroutine_threadsafe(runner.drain(timeout=0.05), runner._loop).result(10)
+    with pytest.raises(ShuttingDownError):
+        runner.start(talk.new(), talk.query("too late"))
+    answer = talk.again(conversation).get_message_list()[1]
+    assert (answer["text"], answer["status"]) == ("half ", "interrupted")
+
+
+def test_an_answer_that_cannot_be_stored_is_not_shown_and_the_watcher_is_told(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_rows: object) -> Any:
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr(runner, "_submit", full)
+    stream = runner.start(talk.new(), talk.query("hello"))
+    events = parsed(stream.lines())
+    assert joined(events) == ""
+    assert events[0]["error"] == {"code": "storage_failed", "message": "The disk is full."}
+    assert events[1]["done"] is True
+
+
+def test_a_silent_stream_sends_heartbeats_that_repeat_the_last_number(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_stream, "HEARTBEAT_SECONDS", 0.02)
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("a", Pause(0.2), "b")])
+    events = parsed(runner.start(talk.new(), talk.query("slow")).lines())
+    beats = [event for event in events if event.get("heartbeat")]
+    assert beats
+    real = [event["seq"] for event in events if not event.get("heartbeat")]
+    assert real == list(range(1, len(real) + 1))
+
+
+def test_watchers_on_the_loop_see_the_same_as_watchers_in_threads(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = slowly("one ", "two ", "three")
+    stream = runner.start(talk.new(), talk.query("count"))
+
+    async def watch() -> list[bytes]:
+        return [chunk async for chunk in stream.tail(1)]
+
+    assert runner._loop is not None
+    tailed = asyncio.run_coroutine_threadsafe(watch(), runner._loop)
+    assert parsed(iter(tailed.result(10))) == parsed(stream.lines(1))

@@ -1,0 +1,134 @@
+"""Bundles: a conversation in a folder, opened without a database, refused when it holds code."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import dill
+import pytest
+
+from Conversation import Conversation
+from database.errors import ConversationNotFoundError
+from portability.bundles import FORMAT, read_index
+from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
+from portability.siblings import load_sibling
+
+EMAIL = "ada@example.com"
+
+
+def conversation_id(letter: str, email: str = EMAIL) -> str:
+    return f"{email}_{letter * 36}"
+
+
+def saved(root: Path, letter: str = "a", *, email: str = EMAIL) -> Conversation:
+    conversation = Conversation(email, root, conversation_id(letter, email))
+    conversation.persist_current_turn("How?", "Like\r\nthis: é 👍🏽", title="React Optimization Notes")
+    conversation.save_local()
+    return conversation
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    opened = Conversation.load_local(tmp_path / conversation.conversation_id)
+    assert opened.get_message_list() == conversation.get_message_list()
+    assert opened.get_metadata() == conversation.get_metadata()
+    assert (opened.user_id, opened.domain) == (conversation.user_id, conversation.domain)
+    assert opened.get_metadata()["conversation_friendly_id"].startswith("react_optimization_")
+
+
+def test_the_folder_holds_the_three_files_of_the_format_and_nothing_else(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    name = conversation.conversation_id
+    assert set(snapshot(tmp_path / name)) == {f"{name}.index", f"{name}-messages.json", f"{name}-memory.json"}
+    assert read_index(tmp_path / name)["format"] == FORMAT
+
+
+def test_a_conversation_opened_from_a_bundle_goes_on_and_keeps_its_hashes(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    before = [message["message_short_hash"] for message in conversation.get_message_list()]
+    opened = Conversation.load_local(folder)
+    opened.persist_current_turn("And then?", "That.")
+    again = Conversation.load_local(folder)
+    assert [message["message_short_hash"] for message in again.get_message_list()][:2] == before
+    assert [message["text"] for message in again.get_message_list()][2:] == ["And then?", "That."]
+
+
+class Evil:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.marker}",)
+
+
+@pytest.mark.parametrize("library", [pickle, dill], ids=["pickle", "dill"])
+def test_an_index_with_code_is_refused_and_the_folder_left_untouched(tmp_path: Path, library: object) -> None:
+    conversation = saved(tmp_path / "bundles")
+    folder = tmp_path / "bundles" / conversation.conversation_id
+    marker = tmp_path / "ran"
+    state = {"format": FORMAT, "version": 1, "conversation_id": Evil(marker)}
+    (folder / f"{conversation.conversation_id}.index").write_bytes(library.dumps(state))  # type: ignore[attr-defined]
+    before = snapshot(folder)
+    with pytest.raises(UnsafeBundleError):
+        Conversation.load_local(folder)
+    assert not marker.exists()
+    assert snapshot(folder) == before
+
+
+def test_an_index_with_an_object_of_a_class_is_refused(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    (folder / f"{conversation.conversation_id}.index").write_bytes(dill.dumps(Path("x")))
+    with pytest.raises(UnsafeBundleError):
+        Conversation.load_local(folder)
+
+
+@pytest.mark.parametrize("index", [b"", b"garbage", pickle.dumps([1]), pickle.dumps({"format": FORMAT, "version": 99})])
+def test_a_damaged_index_is_a_clear_error(tmp_path: Path, index: bytes) -> None:
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    (folder / f"{conversation.conversation_id}.index").write_bytes(index)
+    with pytest.raises(BrokenBundleError):
+        Conversation.load_local(folder)
+
+
+def test_a_missing_or_half_written_bundle_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(BundleNotFoundError):
+        Conversation.load_local(tmp_path / "nothing")
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    (folder / f"{conversation.conversation_id}-messages.json").write_text("[{", encoding="utf-8")
+    with pytest.raises(BrokenBundleError):
+        Conversation.load_local(folder)
+
+
+def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
+    conversation = Conversation(EMAIL, tmp_path / "bundles", "../../escape")
+    with pytest.raises(BrokenBundleError):
+        conversation.save_local(tmp_path / "bundles")
+    assert not list(tmp_path.rglob("*escape*"))
+
+
+def test_references_lead_to_the_bundle_beside(tmp_path: Path) -> None:
+    source = saved(tmp_path, "a")
+    name = f"conversation_{source.get_metadata()['conversation_friendly_id']}_message_2"
+    reader = Conversation(EMAIL, tmp_path, conversation_id("b"))
+    assert "Like\r\nthis: é 👍🏽" in reader._get_pkb_context(EMAIL, "", referenced_friendly_ids=[name])
+
+
+def test_the_bundle_of_somebody_else_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    foreign = saved(tmp_path, "a", email="eve@example.com")
+    name = f"conversation_{foreign.get_metadata()['conversation_friendly_id']}_message_2"
+    reader = Conversation(EMAIL, tmp_path, conversation_id("b"))
+    assert reader._get_pkb_context(EMAIL, "", referenced_friendly_ids=[name]) == ""
+    with pytest.raises(ConversationNotFoundError):
+        load_sibling(tmp_path, foreign.conversation_id, user_email=EMAIL, open_bundle=Conversation.load_local)
