@@ -17,7 +17,6 @@ from .default_workspace import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from .errors import InvalidChangeError
 from .schema import conversation_workspaces, conversations, workspaces
 
-_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _c = conversations.c
 _place = conversation_workspaces.c
 _PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
@@ -100,7 +99,7 @@ def _decode_cursor(cursor: str) -> tuple[str, str]:
     try:
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         updated_at, conversation_id = text.split("\n")
-        datetime.strptime(updated_at, _TIME_FORMAT)
+        datetime.fromisoformat(updated_at)
     except (binascii.Error, ValueError) as error:
         raise InvalidChangeError("This page of the list does not exist. Start again from the first.") from error
     return updated_at, conversation_id

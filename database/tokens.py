@@ -16,7 +16,8 @@ from .secret_tokens import fingerprint, new_secret
 from .store import Urgency
 from .stored_text import storable
 
-TOKEN_PREFIX = "anaphora_"  # noqa: S105  a prefix by which leaked tokens are found, no secret
+# By this prefix people, and programs that look for leaked secrets, know what they see.
+TOKEN_PREFIX = "anaphora_"
 _LONGEST_NAME = 100
 _USED_EVERY = timedelta(minutes=1)
 

@@ -213,6 +213,17 @@ def test_a_conversation_moves_to_another_workspace(users_dir: str) -> None:
     assert fetch(users_dir, row.conversation_id) == moved
 
 
+def test_what_lies_in_a_workspace_that_is_gone_lies_in_the_default_one(users_dir: str) -> None:
+    row = make(users_dir)
+    lose = update(schema.conversation_workspaces).values(workspace_id="gone")
+    open_store(users_dir).write(lambda connection: connection.execute(lose).rowcount)
+    listed = conversations.list_conversations(users_dir=users_dir, user_email=ANN, domain="assistant")[0][0]
+    assert fetch(users_dir, row.conversation_id).workspace_id == default_workspace_id(ANN, "assistant")
+    assert (listed.workspace_id, listed.workspace_name) == (default_workspace_id(ANN, "assistant"), "General")
+    (counted,) = workspaces.load_workspaces_for_user(users_dir=users_dir, user_email=ANN, domain="assistant")
+    assert counted["conversation_count"] == 1
+
+
 def test_a_deleted_conversation_is_missing_until_it_is_restored(users_dir: str) -> None:
     row = make(users_dir, title="Trip")
     own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
