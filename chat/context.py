@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +17,8 @@ from .report import ReportEntry, Resolution
 KnowledgeResolver = Callable[[Sequence[str]], Sequence[Resolution]]
 """Knowledge-base references (without "@") → one resolution each, in order."""
 
-_LOOKS_LIKE_AN_ID = re.compile(
-    r"claim_\d+|.+_(?:context|entity|tag|domain)|[a-z0-9]+_(?:[a-z0-9_]+_)?[a-z0-9]*[0-9][a-z0-9]*", re.IGNORECASE
-)
+_GROUPS = frozenset({"context", "entity", "tag", "domain"})
+_LONGEST_ID = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +81,14 @@ def _nothing_filed(reference: str) -> Resolution:
         kind="claim",
         status="not_found",
         notes=(f"No memory or context found with ID: {reference}",),
-        muted=_LOOKS_LIKE_AN_ID.fullmatch(reference) is None,
+        muted=not _looks_like_an_id(reference),
     )
     return Resolution(entry=entry)
+
+
+def _looks_like_an_id(name: str) -> bool:
+    words, _, last = name.lower().rpartition("_")
+    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
 
 
 def _beyond_the_limit(count: int) -> ReportEntry:
