@@ -1,0 +1,150 @@
+"""Short ids never collide within a conversation; replies make, join and keep threads."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from database.activities import NewActivity, allocate_short_ids, insert_activities
+from database.clock import now_iso
+from database.connection import open_store
+from database.conversations import create_conversation
+from database.errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.messages import delete_message, list_messages
+from database.schema import threads
+from database.turns import FinishedTurn
+
+ANN, BOB = "ann@example.org", "bob@example.org"
+TAIL = "ab12cd34ef56"
+
+
+def conversation(users_dir: str, user_email: str = ANN) -> str:
+    return create_conversation(users_dir=users_dir, user_email=user_email, domain="assistant").conversation_id
+
+
+def event(activity_id: str) -> NewActivity:
+    return NewActivity(
+        recipe="system",
+        type="system_event",
+        actor_type="system",
+        actor_id="",
+        actor_name="",
+        created_at=now_iso(),
+        activity_id=activity_id,
+    )
+
+
+def ids_ending_alike() -> list[str]:
+    """Uuids whose last 6, 8, 12 digits are those of one before."""
+    return [
+        f"00000000-0000-4000-8000-{TAIL}",
+        "00000000-0000-4000-8000-00000034ef56",
+        f"00000000-0000-4000-8000-0000{TAIL[4:]}",
+        f"00000000-0000-4000-9000-{TAIL}",
+        f"00000000-0000-4000-a000-{TAIL}",
+    ]
+
+
+def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(users_dir: str) -> None:
+    room = conversation(users_dir)
+    first, *others = ids_ending_alike()
+    store = open_store(users_dir)
+
+    def one_after_the_other(connection: Any) -> list[str]:
+        born = [[event(activity_id)] for activity_id in (first, *others)]
+        return [insert_activities(connection, new, user_email=ANN, conversation_id=room)[0].short_id for new in born]
+
+    given = store.write(one_after_the_other)
+    assert given[0] == TAIL[-6:]
+    assert [len(short_id) for short_id in given] == [6, 8, 8, 12, 32]
+    assert all(uuid.UUID(i).hex.endswith(s) for i, s in zip((first, *others), given, strict=True))
+    with store.reading() as connection:
+        assert allocate_short_ids(connection, [first], conversation_id="another")[0] == TAIL[-6:]
+
+
+def test_activities_born_together_are_ordered_and_distinct(users_dir: str) -> None:
+    room = conversation(users_dir)
+    born = [event(activity_id) for activity_id in ids_ending_alike()]
+    stored = open_store(users_dir).write(
+        lambda connection: insert_activities(connection, born, user_email=ANN, conversation_id=room)
+    )
+    assert [new.activity_id for new in stored] == ids_ending_alike()
+    assert [new.seq for new in stored] == sorted(new.seq for new in stored)
+    assert len({new.short_id for new in stored}) == len(born)
+
+
+def test_a_reply_to_an_unthreaded_message_makes_a_thread_with_it_as_root(
+    users_dir: str, take_turn: Callable[..., FinishedTurn]
+) -> None:
+    room = conversation(users_dir)
+    root = take_turn(ANN, room)
+    reply = take_turn(ANN, room, reply_to=f"#{root.response_short_id.upper()}")
+
+    rows = {row.message_id: row for row in list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)}
+    parent, question = rows[root.response_message_id], rows[reply.user_message_id]
+    answer = rows[reply.response_message_id]
+    assert parent.thread_id is not None
+    assert question.thread_id == answer.thread_id == parent.thread_id
+    assert (question.reply_to_id, answer.reply_to_id) == (parent.message_id, question.message_id)
+    assert rows[root.user_message_id].thread_id is None
+    with open_store(users_dir).reading() as connection:
+        assert connection.execute(select(threads.c.root_activity_id)).scalars().all() == [parent.message_id]
+
+
+def test_a_second_reply_joins_the_thread(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(users_dir)
+    root = take_turn(ANN, room).user_message_id
+    take_turn(ANN, room, reply_to=root)
+    take_turn(ANN, room, reply_to=root)
+    rows = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)
+    assert len({row.thread_id for row in rows if row.thread_id}) == 1
+    assert [row.thread_id is not None for row in rows] == [True, False, True, True, True, True]
+
+
+def test_a_message_joins_a_thread_by_its_id(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(users_dir)
+    take_turn(ANN, room, reply_to=take_turn(ANN, room).user_message_id)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": room}
+    thread = list_messages(**own)[0].thread_id
+    take_turn(ANN, room, thread_id=thread)
+    assert [(row.thread_id, row.reply_to_id) for row in list_messages(**own)][-2] == (thread, None)
+
+
+def test_a_reply_cannot_name_another_thread(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(users_dir)
+    first, second = take_turn(ANN, room), take_turn(ANN, room)
+    take_turn(ANN, room, reply_to=first.user_message_id)
+    thread = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)[0].thread_id
+    for parent in (second.user_message_id, second.response_message_id):
+        with pytest.raises(ThreadMismatchError):
+            take_turn(ANN, room, reply_to=parent, thread_id=thread)
+    take_turn(ANN, room, reply_to=first.user_message_id, thread_id=thread)
+
+
+def test_what_is_foreign_deleted_or_elsewhere_cannot_be_replied_to(
+    users_dir: str, take_turn: Callable[..., FinishedTurn]
+) -> None:
+    room, elsewhere, foreign = conversation(users_dir), conversation(users_dir), conversation(users_dir, BOB)
+    gone = take_turn(ANN, room)
+    delete_message(users_dir=users_dir, user_email=ANN, conversation_id=room, message_id=gone.user_message_id, index=1)
+    for parent in (
+        gone.user_message_id,
+        take_turn(ANN, elsewhere).user_message_id,
+        take_turn(BOB, foreign).user_message_id,
+        "nothing",
+    ):
+        with pytest.raises(MessageNotFoundError):
+            take_turn(ANN, room, reply_to=parent)
+
+
+def test_a_foreign_thread_is_as_missing(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
+    room, foreign = conversation(users_dir), conversation(users_dir, BOB)
+    take_turn(BOB, foreign, reply_to=take_turn(BOB, foreign).user_message_id)
+    thread = list_messages(users_dir=users_dir, user_email=BOB, conversation_id=foreign)[0].thread_id
+    for named in (thread, "missing"):
+        with pytest.raises(ThreadNotFoundError):
+            take_turn(ANN, room, thread_id=named)
