@@ -13,7 +13,6 @@ import orjson
 import uvicorn
 
 from chat.upkeep import keep_up
-from chat.upkeep import keep_up
 from database.connection import close_store
 
 from .assembly import MAX_BODY_BYTES
@@ -57,7 +56,6 @@ class Bridge:
         self._state: AppState = app.extensions[EXTENSION]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="view")
         self._drained: asyncio.Task[None] | None = None
-        self._upkeep: asyncio.Task[None] | None = None
         self._upkeep: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
