@@ -16,7 +16,7 @@ bench: setup-test
 	@.venv/bin/python -m benchmarks $(ARGS)
 
 docs: setup-serve
-	@.venv/bin/python -m commands.documentation
+	@.venv/bin/python -m documentation.generate
 
 format: setup-test
 	@.venv/bin/ruff check --fix .

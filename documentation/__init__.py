@@ -1,0 +1,1 @@
+"""The documents, and what makes and checks their tables."""

@@ -1,0 +1,179 @@
+"""Makes the tables in the documents from the code: `python -m documentation.generate [--check]`.
+
+A document holds a generated part between `<!-- generated: NAME -->` and `<!-- end -->`; the rest is written by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+from flask import Flask
+from sqlalchemy import Table
+
+from database.schema import metadata
+from endpoints.errors import ERROR_TABLE
+from endpoints.openapi import routes
+from server import create_app
+from settings import SETTINGS_TABLE, load_settings
+
+FOLDER = Path(__file__).parent
+_PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def settings_table(_app: Flask) -> Iterator[str]:
+    """Every setting: variable, default, meaning, option."""
+    yield from table(
+        ("Variable", "Default", "Meaning", "Option of `server.py`"),
+        ((code(row.name), code(row.default), row.meaning, code(row.flag or "")) for row in SETTINGS_TABLE),
+    )
+
+
+def routes_table(app: Flask) -> Iterator[str]:
+    """Every route, by the noun whose module serves it."""
+    found = sorted(routes(app), key=lambda route: (route[2].__module__, route[0], route[1]))
+    for module, group in groupby(found, key=lambda route: route[2].__module__):
+        yield from (f"### {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "")
+        rows = ((code(f"{method} {path}"), _wants(view), _whole_text(view)) for path, method, view in group)
+        yield from table(("Route", "Who, what", "Answer"), rows)
+        yield ""
+
+
+def errors_table(_app: Flask) -> Iterator[str]:
+    """Every error that a request may be answered with."""
+    meanings: dict[tuple[int, str], list[str]] = {}
+    for row in ERROR_TABLE:
+        meanings.setdefault((int(row.status), row.code), []).append(first_line(row.error))
+    meanings[int(HTTPStatus.INTERNAL_SERVER_ERROR), "internal_error"] = ["A fault of the server."]
+    rows = ((str(status), code(name), " ".join(filter(None, texts))) for (status, name), texts in meanings.items())
+    yield from table(("Status", "Code", "When"), rows)
+
+
+def schema_tables(_app: Flask) -> Iterator[str]:
+    """Every table of the store: columns, keys, indexes."""
+    for each in metadata.sorted_tables:
+        yield from (
+            f"### {each.name}",
+            "",
+            *table(("Column", "Type", "Null", "Default", "Refers to"), _columns(each)),
+            "",
+        )
+        indexes = sorted(f"{code(str(index.name))} ({', '.join(index.columns.keys())})" for index in each.indexes)
+        if indexes:
+            yield from (f"Indexes: {', '.join(indexes)}.", "")
+
+
+def commands_table(app: Flask) -> Iterator[str]:
+    """Every command of the command line with its options."""
+    for path, command in _commands(app.cli, "flask --app server"):
+        with click.Context(command, info_name=path) as context:
+            yield from (
+                f"### {path.removeprefix('flask --app server ')}",
+                "",
+                "```text",
+                command.get_help(context),
+                "```",
+                "",
+            )
+
+
+GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
+    "settings": settings_table,
+    "routes": routes_table,
+    "errors": errors_table,
+    "schema": schema_tables,
+    "commands": commands_table,
+}
+
+
+def renewed(text: str, app: Flask) -> str:
+    """`text` with its generated parts as the code says today. Raises KeyError for a part that nothing makes."""
+
+    def renew(found: re.Match[str]) -> str:
+        lines = "\n".join(GENERATORS[found[2]](app)).strip()
+        return f"{found[1]}\n{lines}\n\n{found[3]}"
+
+    return _PART.sub(renew, text)
+
+
+def outdated(app: Flask) -> dict[Path, str]:
+    """The documents that differ from what the code says, and what they should be."""
+    files = sorted(FOLDER.rglob("*.md"))
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    return {file: new for file, text in texts.items() if (new := renewed(text, app)) != text}
+
+
+def documented_app(data_dir: str) -> Flask:
+    """The application over an empty store, without models."""
+    environ = {"ANAPHORA_DATA_DIR": data_dir, "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    return create_app(load_settings(environ, "no.env"))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a Markdown table."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+
+
+def code(text: str) -> str:
+    """`text` as code; nothing for nothing."""
+    return f"`{text}`" if text else ""
+
+
+def first_line(documented: object) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(documented) or "").partition("\n")[0]
+
+
+def _whole_text(view: object) -> str:
+    return " ".join((inspect.getdoc(view) or "").split())
+
+
+def _wants(view: Any) -> str:
+    parts = ["anyone" if getattr(view, "is_public", False) else "signed in"]
+    for attribute, what in (("query_model", "query"), ("body_model", "body")):
+        model = getattr(view, attribute, None)
+        if model is not None and model.model_fields:
+            parts.append(f"{what} {', '.join(code(name) for name in model.model_fields)}")
+    return "; ".join(parts)
+
+
+def _columns(each: Table) -> Iterator[tuple[str, ...]]:
+    for column in each.columns:
+        key = " **key**" if column.primary_key else ""
+        default = getattr(column.server_default, "arg", "")
+        refers = ", ".join(code(key.target_fullname) for key in column.foreign_keys)
+        null = "yes" if column.nullable else ""
+        yield (code(column.name) + key, str(column.type).lower(), null, code(str(default)) or "", refers)
+
+
+def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Renew the documents; with `--check`, name the outdated ones and return 1."""
+    with tempfile.TemporaryDirectory() as data_dir:
+        stale = outdated(documented_app(data_dir))
+    for file, text in stale.items():
+        print(f"{file.relative_to(FOLDER.parent)} {'is outdated; run `make docs`' if arguments else 'renewed'}")
+        if not arguments:
+            file.write_text(text, encoding="utf-8")
+    return 1 if stale and arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

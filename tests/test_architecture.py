@@ -1,0 +1,189 @@
+"""The layers and owners that documentation/architecture.md names hold: this file reads the code itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Highest first; a module may import from its own part and from layers below. Parts of one layer are strangers,
+# but for SIDEWAYS.
+LAYERS = (
+    ("server",),
+    ("endpoints", "commands"),
+    ("Conversation",),
+    ("chat.agents", "chat.tools"),
+    ("chat", "portability"),
+    ("vault", "activity", "truth_management_system"),
+    ("database", "language_models"),
+    ("conversation_reference_utils", "settings"),
+)
+RANK = {part: number for number, layer in enumerate(LAYERS) for part in layer}
+TOP_LEVEL = {part.partition(".")[0] for part in RANK}
+
+# Within a layer: commands work in the same scope as requests, bundles hold messages as the chat knows them.
+SIDEWAYS = {("commands", "endpoints"), ("portability", "chat")}
+
+# Who may import what comes from outside.
+OWNERS = {
+    "flask": ("server", "endpoints", "commands"),
+    "click": ("commands",),
+    "uvicorn": ("endpoints",),
+    "sqlalchemy": ("database", "truth_management_system", "vault.index", "activity"),
+    "sqlite3": ("database",),
+    "dill": ("portability.bundles",),
+    "aiohttp": ("language_models",),
+    "xllamacpp": ("language_models",),
+    "argon2": ("database.passwords",),
+    "dotenv": ("settings",),
+}
+SQL = re.compile(
+    r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S
+)
+SQL_OWNERS = OWNERS["sqlalchemy"]
+
+# Imported when first needed: a server without them starts faster and takes less memory.
+HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2")
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Syntax tree of each product module, by dotted name."""
+    files = [ROOT / f"{part}.py" for part in TOP_LEVEL] + [
+        file for part in TOP_LEVEL for file in sorted((ROOT / part).rglob("*.py"))
+    ]
+    return {module_name(file): ast.parse(file.read_text(encoding="utf-8")) for file in files if file.exists()}
+
+
+def module_name(file: Path) -> str:
+    """`chat.events` for chat/events.py, `chat` for chat/__init__.py."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def part_of(module: str) -> str | None:
+    """The longest part of the layers that `module` lies in; None for what is not ours."""
+    inside = [part for part in RANK if module == part or module.startswith(f"{part}.")]
+    return max(inside, key=len, default=None)
+
+
+def imports(module: str) -> Iterator[str]:
+    """Dotted names that `module` imports, wherever in it, `if TYPE_CHECKING` included."""
+    package = module if is_package(module) else module.rpartition(".")[0]
+    for node in ast.walk(modules()[module]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base] if base else above)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def is_package(module: str) -> bool:
+    """Whether `module` is a folder."""
+    return (ROOT / module.replace(".", "/")).is_dir()
+
+
+def within(module: str, owners: tuple[str, ...]) -> bool:
+    """Whether `module` is one of `owners` or inside one."""
+    return any(module == owner or module.startswith(f"{owner}.") for owner in owners)
+
+
+def test_imports_only_point_down():
+    wrong = set()
+    for module in modules():
+        here = part_of(module)
+        for name in imports(module):
+            there = part_of(name)
+            if here and there and here != there and RANK[there] <= RANK[here] and (here, there) not in SIDEWAYS:
+                wrong.add(f"{module} imports {name}")
+    assert sorted(wrong) == []
+
+
+def test_server_alone_is_where_everything_comes_together():
+    assert [module for module in modules() if "server" in imports(module)] == []
+
+
+@pytest.mark.parametrize("library", sorted(OWNERS))
+def test_a_library_is_imported_by_its_owners_alone(library):
+    users = {module for module in modules() for name in imports(module) if name.split(".")[0] == library}
+    assert sorted(user for user in users if not within(user, OWNERS[library])) == []
+
+
+def test_sql_is_written_in_the_stores_alone():
+    wrong = [
+        f"{module}:{node.lineno}"
+        for module, tree in modules().items()
+        if not within(module, SQL_OWNERS)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
+    ]
+    assert wrong == []
+
+
+def test_one_module_alone_reads_the_session_and_g_of_flask():
+    names = {"flask.session", "flask.g"}
+    assert {module for module in modules() if names & set(imports(module))} <= {"endpoints.request_scope"}
+
+
+def test_conversation_stays_readable():
+    assert len((ROOT / "Conversation.py").read_text(encoding="utf-8").splitlines()) < 400
+
+
+def test_no_module_has_grown_beyond_one_job():
+    sizes = {name: len(ast.unparse(tree).splitlines()) for name, tree in modules().items() if name != "Conversation"}
+    assert {name: size for name, size in sizes.items() if size > 300} == {}
+
+
+def test_everything_public_says_what_it_does():
+    silent = [
+        f"{module}.{node.name}"
+        for module, tree in modules().items()
+        for node in public_definitions(tree)
+        if not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def public_definitions(
+    tree: ast.Module | ast.ClassDef,
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Public functions, classes and methods; a method with @override or a setter inherits its text."""
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        if not any(ast.unparse(each).endswith((".setter", "override", "overload")) for each in node.decorator_list):
+            yield node
+        if isinstance(node, ast.ClassDef):
+            yield from public_definitions(node)
+
+
+def test_a_function_that_touches_a_persons_data_asks_whose():
+    """Every public function of the stores that takes an id of a person's thing also takes `user_email`."""
+    ids = {"conversation_id", "message_id", "workspace_id"}
+    careless = [
+        f"{module}.{node.name}"
+        for module, tree in modules().items()
+        if within(module, ("database",)) and not within(module, ("database.migrations",))
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+        for names in [{argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}]
+        if "users_dir" in names and names & ids and "user_email" not in names
+    ]
+    assert careless == []
+
+
+def test_importing_the_server_loads_nothing_heavy():
+    script = f"import sys, server; print([name for name in {HEAVY!r} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "[]", answer.stderr
