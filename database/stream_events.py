@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, delete, exists, insert, select
 from .clock import iso_in
 from .connection import open_store
 from .conversation_head import access_head
-from .errors import ConversationNotFoundError, MessageNotFoundError, StreamExpiredError
-from .schema import messages, stream_events
+from .errors import MessageNotFoundError, StreamExpiredError
+from .schema import conversations, messages, stream_events
 from .store import Urgency
 from .turn_identity import finished_turn
 
@@ -111,11 +111,14 @@ def _access_answer(connection: Connection, *, user_email: str, message_id: str) 
             columns.status,
             columns.text,
             columns.edited_at,
-        ).where(
+        )
+        .join(conversations, conversations.c.conversation_id == columns.conversation_id)
+        .where(
             columns.message_id == message_id,
             columns.user_email == user_email,
             columns.sender != "user",
             columns.deleted_at.is_(None),
+            conversations.c.deleted_at.is_(None),
         )
     ).one_or_none()
     if answer is None:
@@ -130,10 +133,7 @@ def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after
         return []
     if not stored and after > 0:
         raise StreamExpiredError("The single events of this answer are no longer kept. Load the message instead.")
-    try:
-        head = access_head(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
-    except ConversationNotFoundError as error:
-        raise MessageNotFoundError from error
+    head = access_head(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
     contents: list[dict[str, Any]] = []
     missing_text = _missing_text(answer, stored)
     if missing_text:

@@ -14,21 +14,22 @@ _ENOUGH_TEXT = 4_000
 # Code, links and references say little about the subject; Markdown's signs say nothing.
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _LINK_OR_REFERENCE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|(?<!\S)[@#]\S+")
-_EDGE_SIGNS = re.compile(r"^[^\w]+|[^\w%+#]+$")
+_WORD_MARKUP = re.compile(r"^\W+|[*`~]+$")
+_LAST_SIGNS = re.compile(r"[^\w%+#)]+$")
 
 
 def heuristic_title(text: str) -> str:
     """The first words of `text` that mean something, as typed: at most 6 words and 60 characters; `UNTITLED` where nothing is left."""
     plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
-    words = [word for word in (_EDGE_SIGNS.sub("", raw) for raw in plain.split()) if word]
+    words = [word for word in (_WORD_MARKUP.sub("", raw) for raw in plain.split()) if word]
     start = next((place for place, word in enumerate(words) if _extract_meaningful_words(word)), 0)
     title = " ".join(words[start : start + _MAX_WORDS])
     if len(title) > _MAX_LENGTH:
         title = _cut(title)
-    return title or UNTITLED
+    return _LAST_SIGNS.sub("", title) or UNTITLED
 
 
 def _cut(title: str) -> str:
     head = title[:_MAX_LENGTH]
     at_word_end = head.rpartition(" ")[0]
-    return (at_word_end or head).rstrip()
+    return at_word_end or head
