@@ -46,25 +46,34 @@ export async function followAnswer({
 }) {
   const seen = { messageId, after, done: false };
   let attempt = 0;
+  const onAlive = () => {
+    attempt = 0;
+  };
+  const pass = { watch, seen, onEvents, onAlive, signal };
   let source = response;
-  while (!seen.done) {
-    try {
-      source ??= await watch(seen.messageId, seen.after, { signal });
-      for await (const batch of ndjsonBatches(source.body)) {
-        attempt = 0;
-        deliver(batch, seen, onEvents);
-        if (seen.done) return;
-      }
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      if (!isPassing(error)) throw error;
-    }
+  for (;;) {
+    await followOnce(source, pass);
+    if (seen.done) return;
     signal?.throwIfAborted();
     if (seen.messageId === null) throw new AnswerLostError();
     source = null;
     attempt += 1;
     onBroken(attempt);
     await wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1)), signal);
+  }
+}
+
+/** Reads one connection until the answer is done, or the connection breaks in a way that may pass. */
+async function followOnce(source, { watch, seen, onEvents, onAlive, signal }) {
+  try {
+    const { body } = source ?? (await watch(seen.messageId, seen.after, { signal }));
+    for await (const batch of ndjsonBatches(body)) {
+      onAlive();
+      deliver(batch, seen, onEvents);
+      if (seen.done) return;
+    }
+  } catch (error) {
+    if (signal?.aborted || !isPassing(error)) throw error;
   }
 }
 

@@ -10,15 +10,14 @@ function copyBySelection(text) {
   // Inside an open dialog only what belongs to it can be focused.
   (focused?.closest?.('dialog') ?? document.body).append(field);
   field.select();
-  let copied = false;
   try {
-    copied = document.execCommand('copy');
+    return document.execCommand('copy');
   } catch {
-    copied = false;
+    return false;
+  } finally {
+    field.remove();
+    focused?.focus?.({ preventScroll: true });
   }
-  field.remove();
-  focused?.focus?.({ preventScroll: true });
-  return copied;
 }
 
 async function showSelected(text) {

@@ -52,6 +52,14 @@ async function ask(source) {
   }
 }
 
+/** Gives a picture the size that the drawing has of itself: a drawing alone would fill all the room there is. */
+function sizeLike(picture, svg) {
+  const [, , width, height] = (/viewBox="([^"]*)"/.exec(svg)?.[1] ?? '').split(/[\s,]+/).map(Number);
+  if (!(width > 0 && height > 0)) return;
+  picture.width = Math.ceil(width);
+  picture.height = Math.ceil(height);
+}
+
 /**
  * Draws a diagram below its source: in a frame that can reach nothing, and shown as a picture, in which no script runs.
  *
@@ -62,6 +70,7 @@ export async function drawDiagram(block, source) {
   try {
     const svg = await ask(source);
     const picture = element('img', { class: 'diagram', alt: strings.mermaid.alt });
+    sizeLike(picture, svg);
     picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
     await picture.decode();
     block.classList.add('has-diagram');

@@ -58,6 +58,13 @@ export class MarkdownView {
     this.#stream = new BlockStream(this.#renderer.lex);
   }
 
+  /** Takes everything away. */
+  clear() {
+    this.restart();
+    this.#blocks = [];
+    this.container.replaceChildren();
+  }
+
   close() {
     this.#cancel();
   }

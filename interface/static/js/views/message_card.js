@@ -9,7 +9,14 @@ import { createReplyLine } from './message_card_reply.js';
 import { decorateReferences } from './reference_chips.js';
 import { createReport } from './reference_report.js';
 
-const ENDINGS = new Set(['cancelled', 'interrupted', 'failed']);
+const ENDINGS = new Set(['cancelled', 'interrupted']);
+
+function endingOf(message) {
+  if (isFromUser(message)) return '';
+  if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
+  if (ENDINGS.has(message.status)) return strings.answer[message.status];
+  return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
+}
 
 /**
  * One message in the page.
@@ -18,7 +25,6 @@ const ENDINGS = new Set(['cancelled', 'interrupted', 'failed']);
  * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message)`, `api`, `conversationId()`.
  */
 export class MessageCard {
-  #page;
   #header;
   #reply;
   #report;
@@ -33,7 +39,6 @@ export class MessageCard {
 
   constructor(message, page) {
     this.message = message;
-    this.#page = page;
     const current = () => this.message;
     this.#header = createCardHeader({ ...page, message: current });
     this.#reply = createReplyLine(page);
@@ -65,7 +70,7 @@ export class MessageCard {
     this.#report.update(message.references ?? []);
     this.#backlinks.update();
     if (!this.#streaming) this.#showText(message.text);
-    this.showEnding(message.status);
+    this.#showEnding();
   }
 
   setSelected(selected) {
@@ -77,8 +82,7 @@ export class MessageCard {
   redraw() {
     if (this.#streaming) return;
     this.#shownText = null;
-    this.#markdown.restart();
-    this.#body.replaceChildren();
+    this.#markdown.clear();
     this.#showText(this.message.text);
   }
 
@@ -108,12 +112,12 @@ export class MessageCard {
     this.update(this.message);
   }
 
-  showEnding(status) {
-    const empty = status === 'complete' && this.message.text === '' && !isFromUser(this.message);
-    const text = ENDINGS.has(status) ? this.message.error || strings.answer[status] : empty ? strings.answer.empty : '';
+  /** Says how an answer ended, unless it just ended well. */
+  #showEnding() {
+    const text = endingOf(this.message);
     setHidden(this.#ending, !text);
     this.#ending.textContent = text;
-    this.#ending.dataset.kind = status;
+    this.#ending.dataset.kind = this.message.status;
   }
 
   /** @param {(text: string) => Promise<boolean>} onSave */

@@ -6,24 +6,28 @@ import { copyAndSay, setLabel } from './copy_fallbacks.js';
 import { element } from './dom.js';
 import { showToast } from './toast.js';
 
+let badges = 0;
+
 /**
  * The badge `#5 · a3f2b1`, a click on which copies the message's reference, and with Shift its permalink.
  *
  * @param {{friendlyId: () => string}} context friendly id of the conversation, '' while it has none
  */
 export function createBadge({ friendlyId }) {
-  const label = element('span', { 'aria-hidden': 'true' });
-  const described = element('span', { class: 'visually-hidden' });
-  const node = element('button', { type: 'button', class: 'message-ref-badge', title: strings.badge.title }, label, described);
+  badges += 1;
+  const described = element('span', { class: 'visually-hidden', id: `badge-${badges}` });
+  const node = element('button', {
+    type: 'button', class: 'message-ref-badge', title: strings.badge.title, 'aria-describedby': described.id,
+  });
   let shown = {};
 
   node.addEventListener('click', async (event) => {
     const id = friendlyId();
     if (!id) showToast(strings.badge.tooEarly);
-    else if (!event.shiftKey) await copyAndSay(messageReference(id, shown), label, strings.badge.copied);
+    else if (!event.shiftKey) await copyAndSay(messageReference(id, shown), node, strings.badge.copied);
     else {
       const address = permalink(location.origin, id, shown.message_short_hash || shown.message_index);
-      if (await copyText(address)) showToast(strings.copy.done(address), { kind: 'success' });
+      if (await copyText(address)) showToast(strings.copy.permalink, { kind: 'success' });
     }
   });
 
@@ -33,9 +37,9 @@ export function createBadge({ friendlyId }) {
     node.dataset.msgIdx = index;
     if (hash) node.dataset.msgHash = hash;
     else delete node.dataset.msgHash;
-    setLabel(label, badgeText(message));
+    setLabel(node, badgeText(message));
     described.textContent = strings.badge.described(index, hash);
   }
 
-  return { node, update };
+  return { node, described, update };
 }

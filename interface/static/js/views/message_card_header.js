@@ -43,7 +43,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction }) {
     onclick: () => openMessageMenu(menu, message(), onAction),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
-  const node = element('header', { class: 'message-header' }, box, sender, badge.node, edited, time, tools);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, edited, time, tools);
 
   function update(shown) {
     box.setAttribute('aria-label', strings.actions.select(shown.message_index));

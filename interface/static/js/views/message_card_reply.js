@@ -1,5 +1,5 @@
 import { strings } from '../lib/strings.js';
-import { senderName } from '../models/message.js';
+import { isFromUser, senderName } from '../models/message.js';
 import { element, setHidden } from './dom.js';
 
 /** Looks up the message that is replied to, on the page or on the server; null when it is not there any more. */
@@ -12,6 +12,12 @@ async function findTarget(replyToId, page) {
   } catch {
     return null;
   }
+}
+
+/** An answer right below its question: that it replies to it goes without saying. */
+function isPlainAnswer(message, page) {
+  if (isFromUser(message)) return false;
+  return page.find(message.reply_to_id)?.message_index === message.message_index - 1;
 }
 
 /**
@@ -32,7 +38,7 @@ export function createReplyLine(page) {
   link.addEventListener('blur', () => light(false));
 
   async function update(message) {
-    const target = message.reply_to_id ?? null;
+    const target = isPlainAnswer(message, page) ? null : message.reply_to_id ?? null;
     setHidden(node, !target);
     if (!target || target === replyToId) return;
     replyToId = target;

@@ -32,7 +32,7 @@ export function createReport(page) {
     shown = entries;
     const counted = entries.filter((entry) => !isMuted(entry));
     setHidden(node, counted.length === 0);
-    line.textContent = summaryLine(entries, words);
+    line.textContent = counted.length > 0 ? summaryLine(entries, words) : '';
     node.classList.toggle('has-problems', summarise(entries).problems.length > 0);
     list.replaceChildren(...counted.map((entry) => row(entry, page)));
   }

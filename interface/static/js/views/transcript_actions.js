@@ -4,8 +4,8 @@ import { strings } from '../lib/strings.js';
 import { confirmAction } from './dialogs.js';
 import { showToast } from './toast.js';
 
-async function copyAndTell(text) {
-  if (await copyText(text)) showToast(strings.copy.done(text), { kind: 'success' });
+async function copyAndTell(text, said) {
+  if (await copyText(text)) showToast(said, { kind: 'success' });
 }
 
 /**
@@ -68,11 +68,11 @@ export function createMessageActions(page) {
   function copyPermalink(message) {
     const friendlyId = page.friendlyId();
     if (!friendlyId) return showToast(strings.badge.tooEarly);
-    return copyAndTell(permalink(location.origin, friendlyId, message.message_short_hash || message.message_index));
+    return copyAndTell(permalink(location.origin, friendlyId, message.message_short_hash || message.message_index), strings.copy.permalink);
   }
 
   const actions = {
-    copyId: (message) => copyAndTell(`#${message.short_id}`),
+    copyId: (message) => copyAndTell(`#${message.short_id}`, strings.copy.done(`#${message.short_id}`)),
     copyPermalink,
     reply: (message) => page.replyTo(message),
     edit,
