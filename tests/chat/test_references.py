@@ -285,7 +285,9 @@ def test_more_than_the_model_can_take_is_cut_longest_first_and_said(talk: Talk) 
 
 @settings(max_examples=30, deadline=None)
 @given(bodies=st.lists(st.text(min_size=1, max_size=200).filter(str.strip), min_size=1, max_size=4))
-def test_any_text_that_can_be_said_can_be_referenced(tmp_path_factory: pytest.TempPathFactory, bodies: list[str]) -> None:
+def test_any_text_that_can_be_said_can_be_referenced(
+    tmp_path_factory: pytest.TempPathFactory, bodies: list[str]
+) -> None:
     from portability.bundle_history import BundleHistory
     from Conversation import Conversation
 

@@ -59,7 +59,11 @@ def test_a_title_set_by_hand_is_never_overwritten(talk: Talk) -> None:
 
 @pytest.mark.parametrize(
     "cheap",
-    [ScriptedChatModel.failing(ModelFailedError("gone")), ScriptedChatModel.hanging(), ScriptedChatModel.saying("  \n")],
+    [
+        ScriptedChatModel.failing(ModelFailedError("gone")),
+        ScriptedChatModel.hanging(),
+        ScriptedChatModel.saying("  \n"),
+    ],
     ids=["fails", "hangs", "says nothing"],
 )
 def test_without_a_title_from_the_model_the_first_words_are_the_title(talk: Talk, cheap: ScriptedChatModel) -> None:
