@@ -18,9 +18,8 @@ from chat.references import ConversationReferences, FriendlyIdLookup
 from chat.services import default_services
 from chat.threads import in_thread
 from chat.turn import MAX_MESSAGE_CHARS, Turn, TurnStream, named_references
-
-from database.conversations import setConversationFriendlyId
 from database.connection import open_store
+from database.conversations import setConversationFriendlyId
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.friendly_ids import friendly_id_candidates
 from database.store import Store
@@ -35,8 +34,9 @@ from portability.siblings import load_sibling, siblings_by_friendly_id
 class Conversation:
     """One conversation of one person.
 
-    storage: the `Store` of a running server, or the folder that holds (or will hold) the conversation's bundle `<folder>/<conversation_id>`.
-    A conversation in a bundle needs no database. Raises ConversationNotFoundError where the store has no such conversation of `user_id`.
+    storage: the `Store` of a running server, or the folder that holds (or will hold) the conversation's bundle
+    `<folder>/<conversation_id>`. A conversation in a bundle needs no database. Raises ConversationNotFoundError where
+    the store has no such conversation of `user_id`.
     """
 
     def __init__(
@@ -60,8 +60,9 @@ class Conversation:
     def reply(self, query: Mapping[str, Any]) -> TurnStream:
         """Answer `query["messageText"]`; the stream that is returned yields the events of the answer, `done` last.
 
-        The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an event. Raises
-        EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError, MessageNotFoundError (reply_to).
+        The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an
+        event. Raises EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError,
+        MessageNotFoundError (reply_to).
         """
         turn = self._accept(query)
 
@@ -83,7 +84,7 @@ class Conversation:
                 yield journeys.failed(turn, error.code, error.message)
             except asyncio.CancelledError as stop:
                 yield journeys.stopped(turn, stop)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
                 yield journeys.broken(turn, error)
             finished = await in_thread(self._finish, turn, await journeys.chosen_title(turn, title))
             if journeys.renamed(turn, finished):
@@ -107,7 +108,8 @@ class Conversation:
     ) -> dict[str, Any]:
         """Store a question and an answer that exist already (an import, a script); returns their `message_ids`.
 
-        `users_dir` names the store in which a bundle's conversation is registered as well, so that its friendly id is unique there.
+        `users_dir` names the store in which a bundle's conversation is registered as well, so that its friendly id is
+        unique there.
         """
         accepted = self._history.accept(text=query, config={}, reply_to=None, thread_id=None, model_name="")
         finished = self._history.finish(
@@ -139,7 +141,8 @@ class Conversation:
     ) -> str:
         """The rendered `<pkb_item>`s for a message; `_gathered_context` has the items themselves and the report.
 
-        The parameters that concern the knowledge base (query, conversation_summary, k, the claim ids) have an effect as soon as there is one.
+        The parameters that concern the knowledge base (query, conversation_summary, k, the claim ids) have an effect as
+        soon as there is one.
         """
         del query, conversation_summary, k, attached_claim_ids, conversation_id, conversation_pinned_claim_ids
         names = [*(referenced_friendly_ids or ()), *(referenced_claim_ids or ())]
@@ -157,7 +160,10 @@ class Conversation:
         services: TurnServices | None = None,
         max_chars: int | None = None,
     ) -> GatheredContext:
-        """Items and report for `references` (friendly ids without "@"). A foreign user's conversations are never seen."""
+        """Items and report for `references` (friendly ids without "@").
+
+        A foreign user's conversations are never seen.
+        """
         resolver = self._reference_resolver(user_email, users_dir, conversation_loader, services)
         return gather(references, conversations=resolver, knowledge=no_knowledge, max_chars=max_chars)
 
@@ -168,7 +174,7 @@ class Conversation:
         users_dir: str | None = None,
         conversation_loader: ConversationLoader | None = None,
     ) -> list[tuple[str, str]]:
-        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; those that fail bring nothing."""
+        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; failures bring nothing."""
         resolver = self._reference_resolver(user_email, users_dir, conversation_loader, None)
         resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
         return [
@@ -197,7 +203,7 @@ class Conversation:
 
     @staticmethod
     def _extract_referenced_claims(pkb_context: str) -> str:
-        """Of rendered context, the elements with `source="referenced"`, whole; of older contexts, their `[REFERENCED …]` bullets."""
+        """The `source="referenced"` elements of rendered context; of older contexts, their `[REFERENCED …]` bullets."""
         return extract_referenced(pkb_context)
 
     def _ensure_conversation_friendly_id(self, memory: dict[str, Any], users_dir: str) -> None:
@@ -287,7 +293,10 @@ class Conversation:
 
     @classmethod
     def load_local(cls, folder: str | Path) -> Conversation:
-        """Open the bundle in `folder`. Raises UnsafeBundleError, BundleNotFoundError, BrokenBundleError; the folder is left untouched."""
+        """Open the bundle in `folder`.
+
+        Raises UnsafeBundleError, BundleNotFoundError, BrokenBundleError; the folder is left untouched.
+        """
         bundle = load_bundle(Path(folder))
         conversation = cls.__new__(cls)
         conversation.user_id = bundle.user_id

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from language_models.errors import ContextTooLongError
-from language_models.ports import ChatMessage, ChatModel, Delta
+from language_models.ports import ChatMessage, Delta
 
 from . import events
 from .events import Event
@@ -23,8 +23,8 @@ _SHARES = (1.0, 0.6, 0.35)
 async def answer(turn: Turn, make_prompt: PromptMaker) -> AsyncIterator[Event]:
     """Stream the answer into `turn` and out as events.
 
-    Text is longer in tokens than we estimate in some languages: a prompt that the model refuses as too long is made again with less history,
-    and the person is told. Raises the errors of `language_models.errors`.
+    Text is longer in tokens than we estimate in some languages: a prompt that the model refuses as too long is made
+    again with less history, and the person is told. Raises the errors of `language_models.errors`.
     """
     for share in _SHARES:
         try:

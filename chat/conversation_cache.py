@@ -14,8 +14,9 @@ V = TypeVar("V")
 class DefaultDictQueue(Generic[K, V]):
     """The `maxsize` values used last, made by `factory` when first asked for.
 
-    `is_current(key, value)` is asked at each access; a value that is not current is made again. Each key has a lock of its own while its
-    value is made: a slow load blocks nobody who wants another key, and two who want the same one load it once.
+    `is_current(key, value)` is asked at each access; a value that is not current is made again. Each key has a lock of
+    its own while its value is made: a slow load blocks nobody who wants another key, and two who want the same one load
+    it once.
     """
 
     def __init__(

@@ -11,8 +11,8 @@ from language_models.errors import ModelError
 from language_models.ports import ChatModel
 
 from .pkb_items import PkbItem, render
-from .prompt import CHARS_A_TOKEN, ContextBlock, answer_tokens, template
 from .ports import TurnServices
+from .prompt import CHARS_A_TOKEN, ContextBlock, answer_tokens, template
 
 log = logging.getLogger(__name__)
 _DISTILLED_TOKENS = 300
@@ -29,8 +29,8 @@ class Distilled:
 def needs_distilling(items: Sequence[PkbItem], *, model: ChatModel, services: TurnServices) -> bool:
     """Whether `items` are larger than the budget.
 
-    Context that is referenced through and through goes in verbatim whatever a model makes of it, so by default nothing is condensed then; a
-    budget that the operator set is a budget for all of it.
+    Context that is referenced through and through goes in verbatim whatever a model makes of it, so by default nothing
+    is condensed then; a budget that the operator set is a budget for all of it.
     """
     budget = services.distill_budget
     if budget is None:
@@ -49,7 +49,7 @@ async def distil(
     model: ChatModel,
     services: TurnServices,
 ) -> Distilled:
-    """Condense all of `items` with the cheap model; its failure or silence falls back to as many items as the budget holds."""
+    """Condense all of `items` with the cheap model; if it fails or is silent, take as many as the budget holds."""
     prompt = template("distil").render(
         query=query[:4_000],
         preferences=preferences,

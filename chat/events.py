@@ -1,7 +1,8 @@
 """The events of an answer, as they are stored and sent: one JSON object each.
 
-Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often ""), so that a simple
-client can just append `text`. `seq`, which counts the events of one answer, is added when an event is stored.
+Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often
+""), so that a simple client can just append `text`. `seq`, which counts the events of one answer, is added when an
+event is stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs turns: each an asyncio task that outlives whoever asked, watched by any number of clients, stopped by one call."""
+"""Runs turns: each a task that outlives whoever asked, watched by any number of clients, stopped by one call."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol
 
-from database.conversations import get_conversation
 from database.connection import open_store
+from database.conversations import get_conversation
 from database.store import Urgency
 from database.stream_events import append_events, read_events
 
@@ -48,8 +48,8 @@ class Replies(Protocol):
 class TurnRunner:
     """The running turns of one server.
 
-    `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`; without one, a loop in
-    a thread of its own is started when first needed.
+    `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
+    without one, a loop in a thread of its own is started when first needed.
     """
 
     def __init__(self, *, users_dir: str, metrics: Metrics) -> None:
@@ -68,7 +68,10 @@ class TurnRunner:
         self._loop = loop
 
     def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream:
-        """Accept a turn and let it run. Raises what `reply` raises before anything is stored; afterwards the turn survives anything."""
+        """Accept a turn and let it run.
+
+        Raises what `reply` raises before anything is stored; afterwards the turn survives anything.
+        """
         if self._draining:
             raise ShuttingDownError
         turn = conversation.reply(query)
@@ -84,7 +87,10 @@ class TurnRunner:
         return stream
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
-        """The events of an answer after number `after`, live or stored. Raises MessageNotFoundError, StreamExpiredError."""
+        """The events of an answer after number `after`, live or stored.
+
+        Raises MessageNotFoundError, StreamExpiredError.
+        """
         with self._lock:
             stream = self._streams.get(message_id)
         if stream is not None and stream.user_email == user_email:
@@ -109,7 +115,7 @@ class TurnRunner:
         with self._lock:
             return len(self._streams)
 
-    async def drain(self, *, timeout: float) -> None:
+    async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
         """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
         self._draining = True
         tasks = list(self._tasks.values())

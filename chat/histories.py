@@ -24,7 +24,7 @@ class History(Protocol):
         ...
 
     def memory(self) -> dict[str, Any]:
-        """Title, title_force_set, created_at, last_updated, conversation_friendly_id, running_summary, summarised_messages."""
+        """Title, friendly id, dates, running summary; `StoredHistory.memory` has all the names."""
         ...
 
     def fresh_memory(self) -> dict[str, Any]:
@@ -87,7 +87,8 @@ class StoredHistory:
     """
 
     def __init__(self, *, users_dir: str, user_email: str, conversation_id: str) -> None:
-        self._who: dict[str, Any] = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        who = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        self._who: dict[str, Any] = who
         self._row: ConversationRow = conversations.get_conversation(**self._who)
         self._named: dict[int | str, Message | None] = {}
 

@@ -20,7 +20,10 @@ COMMIT_INTERVAL = 0.015
 
 
 class Journal:
-    """The journal of one loop. `submit` queues rows (message_id, seq, event) as one transaction and returns its future."""
+    """The journal of one loop.
+
+    `submit` queues rows (message_id, seq, event) as one transaction and returns its future.
+    """
 
     def __init__(
         self, *, submit: Callable[[Sequence[Row]], Future[None]], on_failure: Callable[[LiveStream, Exception], None]

@@ -29,7 +29,10 @@ _SMALLEST_CONTEXT = 4_000
 
 
 def model_for(query: Mapping[str, Any], services: TurnServices) -> ChatModel:
-    """The model that answers: the one the query names, else the main one. Raises ValueError for a name that makes no sense."""
+    """The model that answers: the one the query names, else the main one.
+
+    Raises ValueError for a name that makes no sense.
+    """
     name = query.get("model")
     return services.models.for_name(name) if name else services.models.main()
 
@@ -119,7 +122,7 @@ def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
 
 def broken(turn: Turn, error: Exception) -> events.Event:
     """Note a failure of ours; the log has the whole of it, the person a sentence."""
-    log.exception("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
+    log.error("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
     stored = isinstance(error, StoreError)
     code = "storage_failed" if stored else "internal_error"
     message = (

@@ -14,8 +14,9 @@ HEARTBEAT_SECONDS = 10.0
 class LiveStream:
     """The events of one running answer, all of them stored already.
 
-    `publish` and `close` are called on the loop that runs the turn. `tail` is for watchers on that loop, `lines` for watchers in threads of
-    their own. A watcher that begins at `after=N` gets the events N+1, N+2, … without gap or repetition.
+    `publish` and `close` are called on the loop that runs the turn. `tail` is for watchers on that loop, `lines` for
+    watchers in threads of their own. A watcher that begins at `after=N` gets the events N+1, N+2, … without gap or
+    repetition.
     """
 
     def __init__(self, *, message_id: str, conversation_id: str, user_email: str) -> None:
@@ -48,7 +49,10 @@ class LiveStream:
         self._wake()
 
     async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
-        """Chunks of whole NDJSON lines; what is ready together comes together. A heartbeat where nothing happens for long."""
+        """Chunks of whole NDJSON lines; what is ready together comes together.
+
+        A heartbeat where nothing happens for long.
+        """
         position = after
         while True:
             if position < len(self._lines):

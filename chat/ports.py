@@ -11,7 +11,7 @@ from language_models.ports import ChatModel
 from .metrics import Metrics
 
 Message = Mapping[str, Any]
-"""One message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, status, …"""
+"""A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
 
 
 class AddressableConversation(Protocol):
@@ -80,8 +80,8 @@ class ReferenceCaps:
 class TurnServices:
     """What a turn is answered with.
 
-    distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and then context that
-    consists of referenced items alone is left as it is, since it goes in verbatim anyway.
+    distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
+    then context that consists of referenced items alone is left as it is, since it goes in verbatim anyway.
     distill_timeout, title_timeout: seconds.
     """
 

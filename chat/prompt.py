@@ -55,8 +55,8 @@ def build_prompt(
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
-    `history` is in order and ends before the question. Messages that don't fit are left to `summary`. The question and its context are never
-    cut here.
+    `history` is in order and ends before the question. Messages that don't fit are left to `summary`. The question and
+    its context are never cut here.
     """
     system = template("system").render(preferences=preferences, summary=summary)
     last = template("question").render(question=question, others=context.others, referenced=context.referenced)

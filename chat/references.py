@@ -28,17 +28,20 @@ _KINDS = {"message": "message", "range": "message_range", "conversation": "conve
 class ConversationReferences:
     """Resolves the conversation references of one request; each conversation is loaded once.
 
-    `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing inside a resolved text
-    is resolved again.
+    `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
+    inside a resolved text is resolved again.
     """
 
     lookup: FriendlyIdLookup
     load: ConversationLoader
-    caps: ReferenceCaps = ReferenceCaps()
+    caps: ReferenceCaps = field(default_factory=ReferenceCaps)
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
-        """One resolution for each of `references` (without "@", as typed), in order. Raises nothing for a reference that fails."""
+        """One resolution for each of `references` (without "@", as typed), in order.
+
+        Raises nothing for a reference that fails.
+        """
         parsed = [(reference, classify_conversation_reference(reference)) for reference in references]
         candidates = {fid for _, parts in parsed if parts for fid in (parts.whole_candidate, parts.conv_fid) if fid}
         named = self.lookup(sorted(candidates)) if candidates else {}

@@ -1,4 +1,7 @@
-"""The reference report: what became of each reference of a message. Shown first, stored with the message, never silent."""
+"""The reference report: what became of each reference of a message.
+
+Shown first, stored with the message, never silent.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ MAX_MESSAGE_CHARS = 200_000
 class Turn:
     """A question that was accepted, and the answer as it grows.
 
-    references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences: what the person wants
-    models to know of them. status: the answer's, as it will be stored.
+    references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
+    what the person wants models to know of them. status: the answer's, as it will be stored.
     """
 
     accepted: AcceptedTurn
@@ -68,7 +68,7 @@ async def _next(journey: AsyncIterator[Event]) -> Event:
 
 
 def named_references(query: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Friendly ids and claim ids of `query`: what the client lists, united with what its text holds, each once, in order."""
+    """Friendly ids and claim ids of `query`: those the client lists, then those in its text, each once."""
     parsed = parse_references(query["messageText"])
     friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids]
     claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]

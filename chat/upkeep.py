@@ -35,13 +35,13 @@ def sole_server(data_dir: Path) -> Iterator[None]:
     with (data_dir / _LOCK_FILE).open("a+") as file:
         if not _lock(file.fileno()):
             raise ServerRunningError(
-                f"Another server is running on {data_dir}. Stop it, or give this one a folder of its own (ANAPHORA_DATA_DIR)."
+                f"Another server is running on {data_dir}. Stop it, or set ANAPHORA_DATA_DIR to a folder of its own."
             )
         yield
 
 
 def bring_in_order(*, users_dir: str) -> None:
-    """Before the first request: close turns that a crash interrupted, and clear away what is left of other unfinished work."""
+    """Before the first request: close turns that a crash interrupted, and clear away other unfinished work."""
     closed = close_interrupted_turns(users_dir=users_dir)
     if closed:
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)

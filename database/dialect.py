@@ -6,10 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
-
-import orjson
 
 from .errors import StorageBusyError, StorageFailedError, StoreError
 
@@ -20,7 +19,8 @@ _READERS = 24
 def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.Connection:
     """A plain SQLite connection with the pragmas that every one of ours has.
 
-    Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes its lock at once.
+    Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes
+    its lock at once.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

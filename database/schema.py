@@ -1,6 +1,7 @@
 """The tables of `users.db` as they are today; `database.migrations` leads there from every earlier state.
 
-Times are text (`database.clock.iso`), ids are text, flags are integers, structured values are JSON. `seq` is the one order of everything
+Times are text (`database.clock.iso`), ids are text, flags are integers, structured values are JSON. `seq` is the one
+order of everything
 that happens: it only grows. A message is the activity of the same id and the same `seq`.
 """
 
@@ -26,7 +27,9 @@ metadata = MetaData()
 # SQLite numbers rows by itself only in a column of exactly the type INTEGER.
 Sequence = BigInteger().with_variant(Integer, "sqlite")
 
-schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True), Column("applied_at", Text))
+schema_version = Table(
+    "schema_version", metadata, Column("version", Integer, primary_key=True), Column("applied_at", Text)
+)
 
 users = Table(
     "users",

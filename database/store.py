@@ -1,7 +1,7 @@
 """One store: many readers, one writer.
 
-SQLite has one writer, and so have we: a thread that takes small jobs in order of urgency, each its own transaction. Whoever waits for a
-job waits for a commit; nobody else's lock is in the way.
+SQLite has one writer, and so have we: a thread that takes small jobs in order of urgency, each its own transaction.
+Whoever waits for a job waits for a commit; nobody else's lock is in the way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from . import dialect
 from .errors import StorageBusyError, StorageFailedError
@@ -41,8 +42,9 @@ class Urgency(IntEnum):
 class Store:
     """The database of one data folder.
 
-    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `awrite`, `submit`). Driver errors come out as
-    `database.errors`; an IntegrityError comes out as it is, since only the caller knows what a conflict means.
+    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `awrite`, `submit`). Driver
+    errors come out as `database.errors`; an IntegrityError comes out as it is, since only the caller knows what a
+    conflict means.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
@@ -111,7 +113,7 @@ class Store:
         except DBAPIError as error:
             log.exception("writing failed")
             future.set_exception(dialect.store_error(error))
-        except BaseException as error:  # the waiting thread must get it, whatever it is
+        except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
         else:
             future.set_result(result)

@@ -19,6 +19,7 @@ from pydantic import (
 from chat.turn import MAX_MESSAGE_CHARS
 
 SETTINGS_BYTES = 16_384
+_DEPTH = 20
 _EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
 
 
@@ -35,13 +36,15 @@ def _email(text: str) -> str:
     return address
 
 
-def _clean_json(value: Any) -> Any:
+def _clean_json(value: Any, depth: int = 0) -> Any:
+    if depth > _DEPTH:
+        raise ValueError(f"nested more than {_DEPTH} levels deep")
     if isinstance(value, str):
         return _without_nul(value)
     if isinstance(value, list):
-        return [_clean_json(item) for item in value]
+        return [_clean_json(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {_without_nul(str(key)): _clean_json(item) for key, item in value.items()}
+        return {_without_nul(str(key)): _clean_json(item, depth + 1) for key, item in value.items()}
     return value
 
 
@@ -57,7 +60,7 @@ Password = Annotated[str, Field(min_length=8, max_length=1_000), AfterValidator(
 Name = Annotated[Text, Field(max_length=200)]
 Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
 Id = Annotated[Text, Field(min_length=1, max_length=400)]
-JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(_clean_json)]
+JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(lambda value: _clean_json(value))]
 References = Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=10_000)]
 WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
 
@@ -117,7 +120,7 @@ class UserDetail(Body):
     """What a person tells about themself, for the model to know; any field beside `text` is kept as it is."""
 
     model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, Annotated[JsonValue, BeforeValidator(_clean_json)]]
+    __pydantic_extra__: dict[str, Annotated[JsonValue, BeforeValidator(lambda value: _clean_json(value))]]
     text: Annotated[Text, Field(max_length=20_000)] | None = None
 
 

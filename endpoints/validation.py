@@ -65,8 +65,8 @@ def public(view: View) -> View:
 
 def refuse_hostile_address() -> None:
     """Refuse what no address of ours contains: control characters, or parts of absurd length."""
-    parts: Iterable[str] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
-    for part in parts:
+    parts: Iterable[object] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
+    for part in map(str, parts):
         if "\x00" in part:
             raise InvalidRequestError("The address contains a NUL character.")
         if len(part) > _MAX_PART:

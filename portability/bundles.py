@@ -1,6 +1,7 @@
 """The portable form of a conversation: `<id>.index`, `<id>-messages.json`, `<id>-memory.json` in one folder.
 
-The index is a pickle of plain, versioned data and is read by an unpickler that builds nothing else. This is the only module that uses dill.
+The index is a pickle of plain, versioned data and is read by an unpickler that builds nothing else. This is the only
+module that uses dill.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def save_bundle(
     memory: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a bundle into `folder`, each file whole or not at all, the index last. Raises OSError, BrokenBundleError."""
+    """Write a bundle into `folder`, each file whole or not at all, the index last.
+
+    Raises OSError, BrokenBundleError.
+    """
     if not _SAFE_ID.fullmatch(conversation_id) or conversation_id in {".", ".."}:
         raise BrokenBundleError("This conversation id can't be the name of a file.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +70,10 @@ def save_bundle(
 
 
 def load_bundle(folder: Path) -> Bundle:
-    """Read the bundle in `folder`, which is left untouched. Raises BundleNotFoundError, UnsafeBundleError, BrokenBundleError."""
+    """Read the bundle in `folder`, which is left untouched.
+
+    Raises BundleNotFoundError, UnsafeBundleError, BrokenBundleError.
+    """
     state = read_index(folder)
     conversation_id = state["conversation_id"]
     memory = _read_json(folder / f"{conversation_id}-memory.json", dict)
@@ -82,7 +89,7 @@ def load_bundle(folder: Path) -> Bundle:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """The plain state in the index of `folder`'s bundle: format, version, conversation_id, user_id, domain, created_at, friendly id."""
+    """The plain state in the index of `folder`'s bundle: format, version, ids, owner, domain, created_at."""
     found = sorted(folder.glob("*.index")) if folder.is_dir() else []
     if len(found) != 1:
         raise BundleNotFoundError(f"{folder.name} holds {len(found)} conversation bundles where one was expected.")
@@ -97,7 +104,10 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Builds containers, strings and numbers. Whatever names a class or a function is refused before it is looked up."""
+    """Builds containers, strings and numbers.
+
+    Whatever names a class or a function is refused before it is looked up.
+    """
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         raise UnsafeBundleError(f"The index names {module_name}.{global_name}: a bundle holds plain data only.")

@@ -18,7 +18,10 @@ C = TypeVar("C")
 def siblings_by_friendly_id(
     folder: Path, friendly_ids: Sequence[str], *, user_email: str
 ) -> dict[str, NamedConversation]:
-    """The bundles of `user_email` in the folders of `folder` that bear one of `friendly_ids`. Broken and foreign ones are passed over."""
+    """The bundles of `user_email` in the folders of `folder` that bear one of `friendly_ids`.
+
+    Broken and foreign ones are passed over.
+    """
     wanted, found = set(friendly_ids), {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else []:
         try:
@@ -32,7 +35,10 @@ def siblings_by_friendly_id(
 
 
 def load_sibling(folder: Path, conversation_id: str, *, user_email: str, open_bundle: Callable[[Path], C]) -> C:
-    """Open the bundle of `conversation_id` in `folder`. Raises ConversationNotFoundError for a missing or foreign one."""
+    """Open the bundle of `conversation_id` in `folder`.
+
+    Raises ConversationNotFoundError for a missing or foreign one.
+    """
     place = folder / conversation_id
     try:
         if place.parent != folder or read_index(place)["user_id"] != user_email:

@@ -1,7 +1,7 @@
 """Ordered, forward-only changes of the schema: one module each, `m0001_….py`, with `upgrade(connection)`.
 
-Run at start, each in its own transaction that holds the write lock from its beginning, so that two processes starting at once apply each
-change once.
+Run at start, each in its own transaction that holds the write lock from its beginning, so that two processes starting
+at once apply each change once.
 """
 
 from __future__ import annotations

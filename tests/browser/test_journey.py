@@ -53,7 +53,7 @@ def screenshots(page: Page, name: str) -> None:
         page.emulate_media(color_scheme=theme)
         for label, width, height in (("narrow", 360, 740), ("wide", 1440, 900)):
             page.set_viewport_size({"width": width, "height": height})
-            page.screenshot(path=SCREENSHOTS / f"{name}-{label}-{theme}.png")
+            page.screenshot(path=SCREENSHOTS / f"{name}-{label}-{theme}.png", animations="disabled")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 800})
 
@@ -117,7 +117,8 @@ def test_before_there_is_a_friendly_id_the_menu_item_is_disabled(page: Page) -> 
     send_nothing = page.locator("#workspaces-container a.jstree-anchor", has_text="(untitled)")
     if send_nothing.count() == 0:  # an unsaid conversation is not stored; make one as other clients do
         page.evaluate(
-            "fetch('/create_conversation/assistant/', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'})"
+            "fetch('/create_conversation/assistant/', {method: 'POST', body: '{}', "
+            "headers: {'Content-Type': 'application/json'}})"
         )
         page.reload()
     anchor = page.locator("#workspaces-container a.jstree-anchor", has_text="(untitled)").first

@@ -288,8 +288,8 @@ def test_more_than_the_model_can_take_is_cut_longest_first_and_said(talk: Talk) 
 def test_any_text_that_can_be_said_can_be_referenced(
     tmp_path_factory: pytest.TempPathFactory, bodies: list[str]
 ) -> None:
-    from portability.bundle_history import BundleHistory
     from Conversation import Conversation
+    from portability.bundle_history import BundleHistory
 
     root = tmp_path_factory.mktemp("bundles")
     source = Conversation(EMAIL, root, f"{EMAIL}_{'a' * 36}")

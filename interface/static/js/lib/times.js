@@ -1,4 +1,12 @@
 const clock = { hour: '2-digit', minute: '2-digit' };
+const formats = new Map();
+
+/** Making a format costs a hundred times what using it costs. */
+function formatted(moment, locale, options) {
+  const key = `${locale} ${JSON.stringify(options)}`;
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(locale, options));
+  return formats.get(key).format(moment);
+}
 
 /**
  * A moment as people say it: the time alone today, with the date before.
@@ -10,10 +18,11 @@ const clock = { hour: '2-digit', minute: '2-digit' };
 export function shortTime(iso, { now = new Date(), locale } = {}) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return '';
-  if (moment.toDateString() === now.toDateString()) return moment.toLocaleTimeString(locale, clock);
+  const time = formatted(moment, locale, clock);
+  if (moment.toDateString() === now.toDateString()) return time;
   const sameYear = moment.getFullYear() === now.getFullYear();
   const day = { day: 'numeric', month: 'short', ...(sameYear ? {} : { year: 'numeric' }) };
-  return `${moment.toLocaleDateString(locale, day)}, ${moment.toLocaleTimeString(locale, clock)}`;
+  return `${formatted(moment, locale, day)}, ${time}`;
 }
 
 /**
@@ -24,5 +33,5 @@ export function shortTime(iso, { now = new Date(), locale } = {}) {
 export function fullTime(iso, { locale } = {}) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return '';
-  return moment.toLocaleString(locale, { dateStyle: 'full', timeStyle: 'medium' });
+  return formatted(moment, locale, { dateStyle: 'full', timeStyle: 'medium' });
 }

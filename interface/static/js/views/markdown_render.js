@@ -62,13 +62,13 @@ export function sanitisedSpans(html) {
 
 /**
  * @param {{breaks?: boolean}} [options] `breaks`: line ends are line breaks
- * @returns {{lex: (text: string, links: object) => object[], render: (token: object) => DocumentFragment}}
+ * @returns {{lex: (text: string, links: object) => object[], render: (tokens: object[]) => HTMLElement[]}}
  */
 export function createRenderer(options) {
   const markdown = createMarkdown(options);
 
-  function render(token) {
-    const fragment = DOMPurify.sanitize(markdown.html(token), ALLOWED);
+  function safe(html) {
+    const fragment = DOMPurify.sanitize(html, ALLOWED);
     fragment.querySelectorAll('img').forEach(tameImage);
     fragment.querySelectorAll('a').forEach((anchor) => anchor.rel || tameLink(anchor));
     for (const box of fragment.querySelectorAll('input')) {
@@ -76,6 +76,18 @@ export function createRenderer(options) {
       else box.remove();
     }
     return fragment;
+  }
+
+  function block(html) {
+    return `<div class="md-block">${html}</div>`;
+  }
+
+  /** Blocks of a text, each in an element of its own; safe to show. All in one go, since parsing has its price each time. */
+  function render(tokens) {
+    const htmls = tokens.map(markdown.html);
+    const together = [...safe(htmls.map(block).join('')).children];
+    if (together.length === tokens.length) return together;
+    return htmls.map((html) => safe(block(html)).firstElementChild);
   }
 
   return { lex: markdown.lex, render };

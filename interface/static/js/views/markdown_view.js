@@ -8,6 +8,13 @@ const COST_FACTOR = 3;
 
 const renderers = { answer: createRenderer(), question: createRenderer({ breaks: true }) };
 
+/** A code block that is not over yet, or was over before a lexer saw it whole. */
+function openBlock(block) {
+  const code = openCodeBlock(block);
+  block.fresh = '';
+  return { node: element('div', { class: 'md-block' }, code.node), code };
+}
+
 /**
  * Markdown in the page, also while it is being written: a block that is over keeps its nodes, the last one is drawn again
  * at most every 50 ms and never for more than a quarter of the time.
@@ -82,17 +89,28 @@ export class MarkdownView {
   }
 
   #reconcile({ start, blocks }, { whole }) {
+    const drawn = this.#drawAll(blocks.filter((block, offset) => !this.#shownStill(start + offset, block)));
     blocks.forEach((block, offset) => {
       const position = start + offset;
       const over = whole || offset < blocks.length - 1;
-      const shown = this.#blocks[position];
-      if (shown && this.#still(shown, block)) this.#keep(shown, block, over);
-      else this.#put(position, block, over);
+      if (drawn.has(block)) this.#put(position, block, drawn.get(block), over);
+      else this.#keep(this.#blocks[position], block, over);
     });
     for (const surplus of this.#blocks.splice(start + blocks.length)) surplus.node.remove();
   }
 
-  #still(shown, block) {
+  /** Elements for blocks that are new or different. */
+  #drawAll(blocks) {
+    const known = blocks.filter((block) => block.token);
+    const nodes = this.#renderer.render(known.map((block) => block.token));
+    const drawn = new Map(known.map((block, i) => [block, { node: nodes[i], code: null }]));
+    for (const block of blocks) if (!block.token) drawn.set(block, openBlock(block));
+    return drawn;
+  }
+
+  #shownStill(position, block) {
+    const shown = this.#blocks[position];
+    if (!shown) return false;
     if (shown.block === block) return true;
     if (shown.type !== block.type) return false;
     if (shown.code) return !block.open && block.token?.text === shown.code.text.data;
@@ -109,16 +127,8 @@ export class MarkdownView {
     if (over && !shown.over) this.#complete(shown);
   }
 
-  #put(position, block, over) {
-    const node = element('div', { class: 'md-block' });
-    const shown = { block, node, raw: block.raw, type: block.type, links: this.#stream.linkCount, over: false, code: null };
-    if (block.open) {
-      shown.code = openCodeBlock(block);
-      node.append(shown.code.node);
-      block.fresh = '';
-    } else {
-      node.append(block.token ? this.#renderer.render(block.token) : openCodeBlock(block).node);
-    }
+  #put(position, block, { node, code }, over) {
+    const shown = { block, node, code, raw: block.raw, type: block.type, links: this.#stream.linkCount, over: false };
     const old = this.#blocks[position]?.node;
     if (old) old.replaceWith(node);
     else this.container.append(node);

@@ -6,6 +6,8 @@ import { createCardList } from './transcript_list.js';
 import { createScrollKeeper } from './transcript_scroll.js';
 
 const PAGE = 50;
+/** Around a message that is jumped to, as much as fills the view and a little more: the rest follows at once. */
+const AROUND = 24;
 const MOST_CARDS = 200;
 const NEAR_PX = 1500;
 const words = strings.transcript;
@@ -89,7 +91,7 @@ export class Transcript {
    */
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
-    const query = around === null ? { limit: PAGE } : { around, limit: PAGE };
+    const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
     const messages = await this.#api.listMessages(conversationId, query, { signal });
     if (conversationId !== this.#conversationId) return;
     this.#loading = null;

@@ -22,15 +22,19 @@ export function createCardList(container, page) {
     return known;
   }
 
-  /** @param {object[]} messages all that shall be there, in order */
-  function show(messages) {
-    const wanted = new Set(messages.map((message) => message.message_id));
-    for (const [id, card] of cards) {
-      if (wanted.has(id)) continue;
+  function removeExcept(wanted) {
+    const gone = [...cards].filter(([id]) => !wanted.has(id));
+    if (gone.length === cards.size) container.replaceChildren();
+    for (const [id, card] of gone) {
       card.close();
       card.node.remove();
       cards.delete(id);
     }
+  }
+
+  /** @param {object[]} messages all that shall be there, in order */
+  function show(messages) {
+    removeExcept(new Set(messages.map((message) => message.message_id)));
     let previous = null;
     for (const message of messages) {
       const { node } = cardFor(message);

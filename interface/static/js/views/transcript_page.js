@@ -85,6 +85,7 @@ export class ConversationPage {
   /** Opens what the address names. */
   openAddress() {
     const { conversationId, messageId } = parseAddress(location);
+    if (conversationId !== null && conversationId === this.#conversation?.conversationId) return this.#jump(messageId);
     return this.open(conversationId, { messageId, history: 'none' });
   }
 
@@ -144,8 +145,12 @@ export class ConversationPage {
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
   async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
     if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
-    if (!messageId) return this.#transcript.toNewest();
     this.#writeAddress('push', conversationId, messageId);
+    return this.#jump(messageId);
+  }
+
+  async #jump(messageId) {
+    if (!messageId) return this.#transcript.toNewest();
     if (this.#transcript.reveal(messageId)) return undefined;
     try {
       await this.#transcript.load({ around: messageId });
