@@ -1,0 +1,1 @@
+"""What an attacker tries, each line of the threat model one test."""

@@ -1,0 +1,7 @@
+"""Attackers need the same people and the same application as everybody else."""
+
+from __future__ import annotations
+
+from tests.endpoints.conftest import ada, app, eve, main_model, person, settings
+
+__all__ = ["ada", "app", "eve", "main_model", "person", "settings"]

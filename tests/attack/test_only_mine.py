@@ -1,0 +1,188 @@
+"""Every route that takes an id answers a second account byte for byte as if the thing did not exist."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from database.sessions import list_sessions
+from endpoints.openapi import routes
+from settings import Settings
+from tests.endpoints.conftest import Person
+
+MISSING = {
+    "conversation_id": "ada@example.org_" + "z" * 36,
+    "message_id": "00000000-0000-4000-8000-000000000000",
+    "workspace_id": "00000000-0000-4000-8000-000000000001",
+    "friendly_id": "nothing_here_0000",
+    "identifier": "zzzzzz",
+    "session_id": "00000000-0000-4000-8000-000000000002",
+    "token_id": "00000000-0000-4000-8000-000000000003",
+}
+FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v"}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How to ask a route for a thing: the body to send, and the status that a missing thing gets."""
+
+    body: Any = None
+    status: int = 404
+
+
+PROBES = {
+    ("POST", "/create_conversation/<domain>/<workspace_id>"): Probe(),
+    ("GET", "/get_conversation_details/<conversation_id>"): Probe(),
+    ("GET", "/get_conversation_settings/<conversation_id>"): Probe(),
+    ("PUT", "/get_conversation_settings/<conversation_id>"): Probe({"tone": "dry"}),
+    ("PUT", "/conversations/<conversation_id>/title"): Probe({"title": "Mine now"}),
+    ("POST", "/clone_conversation/<conversation_id>"): Probe(),
+    ("DELETE", "/delete_conversation/<conversation_id>"): Probe(),
+    ("POST", "/restore_conversation/<conversation_id>"): Probe(),
+    ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
+    ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
+    ("DELETE", "/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(),
+    ("POST", "/move_messages_up_or_down/<conversation_id>"): Probe({"message_ids": ["x"], "direction": "up"}),
+    ("POST", "/send_message/<conversation_id>"): Probe({"messageText": "hello"}),
+    ("GET", "/stream/<message_id>"): Probe(),
+    ("POST", "/cancel_response/<conversation_id>"): Probe(),
+    ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),
+    ("DELETE", "/delete_workspace/<domain>/<workspace_id>"): Probe(),
+    ("PUT", "/move_workspace/<workspace_id>"): Probe({"parent_workspace_id": None}),
+    ("PUT", "/move_conversation_to_workspace/<conversation_id>"): Probe({"workspace_id": "x"}),
+    ("GET", "/get_workspace_path/<workspace_id>"): Probe(),
+    ("GET", "/conversations/<friendly_id>/messages"): Probe(),
+    ("GET", "/messages/<message_id>/backlinks"): Probe(),
+    ("GET", "/r/<friendly_id>/<identifier>"): Probe(),
+    ("GET", "/interface/<conversation_id>"): Probe(),
+    ("DELETE", "/sessions/<session_id>"): Probe(),
+    ("DELETE", "/api_tokens/<token_id>"): Probe(),
+}
+# These take no id of a person's thing in their address.
+WITHOUT_ID = {
+    ("GET", "/"),
+    ("GET", "/account"),
+    ("GET", "/api_tokens"),
+    ("GET", "/conversations/autocomplete"),
+    ("GET", "/favicon.ico"),
+    ("GET", "/get_user_detail"),
+    ("GET", "/get_user_info"),
+    ("GET", "/get_user_preference"),
+    ("GET", "/healthz"),
+    ("GET", "/interface/"),
+    ("GET", "/list_conversation_by_user/<domain>"),
+    ("GET", "/list_workspaces/<domain>"),
+    ("GET", "/login"),
+    ("GET", "/metrics"),
+    ("GET", "/models"),
+    ("GET", "/openapi.json"),
+    ("GET", "/readyz"),
+    ("GET", "/references/resolve"),
+    ("GET", "/sessions"),
+    ("GET", "/setup"),
+    ("GET", "/static/<version>/<path:name>"),
+    ("POST", "/api_tokens"),
+    ("POST", "/collapse_workspaces"),
+    ("POST", "/create_conversation/<domain>/"),
+    ("POST", "/create_workspace/<domain>/<path:name>"),
+    ("POST", "/login"),
+    ("POST", "/logout"),
+    ("POST", "/modify_user_detail"),
+    ("POST", "/modify_user_preference"),
+    ("POST", "/setup"),
+    ("POST", "/users"),
+    ("DELETE", "/sessions"),
+    ("PUT", "/password"),
+}
+
+
+@pytest.fixture
+def things(ada: Person, settings: Settings) -> dict[str, str]:
+    """One thing of each kind that ada owns, by the name of its id."""
+    conversation_id = ada.new_conversation()
+    last = [event["message_ids"] for event in ada.say(conversation_id, "What is it?") if "message_ids" in event][-1]
+    details = ada.get(f"/get_conversation_details/{conversation_id}").json
+    workspace = ada.post("/create_workspace/assistant/Secret", json={}).json
+    token = ada.post("/api_tokens", json={"name": "script"}).json
+    session = list_sessions(users_dir=settings.users_dir, user_email=ada.email)[0]
+    return {
+        "conversation_id": conversation_id,
+        "message_id": last["response_message_id"],
+        "friendly_id": details["conversation_friendly_id"],
+        "identifier": last["response_message_short_hash"],
+        "workspace_id": workspace["workspace_id"],
+        "token_id": token["token_id"],
+        "session_id": session["session_id"],
+    }
+
+
+def test_every_route_is_entered_here(app: Flask) -> None:
+    known = set(PROBES) | WITHOUT_ID
+    assert {(method, path) for path, method, _ in routes(app)} == known
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(PROBES), ids=lambda part: str(part))
+def test_what_belongs_to_somebody_else_is_missing(
+    method: str, path: str, things: dict[str, str], ada: Person, eve: Person
+) -> None:
+    probe = PROBES[method, path]
+
+    def ask(ids: dict[str, str]) -> tuple[int, bytes]:
+        address = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: ids[match[1]], path)
+        answer = eve.request(method, address, json=probe.body)
+        body = re.sub(rb'"request_id":"[0-9a-f]+"', b"", answer.get_data())
+        return answer.status_code, re.sub(rb"Request <code>[0-9a-f]+", b"", body)
+
+    foreign, missing = ask({**FIXED, **things}), ask({**FIXED, **MISSING})
+    assert foreign == missing
+    assert foreign[0] == probe.status
+    details = ada.get(f"/get_conversation_details/{things['conversation_id']}")
+    assert details.json["title"] != "Mine now"
+
+
+def test_a_foreign_reference_resolves_like_a_missing_one(things: dict[str, str], eve: Person) -> None:
+    def fate(friendly_id: str) -> bytes:
+        answer = eve.get(f"/references/resolve?ref=@conversation_{friendly_id}_message_{things['identifier']}")
+        return answer.get_data().replace(friendly_id.encode(), b"FID")
+
+    assert fate(things["friendly_id"]) == fate("nothing_here_0000")
+
+
+def test_a_foreign_workspace_takes_no_conversation(things: dict[str, str], eve: Person) -> None:
+    own = eve.new_conversation()
+    foreign = eve.put(f"/move_conversation_to_workspace/{own}", json={"workspace_id": things["workspace_id"]})
+    missing = eve.put(f"/move_conversation_to_workspace/{own}", json={"workspace_id": MISSING["workspace_id"]})
+    assert foreign.status_code == missing.status_code == 404
+    assert foreign.json["message"] == missing.json["message"]
+
+
+def test_a_foreign_workspace_is_no_parent(things: dict[str, str], eve: Person) -> None:
+    answer = eve.post("/create_workspace/assistant/Sub", json={"parent_workspace_id": things["workspace_id"]})
+    assert (answer.status_code, answer.json["code"]) == (404, "workspace_not_found")
+
+
+def test_a_message_of_another_conversation_is_missing_in_this_one(things: dict[str, str], ada: Person) -> None:
+    other = ada.new_conversation()
+    answer = ada.post(
+        f"/edit_message_from_conversation/{other}/{things['message_id']}/1", json={"text": "elsewhere"}
+    )
+    assert (answer.status_code, answer.json["code"]) == (404, "message_not_found")
+
+
+def test_clients_cannot_say_what_only_the_server_says(eve: Person, things: dict[str, str], tmp_path: Any) -> None:
+    own = eve.new_conversation()
+    injected = {
+        "_users_dir": str(tmp_path / "elsewhere"),
+        "_conversation_loader": "x",
+        "_services": {},
+        "user_email": "ada@example.org",
+        "conversation_pinned_claim_ids": ["1"],
+    }
+    reference = f"@conversation_{things['friendly_id']}_message_{things['identifier']}"
+    events = eve.say(own, f"Look at {reference}", **injected)
+    assert [entry["status"] for entry in events[0]["references"]] == ["not_found"]
+    assert not (tmp_path / "elsewhere").exists()

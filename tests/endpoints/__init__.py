@@ -1,0 +1,1 @@
+"""The HTTP interface, through real requests on a real store."""

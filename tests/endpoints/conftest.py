@@ -1,0 +1,122 @@
+"""One application a test, over a store of its own, with people who are signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from database.connection import close_store
+from database.sessions import create_session
+from database.users import create_user
+from endpoints.guards import SESSION_COOKIE
+from language_models.roles import ModelRoles
+from language_models.scripted import Reply, ScriptedChatModel
+from server import create_app
+from settings import Settings, load_settings
+
+PASSWORD = "correct horse battery"
+OWN_PAGE = {"Origin": "http://localhost"}
+
+
+@dataclass
+class Person:
+    """Somebody with a browser: their requests carry their cookie, and say that they come from our own pages."""
+
+    email: str
+    client: FlaskClient
+
+    def request(self, method: str, path: str, **more: Any) -> TestResponse:
+        headers = {**OWN_PAGE, **more.pop("headers", {})}
+        return self.client.open(path, method=method, headers=headers, **more)
+
+    def get(self, path: str, **more: Any) -> TestResponse:
+        return self.request("GET", path, **more)
+
+    def post(self, path: str, **more: Any) -> TestResponse:
+        return self.request("POST", path, **more)
+
+    def put(self, path: str, **more: Any) -> TestResponse:
+        return self.request("PUT", path, **more)
+
+    def delete(self, path: str, **more: Any) -> TestResponse:
+        return self.request("DELETE", path, **more)
+
+    def new_conversation(self) -> str:
+        """The id of a new, empty conversation."""
+        return self.post("/create_conversation/assistant/").json["conversation_id"]
+
+    def say(self, conversation_id: str, text: str, **more: Any) -> list[dict[str, Any]]:
+        """Send a message; all events of its answer."""
+        answer = self.post(f"/send_message/{conversation_id}", json={"messageText": text, **more})
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        return events_of(answer)
+
+
+def events_of(answer: TestResponse) -> list[dict[str, Any]]:
+    """The events of a streamed answer, heartbeats left out."""
+    events = [orjson.loads(line) for line in answer.get_data().splitlines()]
+    return [event for event in events if not event.get("heartbeat")]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The settings of a server on loopback with its own data folder."""
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    return load_settings(environ, env_file=tmp_path / "no.env")
+
+
+@pytest.fixture
+def main_model() -> ScriptedChatModel:
+    """The model that answers."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply("It is ", "forty-two."))
+
+
+@pytest.fixture
+def app(settings: Settings, main_model: ScriptedChatModel) -> Iterator[Flask]:
+    """The application over real parts; the models alone are scripted."""
+    cheap = ScriptedChatModel(replies=lambda _prompt: Reply("Deep Thought Answers"))
+    models = ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=settings.model_dir,
+        overrides={"main": main_model, "cheap": cheap},
+    )
+    yield create_app(settings, models=models)
+    close_store(settings.users_dir)
+
+
+@pytest.fixture
+def person(app: Flask, settings: Settings) -> Callable[[str], Person]:
+    """Makes an account and signs in: person("ada@example.org")."""
+
+    def make(email: str, *, is_admin: bool = False) -> Person:
+        create_user(users_dir=settings.users_dir, user_email=email, password=PASSWORD, is_admin=is_admin)
+        client = app.test_client()
+        client.set_cookie(SESSION_COOKIE, create_session(users_dir=settings.users_dir, user_email=email))
+        return Person(email, client)
+
+    return make
+
+
+@pytest.fixture
+def ada(person: Callable[[str], Person]) -> Person:
+    """A person."""
+    return person("ada@example.org")
+
+
+@pytest.fixture
+def eve(person: Callable[[str], Person]) -> Person:
+    """Another person, curious about the first one's things."""
+    return person("eve@example.org")
