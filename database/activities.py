@@ -7,13 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from .clock import now_iso
 from .errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from .schema import activities, threads
 
 _SHORT_ID_LENGTHS = (6, 8, 12, 32)
+_INSERT = insert(activities).returning(activities.c.seq, sort_by_parameter_order=True)
+_TAKEN = select(activities.c.short_id).where(
+    activities.c.conversation_id == bindparam("conversation_id"),
+    activities.c.short_id.in_(bindparam("wanted", expanding=True)),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,7 @@ def insert_activities(
         }
         for new, short_id in zip(born, short_ids, strict=True)
     ]
-    stored = connection.execute(insert(activities).returning(activities.c.seq, sort_by_parameter_order=True), rows)
+    stored = connection.execute(_INSERT, rows)
     return [
         StoredActivity(seq=seq, activity_id=new.activity_id, short_id=short_id)
         for seq, new, short_id in zip(stored.scalars(), born, short_ids, strict=True)
@@ -81,13 +86,7 @@ def insert_activities(
 def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
     """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, all 32 where those are taken."""
     wanted = [short_id for activity_id in activity_ids for short_id in _short_ids_of(activity_id)]
-    taken = set(
-        connection.execute(
-            select(activities.c.short_id).where(
-                activities.c.conversation_id == conversation_id, activities.c.short_id.in_(wanted)
-            )
-        ).scalars()
-    )
+    taken = set(connection.execute(_TAKEN, {"conversation_id": conversation_id, "wanted": wanted}).scalars())
     given = []
     for activity_id in activity_ids:
         short_id = next(candidate for candidate in _short_ids_of(activity_id) if candidate not in taken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Select, bindparam, select, update
 
 from .clock import now_iso
 from .errors import ConversationNotFoundError
@@ -22,7 +22,9 @@ _HEAD = select(
     _c.message_count,
     _c.last_ordinal,
     _c.running_message_id,
-)
+).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
+_LIVE_HEAD = _HEAD.where(_c.deleted_at.is_(None))
+_TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,29 +47,21 @@ def access_head(connection: Connection, *, user_email: str, conversation_id: str
 
     Raises ConversationNotFoundError for a missing one, another user's, and one in the bin.
     """
-    return _one(connection, _HEAD.where(_owned(user_email, conversation_id), _c.deleted_at.is_(None)))
+    return _one(connection, _LIVE_HEAD, user_email=user_email, conversation_id=conversation_id)
 
 
 def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
     """`access_head` that also finds what lies in the bin: a turn is finished there too, so that restoring brings it back whole."""
-    return _one(connection, _HEAD.where(_owned(user_email, conversation_id)))
+    return _one(connection, _HEAD, user_email=user_email, conversation_id=conversation_id)
 
 
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
-    connection.execute(
-        update(conversations)
-        .where(_c.conversation_id == conversation_id)
-        .values(updated_at=now_iso(), version=_c.version + 1, **changes)
-    )
+    connection.execute(_TOUCH, {"touched": conversation_id, "updated_at": now_iso(), **changes})
 
 
-def _owned(user_email: str, conversation_id: str) -> Any:
-    return (_c.user_email == user_email) & (_c.conversation_id == conversation_id)
-
-
-def _one(connection: Connection, query: Any) -> ConversationHead:
-    row = connection.execute(query).one_or_none()
+def _one(connection: Connection, query: Select[*tuple[Any, ...]], **which: str) -> ConversationHead:
+    row = connection.execute(query, which).one_or_none()
     if row is None:
         raise ConversationNotFoundError
     values = dict(row._mapping)

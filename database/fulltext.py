@@ -106,6 +106,9 @@ def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) 
 
 
 def _holds(text: str, phrases: Phrases) -> bool:
+    plain = folded(text)
+    if not all(word in plain for phrase in phrases for word in phrase):
+        return False  # cutting it into words takes far longer than looking
     cut = f" {' '.join(words(text))} "
     *whole, last = [" " + " ".join(phrase) for phrase in phrases]
     end = "" if len(phrases[-1][-1]) > 1 else " "

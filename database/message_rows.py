@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, distinct, func, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    distinct,
+    func,
+    select,
+)
 
 from .schema import activities, conversations, message_references, messages
 
@@ -51,9 +61,8 @@ _ROWS: Select[*tuple[Any, ...]] = select(
 ).join(activities, activities.c.seq == messages.c.seq)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
-    """One message.
+class MessageRow(NamedTuple):
+    """One message. A tuple, since long conversations are made of many.
 
     index: 1-based position among the conversation's live messages; 0 for a deleted one.
     sender: "user" or "model". status: "streaming", "complete", "cancelled", "interrupted" or "failed".
@@ -82,59 +91,69 @@ class MessageRow:
     reply_to_id: str | None
     thread_id: str | None
     backlink_count: int
-    index: int
+    index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
-def live_in(conversation_id: str) -> ColumnElement[bool]:
+_earlier = messages.alias("earlier")
+_index = (
+    select(func.count())
+    .where(
+        _earlier.c.conversation_id == messages.c.conversation_id,
+        _earlier.c.deleted_at.is_(None),
+        _earlier.c.ordinal <= messages.c.ordinal,
+        messages.c.deleted_at.is_(None),
+    )
+    .correlate(messages)
+    .scalar_subquery()
+)
+_INDEXED_ROWS = _ROWS.add_columns(_index.label("index")).order_by(messages.c.seq)
+
+
+def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
     return (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
 
 
-def rows_from(
-    connection: Connection, conversation_id: str, *, start: int = 0, limit: int | None = None
-) -> list[MessageRow]:
+_LIVE = live_in(bindparam("conversation_id", type_=Text))
+_ALL = _ROWS.where(_LIVE).order_by(messages.c.ordinal)
+# A window is cut inside the index: messages before it are counted there, never fetched.
+_IN_WINDOW = messages.c.seq.in_(
+    select(messages.c.seq)
+    .where(_LIVE)
+    .order_by(messages.c.ordinal)
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("start", type_=Integer))
+)
+_WINDOW = _ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal)
+_WINDOW_FROM_END = _ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal.desc()).execution_options(yield_per=32)
+
+
+def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
+    """All live messages of a conversation, in order."""
+    rows = connection.execute(_ALL, {"conversation_id": conversation_id})
+    return [_message((*row, index)) for index, row in enumerate(rows, 1)]
+
+
+def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
-    query = _ROWS.where(live_in(conversation_id)).order_by(messages.c.ordinal)
-    if start or limit is not None:
-        # The window is cut inside the index: messages before it are counted there, never fetched.
-        window = select(messages.c.seq).where(live_in(conversation_id)).order_by(messages.c.ordinal)
-        query = _ROWS.where(messages.c.seq.in_(window.limit(limit).offset(start))).order_by(messages.c.ordinal)
-    return [_message(row, index) for index, row in enumerate(connection.execute(query), start + 1)]
+    rows = connection.execute(_WINDOW, {"conversation_id": conversation_id, "start": start, "limit": limit})
+    return [_message((*row, index)) for index, row in enumerate(rows, start + 1)]
 
 
 def newest_first(connection: Connection, conversation_id: str, *, before: int, limit: int) -> Iterator[MessageRow]:
     """Live messages from index `before - 1` downwards, read as they are asked for, at most `limit`."""
     start = max(0, before - 1 - limit)
-    window = select(messages.c.seq).where(live_in(conversation_id)).order_by(messages.c.ordinal)
-    query = (
-        _ROWS.where(messages.c.seq.in_(window.limit(before - 1 - start).offset(start)))
-        .order_by(messages.c.ordinal.desc())
-        .execution_options(yield_per=32)
-    )
-    for position, row in enumerate(connection.execute(query)):
-        yield _message(row, before - 1 - position)
+    window = {"conversation_id": conversation_id, "start": start, "limit": before - 1 - start}
+    for position, row in enumerate(connection.execute(_WINDOW_FROM_END, window)):
+        yield _message((*row, before - 1 - position))
 
 
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
     """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
-    earlier = messages.alias("earlier")
-    position = (
-        select(func.count())
-        .where(
-            earlier.c.conversation_id == messages.c.conversation_id,
-            earlier.c.deleted_at.is_(None),
-            earlier.c.ordinal <= messages.c.ordinal,
-            messages.c.deleted_at.is_(None),
-        )
-        .correlate(messages)
-        .scalar_subquery()
-    )
-    query = _ROWS.add_columns(position.label("index")).where(condition).order_by(messages.c.seq)
-    return [_message(row) for row in connection.execute(query)]
+    return [_message(row) for row in connection.execute(_INDEXED_ROWS.where(condition))]
 
 
-def _message(row: Row[*tuple[Any, ...]], *index: int) -> MessageRow:
-    return MessageRow(*row, *index)
+_message = MessageRow._make
 
 
 def message_shape(row: MessageRow) -> dict[str, Any]:

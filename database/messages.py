@@ -10,7 +10,7 @@ from .connection import open_store
 from .conversation_head import access_head
 from .errors import ConversationNotFoundError, MessageNotFoundError
 from .message_changes import delete_message, edit_message, move_messages
-from .message_rows import MessageRow, message_shape, newest_first, rows_from, rows_where
+from .message_rows import MessageRow, all_rows, message_shape, newest_first, rows_from, rows_where
 from .schema import messages
 
 __all__ = [
@@ -52,7 +52,7 @@ def list_messages(
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         if before is None and after is None and around is None and limit is None:
-            return rows_from(connection, conversation_id)
+            return all_rows(connection, conversation_id)
         if around is not None:
             middle = _index_of(connection, conversation_id, around, count=head.message_count)
             start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, delete, exists, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select
 
 from .clock import iso_in
 from .connection import open_store
@@ -26,6 +26,10 @@ INTERRUPTED = {
 _PURGED_AT_ONCE = 20
 
 _e = stream_events.c
+_APPEND = insert(stream_events)
+_EVENTS = (
+    select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +48,7 @@ def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]
     """Store events (message_id, seq, event) of any number of answers: the body of a job of the writer."""
     if rows:
         connection.execute(
-            insert(stream_events),
+            _APPEND,
             [{"message_id": message_id, "seq": seq, "event": event} for message_id, seq, event in rows],
         )
 
@@ -68,8 +72,8 @@ def read_events(*, users_dir: str, user_email: str, message_id: str, after: int)
 
 def stored_events(connection: Connection, message_id: str, *, after: int = 0) -> list[tuple[int, bytes]]:
     """What is stored of an answer's events beyond `after`, in order."""
-    query = select(_e.seq, _e.event).where(_e.message_id == message_id, _e.seq > after).order_by(_e.seq)
-    return [(seq, bytes(event)) for seq, event in connection.execute(query)]
+    rows = connection.execute(_EVENTS, {"answer": message_id, "after": after})
+    return [(seq, bytes(event)) for seq, event in rows]
 
 
 def joined_text(events: Sequence[tuple[int, bytes]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from .conversation_head import ConversationHead
 from .schema import activities, messages
@@ -59,10 +59,44 @@ class FinishedTurn(Turn):
     status: str
 
 
+_later = messages.alias("later")
+_asked = messages.alias("asked")
+_IDENTITIES = (
+    select(
+        messages.c.message_id,
+        messages.c.message_short_hash,
+        messages.c.in_answer_to,
+        messages.c.status,
+        messages.c.deleted_at,
+        activities.c.short_id,
+        select(func.count())
+        .where(
+            _later.c.conversation_id == messages.c.conversation_id,
+            _later.c.deleted_at.is_(None),
+            _later.c.ordinal > messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+        .label("behind"),
+    )
+    .join(activities, activities.c.seq == messages.c.seq)
+    .where(
+        messages.c.conversation_id == bindparam("conversation_id"),
+        (messages.c.message_id == bindparam("answer"))
+        | (
+            messages.c.message_id
+            == select(_asked.c.in_answer_to).where(_asked.c.message_id == bindparam("answer")).scalar_subquery()
+        ),
+    )
+)
+
+
 def finished_turn(connection: Connection, head: ConversationHead, response_message_id: str) -> FinishedTurn:
     """The turn that `response_message_id` answers, as it is stored. An answer without a question (an import) stands for both."""
-    response = _identity(connection, head, response_message_id)
-    question = _identity(connection, head, response.in_answer_to) if response.in_answer_to else response
+    rows = connection.execute(_IDENTITIES, {"conversation_id": head.conversation_id, "answer": response_message_id})
+    found = {row.message_id: row for row in rows}
+    response = found[response_message_id]
+    question = found.get(response.in_answer_to, response)
     return FinishedTurn(
         user_message_id=question.message_id,
         response_message_id=response.message_id,
@@ -78,34 +112,6 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
     )
 
 
-def _identity(connection: Connection, head: ConversationHead, message_id: str) -> Row[*tuple[Any, ...]]:
-    later = messages.alias("later")
-    after = (
-        select(func.count())
-        .where(
-            later.c.conversation_id == messages.c.conversation_id,
-            later.c.deleted_at.is_(None),
-            later.c.ordinal > messages.c.ordinal,
-        )
-        .correlate(messages)
-        .scalar_subquery()
-    )
-    columns = messages.c
-    return connection.execute(
-        select(
-            columns.message_id,
-            columns.message_short_hash,
-            columns.in_answer_to,
-            columns.status,
-            columns.deleted_at,
-            activities.c.short_id,
-            after.label("after"),
-        )
-        .join(activities, activities.c.seq == columns.seq)
-        .where(columns.message_id == message_id, columns.conversation_id == head.conversation_id)
-    ).one()
-
-
 def _index(head: ConversationHead, identity: Row[*tuple[Any, ...]]) -> int:
     """Counted from the end, where the messages of a turn just finished are."""
-    return 0 if identity.deleted_at is not None else head.message_count - int(identity.after)
+    return 0 if identity.deleted_at is not None else head.message_count - int(identity.behind)

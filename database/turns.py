@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from .activities import NewActivity, Place, StoredActivity, find_place, insert_activities
 from .clock import now_iso
@@ -25,6 +25,15 @@ __all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_t
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
+_INSERT = insert(messages)
+_RESPONSE_STATUS = select(messages.c.status).where(
+    messages.c.message_id == bindparam("answer"),
+    messages.c.conversation_id == bindparam("conversation"),
+    messages.c.sender != "user",
+)
+_STORE_RESPONSE = update(messages).where(
+    messages.c.message_id == bindparam("answer"), messages.c.conversation_id == bindparam("conversation")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +111,17 @@ def finish_in(
     title: str | None,
 ) -> FinishedTurn:
     """`finish_turn` within a transaction; `config` None leaves the stored one."""
-    found = _response_status(connection, head.conversation_id, response_message_id)
+    answer = {"answer": response_message_id, "conversation": head.conversation_id}
+    found = connection.execute(_RESPONSE_STATUS, answer).scalar_one_or_none()
+    if found is None:
+        raise MessageNotFoundError
     if found == "streaming":
-        _finish(connection, head, response_message_id, text=text, title=title)
+        head = _name(connection, head, title=title)
         values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
-        connection.execute(update(messages).where(messages.c.message_id == response_message_id).values(**values))
-        head = head_even_in_bin(connection, user_email=head.user_email, conversation_id=head.conversation_id)
+        connection.execute(_STORE_RESPONSE, answer | values)
+        hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
+        ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
+        touch(connection, head.conversation_id, title=head.title, **ended)
     return finished_turn(connection, head, response_message_id)
 
 
@@ -123,7 +137,7 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
     short_hash = None
     if head.friendly_id is not None:
         short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
-    connection.execute(insert(messages), _message_rows(head, question, user, response, short_hash, created_at))
+    connection.execute(_INSERT, _message_rows(head, question, user, response, short_hash, created_at))
     touch(
         connection,
         head.conversation_id,
@@ -198,40 +212,17 @@ def _activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) 
     )
 
 
-def _finish(
-    connection: Connection, head: ConversationHead, response_message_id: str, *, text: str, title: str | None
-) -> None:
-    changes: dict[str, Any] = {}
-    friendly_id = head.friendly_id
-    if friendly_id is None:
-        if title is not None and not head.title_force_set:
-            changes["title"] = storable(title)
-        friendly_id = assign_friendly_id(
-            connection,
-            user_email=head.user_email,
-            conversation_id=head.conversation_id,
-            title=changes.get("title", head.title),
-            created_at=head.created_at,
-        )
-    hash_unhashed(
+def _name(connection: Connection, head: ConversationHead, *, title: str | None) -> ConversationHead:
+    """On the first turn: the head with its title, if nobody has set one, and with its friendly id, which is stored at once."""
+    if head.friendly_id is not None:
+        return head
+    if title is not None and not head.title_force_set:
+        head = replace(head, title=storable(title))
+    friendly_id = assign_friendly_id(
         connection,
+        user_email=head.user_email,
         conversation_id=head.conversation_id,
-        friendly_id=friendly_id,
-        final_texts={response_message_id: text},
+        title=head.title,
+        created_at=head.created_at,
     )
-    if head.running_message_id == response_message_id:
-        changes["running_message_id"] = None
-    touch(connection, head.conversation_id, **changes)
-
-
-def _response_status(connection: Connection, conversation_id: str, message_id: str) -> str:
-    status: str | None = connection.execute(
-        select(messages.c.status).where(
-            messages.c.message_id == message_id,
-            messages.c.conversation_id == conversation_id,
-            messages.c.sender != "user",
-        )
-    ).scalar_one_or_none()
-    if status is None:
-        raise MessageNotFoundError
-    return status
+    return replace(head, friendly_id=friendly_id)
