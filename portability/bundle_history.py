@@ -175,7 +175,7 @@ class BundleHistory:
         self, sender: str, text: str, *, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None
     ) -> dict[str, Any]:
         message_id = str(uuid.uuid4())
-        message = {
+        message: dict[str, Any] = {
             "message_id": message_id,
             "text": text,
             "sender": sender,
