@@ -84,7 +84,7 @@ def insert_activities(
 
 
 def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
-    """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, all 32 where those are taken."""
+    """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, 32 where they are taken."""
     wanted = [short_id for activity_id in activity_ids for short_id in _short_ids_of(activity_id)]
     taken = set(connection.execute(_TAKEN, {"conversation_id": conversation_id, "wanted": wanted}).scalars())
     given = []
@@ -98,10 +98,12 @@ def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, c
 def find_place(
     connection: Connection, *, user_email: str, conversation_id: str, reply_to: str | None, thread_id: str | None
 ) -> Place:
-    """Where a new activity stands that replies to `reply_to` (activity id or short id of this conversation) or joins `thread_id`.
+    """Where a new activity stands that replies to `reply_to` or joins `thread_id`.
 
-    A reply to an activity without a thread makes one, with that activity as its root. Raises MessageNotFoundError, ThreadNotFoundError,
-    and ThreadMismatchError when `thread_id` is not the thread of the parent.
+    reply_to: an activity id or short id of this conversation.
+
+    A reply to an activity without a thread makes one, with that activity as its root. Raises MessageNotFoundError,
+    ThreadNotFoundError, and ThreadMismatchError when `thread_id` is not the thread of the parent.
     """
     if reply_to is None:
         if thread_id is not None:

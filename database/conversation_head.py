@@ -1,4 +1,4 @@
-"""What every change to a conversation has to know of it first: whose it is, how many messages it has, what it is called."""
+"""What every change to a conversation has to know of it first: whose it is, how long it is, what it is called."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def access_head(connection: Connection, *, user_email: str, conversation_id: str
 
 
 def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
-    """`access_head` that also finds what lies in the bin: a turn is finished there too, so that restoring brings it back whole."""
+    """`access_head` that also finds what lies in the bin, where a turn is finished too, so that it can be restored."""
     return _one(connection, _HEAD, user_email=user_email, conversation_id=conversation_id)
 
 

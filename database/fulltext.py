@@ -24,7 +24,7 @@ Phrases = Sequence[Sequence[str]]
 
 
 def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
-    """Index every settled message that is not indexed yet, in slices that hold the writer for about `slice_ms`; how many it were.
+    """Index what is not indexed yet, in slices that hold the writer for about `slice_ms`; how many messages it were.
 
     What comes after an answer that is still being written waits for it; searches read that tail themselves.
     """
@@ -41,10 +41,12 @@ def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
 def search_conversation(
     *, users_dir: str, user_email: str, conversation_id: str, q: str, limit: int = 20
 ) -> list[MessageRow]:
-    """The live messages of a conversation that hold every word of `q`, best first, then newest; the last word may be a beginning.
+    """The live messages of a conversation that hold every word of `q`, best first, then newest.
 
-    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side by side. Among more
-    than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
+    The last word may be the beginning of one.
+
+    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side
+    by side. Among more than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
     """
     with open_store(users_dir).reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
@@ -95,7 +97,7 @@ def _phrases(q: str) -> list[list[str]]:
 
 
 def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
-    """(seq, folded text) of the newest messages that match, newest first: the tail that is not indexed yet, then the index's."""
+    """(seq, folded text) of the messages that match, newest first: the tail not indexed yet, then the index's."""
     mark = fulltext_index.indexed_seq(connection)
     hits = fulltext_index.newest_hits(connection, conversation_id=conversation_id, phrases=phrases, limit=_CANDIDATES)
     columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())

@@ -1,8 +1,8 @@
 """The full-text index over messages: SQLite's FTS5, its rows joined to messages by `seq`.
 
-It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its owner and one for its
-conversation, so that a search touches only the caller's rows however many others there are. The index keeps no texts; words are cut here,
-the same way for what is stored and for what is asked.
+It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its
+owner and one for its conversation, so that a search touches only the caller's rows however many others there are. The
+index keeps no texts; words are cut here, the same way for what is stored and for what is asked.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int)
 
 
 def reindex(connection: Connection, message: MessageRow, *, text: str | None) -> None:
-    """Replace what the index knows of `message`, as it is stored now, by `text`; None takes it out. Before the row itself is changed."""
+    """Replace what the index knows of `message`, as it is stored now, by `text`; None takes it out.
+
+    Call it before the row itself is changed.
+    """
     if message.seq > indexed_seq(connection):
         return  # its turn is still to come
     known = _as_indexed(message, message.text)
@@ -89,7 +92,7 @@ def reindex(connection: Connection, message: MessageRow, *, text: str | None) ->
 
 
 def forget(connection: Connection, seqs: Sequence[int]) -> None:
-    """Take the messages with these `seq` out of the index. Before their rows are deleted for good."""
+    """Take the messages with these `seq` out of the index; before their rows are deleted for good."""
     query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
         messages.c.seq.in_(seqs), messages.c.deleted_at.is_(None), messages.c.seq <= indexed_seq(connection)
     )
@@ -99,7 +102,7 @@ def forget(connection: Connection, seqs: Sequence[int]) -> None:
 def newest_hits(
     connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
 ) -> list[int]:
-    """`seq` of the newest `limit` messages of a conversation that hold all `phrases`; the last word of the last is a prefix."""
+    """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
     *whole, last = [" ".join(phrase) for phrase in phrases]
     # Prefixes of one character are in no prefix index and would match nearly everything.
     star = " *" if len(phrases[-1][-1]) > 1 else ""

@@ -1,4 +1,7 @@
-"""Changing messages that exist: their text, their place, their being there. Their identifiers stay as they were born."""
+"""Changing messages that exist: their text, their place, their being there.
+
+Their identifiers stay as they were born.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ def edit_message(
     """Replace a message's text and keep the old one in its history. The short hash stays.
 
     index: where the caller saw the message, 1-based; None: don't check.
-    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError (the message is still being written).
+    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError (the message is still
+    being written).
     """
 
     def edit(connection: Connection) -> MessageRow:
@@ -114,7 +118,7 @@ def _access_settled(
 
 
 def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:
-    """(message_id, ordinal) of the live messages from the first chosen one to the last, and the neighbour on either side."""
+    """(message_id, ordinal) of the live messages from the first chosen to the last, with a neighbour on either side."""
     first, last, found = connection.execute(
         select(func.min(messages.c.ordinal), func.max(messages.c.ordinal), func.count()).where(
             live_in(conversation_id), messages.c.message_id.in_(chosen)

@@ -26,8 +26,8 @@ _GIVE = (
 class TakenHashes:
     """The hashes that messages of one conversation bear, deleted ones included, asked for one by one.
 
-    A new text rarely collides, so each question is one look into the index. A text said for the tenth time collides again and again: then
-    all hashes are read at once.
+    A new text rarely collides, so each question is one look into the index. A text said for the tenth time collides
+    again and again: then all hashes are read at once.
     """
 
     def __init__(self, connection: Connection, conversation_id: str) -> None:

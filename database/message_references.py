@@ -20,7 +20,8 @@ _BACKLINKS = 200
 def store_report(*, users_dir: str, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
     """Keep the reference report of a message, in place of an earlier one, and let its targets know of it.
 
-    report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`, `{claim_id}` or the like.
+    report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`,
+    `{claim_id}` or the like.
     Raises MessageNotFoundError.
     """
     entries = [dict(entry) for entry in report]
@@ -41,9 +42,10 @@ def store_report(*, users_dir: str, user_email: str, message_id: str, report: Se
 
 
 def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, Any]]:
-    """The live messages of this user that refer to this one, newest first, at most 200; each once, however often it does.
+    """The live messages of this user that refer to this one, each once, newest first, at most 200.
 
-    Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender, preview, created_at}`.
+    Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
+    preview, created_at}`.
     A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
     """
     refers = exists().where(

@@ -45,8 +45,9 @@ def list_messages(
 ) -> list[MessageRow]:
     """Live messages in order: all of them, or a window of at most `limit` (50 unless told).
 
-    before: the last ones whose 1-based index is smaller. after: the first ones whose index is greater; with both, those between, from the
-    first on. around: a window about this index, message id or short hash. limit alone: the newest ones.
+    before: the last ones whose 1-based index is smaller. after: the first ones whose index is greater; with both,
+    those between, from the first on. around: a window about this index, message id or short hash. limit alone: the
+    newest ones.
     Raises ConversationNotFoundError, MessageNotFoundError (an `around` that names no live message).
     """
     with open_store(users_dir).reading() as connection:
@@ -90,7 +91,10 @@ def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, sh
 
 
 def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
-    """The message with this id, also a deleted one (`deleted_at` is set then), or None. Raises ConversationNotFoundError."""
+    """The message with this id, also a deleted one (`deleted_at` is set then), or None.
+
+    Raises ConversationNotFoundError.
+    """
     with open_store(users_dir).reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return _one_in(connection, conversation_id, messages.c.message_id == message_id)
@@ -105,7 +109,7 @@ def last_messages(
     count: int | None = None,
     max_chars: int | None = None,
 ) -> list[MessageRow]:
-    """The newest live messages, in order: at most `count` (1,000 unless told), whole, together at most `max_chars` characters long.
+    """The newest live messages, whole, in order: at most `count` (1,000 unless told), together of at most `max_chars`.
 
     At least one, if there is one. before: only messages with a smaller 1-based index. Raises ConversationNotFoundError.
     """

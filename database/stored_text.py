@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def storable(text: str) -> str:
-    """`text` with each lone surrogate, which no encoding of Unicode can hold, replaced by U+FFFD; anything else stays as it is."""
+    """`text` with each lone surrogate, which no encoding of Unicode can hold, replaced by U+FFFD; the rest as it is."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -36,7 +36,8 @@ _EVENTS = (
 class StreamRead:
     """What was stored of an answer after a given point.
 
-    status: the answer's. events: (seq, one JSON object without line break), in order. complete: nothing will come after them.
+    status: the answer's. events: (seq, one JSON object without line break), in order. complete: nothing will come
+    after them.
     """
 
     status: str
@@ -56,8 +57,8 @@ def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]
 def read_events(*, users_dir: str, user_email: str, message_id: str, after: int) -> StreamRead:
     """The events of an answer whose seq is greater than `after`.
 
-    A finished answer always ends with its closing events: if a crash took them, they are made again from what is stored, the same each
-    time. If its events are no longer kept, an `after` of 0 gives the whole text as one event.
+    A finished answer always ends with its closing events: if a crash took them, they are made again from what is
+    stored, the same each time. If its events are no longer kept, an `after` of 0 gives the whole text as one event.
     Raises MessageNotFoundError (also for a message that is no answer), StreamExpiredError.
     """
     with open_store(users_dir).reading() as connection:
@@ -88,7 +89,7 @@ def numbered(contents: Sequence[Mapping[str, Any]], *, after: int) -> Iterator[t
 
 
 def purge_events(*, users_dir: str, older_than_hours: float = 24) -> int:
-    """Forget the single events of answers begun more than `older_than_hours` ago and finished since; how many answers it were."""
+    """Forget the events of answers begun `older_than_hours` ago or earlier and finished since; how many answers."""
     store = open_store(users_dir)
     kept = exists().where(
         messages.c.message_id == _e.message_id,

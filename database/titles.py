@@ -19,7 +19,7 @@ _LAST_SIGNS = re.compile(r"[^\w%+#)]+$")
 
 
 def heuristic_title(text: str) -> str:
-    """The first words of `text` that mean something, as typed: at most 6 words and 60 characters; `UNTITLED` where nothing is left."""
+    """The first words of `text` that mean something, as typed: at most 6 words and 60 characters; or `UNTITLED`."""
     plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
     words = [word for word in (_WORD_MARKUP.sub("", raw) for raw in plain.split()) if word]
     start = next((place for place, word in enumerate(words) if _extract_meaningful_words(word)), 0)

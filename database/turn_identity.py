@@ -92,7 +92,10 @@ _IDENTITIES = (
 
 
 def finished_turn(connection: Connection, head: ConversationHead, response_message_id: str) -> FinishedTurn:
-    """The turn that `response_message_id` answers, as it is stored. An answer without a question (an import) stands for both."""
+    """The turn that `response_message_id` answers, as it is stored.
+
+    An answer without a question (an import) stands for both.
+    """
     rows = connection.execute(_IDENTITIES, {"conversation_id": head.conversation_id, "answer": response_message_id})
     found = {row.message_id: row for row in rows}
     response = found[response_message_id]

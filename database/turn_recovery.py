@@ -17,10 +17,12 @@ from .turns import finish_in
 
 
 def close_interrupted_turns(*, users_dir: str) -> int:
-    """Finish every turn that is still streaming as "interrupted"; how many there were. Only for a server that is just starting.
+    """Finish every turn that is still streaming as "interrupted"; how many there were.
 
-    Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and friendly id, and the
-    closing events. A second run finds nothing to do.
+    Only for a server that is just starting.
+
+    Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and
+    friendly id, and the closing events. A second run finds nothing to do.
     """
     store = open_store(users_dir)
     questions = messages.alias("questions")

@@ -1,4 +1,7 @@
-"""A turn's two moments in the store: accepted, and finished. Each is one transaction; what lies between is `stream_events`."""
+"""A turn's two moments in the store: accepted, and finished.
+
+Each is one transaction; what lies between is `stream_events`.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,8 @@ def accept_turn(
     """Store the user's message and an empty answer with status "streaming".
 
     config is kept with the user's message. reply_to: an activity id or short id of this conversation.
-    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError, ThreadMismatchError.
+    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
+    ThreadMismatchError.
     """
     question = _Question(text=storable(text), config=config, model_name=model_name)
 
@@ -84,10 +88,12 @@ def finish_turn(
     config: Mapping[str, Any],
     title: str | None = None,
 ) -> FinishedTurn:
-    """Store the answer's final text and status ("complete", "cancelled", "interrupted" or "failed"), and let the next turn begin.
+    """Store the answer's final text and status, and let the next turn begin.
 
-    On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever message has no short
-    hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
+    status: "complete", "cancelled", "interrupted" or "failed".
+
+    On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
+    message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
     Raises ConversationNotFoundError, MessageNotFoundError.
     """
 
@@ -213,7 +219,7 @@ def _activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) 
 
 
 def _name(connection: Connection, head: ConversationHead, *, title: str | None) -> ConversationHead:
-    """On the first turn: the head with its title, if nobody has set one, and with its friendly id, which is stored at once."""
+    """The head with its title, if nobody has set one, and friendly id: a first turn gives both, and stores the id."""
     if head.friendly_id is not None:
         return head
     if title is not None and not head.title_force_set:

@@ -182,7 +182,8 @@ def test_a_deleted_message_is_found_by_hash_as_deleted(own: dict[str, str], ten:
     assert message_shape(found)["deleted_at"] == found.deleted_at is not None
     assert ten[2].message_id not in [row.message_id for row in messages.list_messages(**own)]
     at_three = messages.message_at(**own, index=3)
-    assert at_three is not None and at_three.message_id == ten[3].message_id
+    assert at_three == messages.message_by_id(**own, message_id=ten[3].message_id)
+    assert at_three is not None
     assert get_conversation(**own).message_count == 9
     with pytest.raises(MessageNotFoundError):
         messages.delete_message(**own, message_id=ten[2].message_id, index=None)

@@ -11,9 +11,14 @@ from sqlalchemy import insert, select, update
 
 from database.clock import now_iso
 from database.connection import open_store
-from database.conversations import create_conversation, delete_conversation, get_conversation, restore_conversation
-from database.conversations import setConversationFriendlyId as set_friendly_id
-from database.conversations import update_conversation
+from database.conversations import (
+    create_conversation,
+    delete_conversation,
+    get_conversation,
+    restore_conversation,
+    setConversationFriendlyId,
+    update_conversation,
+)
 from database.errors import ConversationNotFoundError, MessageNotFoundError, TurnInProgressError
 from database.messages import list_messages, message_by_id
 from database.schema import activities, conversations, messages
@@ -140,7 +145,7 @@ def test_a_text_said_thirty_times_still_gets_a_hash_of_its_own(own: dict[str, st
 
 
 def test_no_hash_reads_as_an_index(own: dict[str, str]) -> None:
-    set_friendly_id(**own, conversation_friendly_id="say_yes_aaaa")
+    setConversationFriendlyId(**own, conversation_friendly_id="say_yes_aaaa")
     accepted = accept(own, "text 3825")  # whose plain hash under this friendly id is 649698
     assert accepted.user_message_short_hash is not None
     assert not accepted.user_message_short_hash.isdigit()
@@ -158,7 +163,7 @@ def test_a_turn_costs_as_many_statements_at_10_as_at_10000_messages(
                 finish(own, accept(own).response_message_id)
         else:
             fill(own, size)
-            set_friendly_id(**own, conversation_friendly_id="long_one_aaaa")
+            setConversationFriendlyId(**own, conversation_friendly_id="long_one_aaaa")
         with statements() as accepting:
             accepted = accept(own, "A question never asked before")
         with statements() as finishing:
@@ -231,7 +236,7 @@ def test_an_interrupted_turn_is_closed_with_all_that_was_stored(own: dict[str, s
 
     question, answer = list_messages(**own)
     assert (answer.text, answer.status) == ("Use grid", "interrupted")
-    assert question.message_short_hash and answer.message_short_hash
+    assert None not in (question.message_short_hash, answer.message_short_hash)
     row = get_conversation(**own)
     assert (row.title, row.running_message_id) == ("centre a box", None)
     read = read_events(users_dir=own["users_dir"], user_email=ANN, message_id=answer.message_id, after=2)
