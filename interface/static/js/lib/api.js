@@ -2,6 +2,8 @@
  * The one place that calls the server. Every method returns the decoded JSON, or throws an `ApiError`.
  */
 
+import { strings } from './strings.js';
+
 /** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
 export class ApiError extends Error {
   constructor({ status = 0, code = 'network_failed', message = '', details = null, retryAfter = null }) {
@@ -65,7 +67,7 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
       });
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new ApiError({ message: error.message });
+      throw new ApiError({ message: strings.unreachable });
     }
     if (response.ok) return response;
     if (response.status === 401) onUnauthorized();

@@ -4,6 +4,7 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
 export const strings = {
   product: 'Anaphora',
+  unreachable: 'The server cannot be reached.',
 
   sender: { user: 'You', assistant: 'Assistant' },
 

@@ -44,6 +44,6 @@ export function messageReference(friendlyId, { message_index: index, message_sho
  */
 export function excerpt(text, length = 200) {
   const line = text.replace(/\s+/g, ' ').trim();
-  const characters = Array.from(line.slice(0, length * 2));
+  const characters = Array.from(line.slice(0, length * 2 + 2));
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }

@@ -2,7 +2,7 @@ import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { excerpt, senderName } from '../models/message.js';
 import { element, setHidden } from './dom.js';
-import { hidePopup, showBeside } from './popup.js';
+import { hidePopup, place, showBeside } from './popup.js';
 
 function row(link, onOpen) {
   const title = link.title || strings.transcript.untitled;
@@ -42,7 +42,7 @@ export function createBacklinks(current, page) {
     const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': strings.backlinks.title },
       element('h3', { class: 'popup-title', text: strings.backlinks.title }));
     popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
-    document.body.append(popup);
+    place().append(popup);
     await fill(popup, current(), page);
     showBeside(popup, node);
     popup.querySelector('button')?.focus();

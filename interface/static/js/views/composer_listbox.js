@@ -2,7 +2,10 @@ import { strings } from '../lib/strings.js';
 import { element } from './dom.js';
 
 /**
- * A list of suggestions above a text field, which keeps the focus: a combobox with a listbox, in ARIA's words.
+ * A list of suggestions above a text field, which keeps the focus.
+ *
+ * In ARIA's words an editable combobox; but a field of several lines may not have that role, so that it stays a text box
+ * that has a listbox, and what is offered is announced.
  *
  * @param {HTMLElement} input
  * @param {{label: string, onChoose: (value: any) => void}} options
@@ -14,16 +17,15 @@ export function createListbox(input, { label, onChoose }) {
   const box = element('div', { class: 'suggestions', hidden: true }, list, note);
   input.parentElement.append(box, said);
   for (const [name, value] of Object.entries({
-    role: 'combobox', 'aria-autocomplete': 'list', 'aria-haspopup': 'listbox', 'aria-controls': list.id, 'aria-expanded': 'false',
+    'aria-autocomplete': 'list', 'aria-haspopup': 'listbox', 'aria-controls': list.id,
   })) input.setAttribute(name, value);
   let values = [];
   let active = -1;
 
   const isOpen = () => !box.hidden;
 
-  function open(open) {
+  function setOpen(open) {
     box.hidden = !open;
-    input.setAttribute('aria-expanded', String(open && values.length > 0));
     if (!open) input.removeAttribute('aria-activedescendant');
   }
 
@@ -55,7 +57,7 @@ export function createListbox(input, { label, onChoose }) {
     list.replaceChildren(...options.map(optionFor));
     note.textContent = keys;
     said.textContent = strings.composer.choices(values.length);
-    open(true);
+    setOpen(true);
     activate(0);
   }
 
@@ -66,14 +68,14 @@ export function createListbox(input, { label, onChoose }) {
     list.replaceChildren();
     note.textContent = text;
     said.textContent = text;
-    open(true);
+    setOpen(true);
   }
 
   function close() {
     values = [];
     active = -1;
     said.textContent = '';
-    open(false);
+    setOpen(false);
   }
 
   /** @returns {boolean} whether the key was for the list */

@@ -2,6 +2,11 @@
 
 const GAP = 6;
 
+/** Where popovers stand in the document: inside its main part, so that whoever goes by landmarks finds them. */
+export function place() {
+  return document.querySelector('main') ?? document.body;
+}
+
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window.
  *
@@ -10,7 +15,7 @@ const GAP = 6;
  * @param {{align?: 'start'|'end'}} [options]
  */
 export function showBeside(popup, anchor, { align = 'start' } = {}) {
-  if (!popup.isConnected) document.body.append(popup);
+  if (!popup.isConnected) place().append(popup);
   if (!popup.matches(':popover-open')) popup.showPopover();
   const around = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popup;

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { AnswerState } from '../../interface/static/js/models/answer.js';
+
+function stateAfter(...events) {
+  const state = new AnswerState();
+  events.forEach((event, position) => state.apply({ seq: position + 1, text: '', status: '', ...event }));
+  return state;
+}
+
+test('the text of an answer is the text of its events', () => {
+  assert.equal(stateAfter({ text: 'Hel' }, { text: 'lo' }, { done: true }).text, 'Hello');
+});
+
+test('an event that was seen before changes nothing', () => {
+  const state = stateAfter({ text: 'a' }, { text: 'b' });
+  assert.deepEqual(state.apply({ seq: 2, text: 'b' }), { text: '', changed: [] });
+  assert.deepEqual(state.apply({ text: 'no number' }), { text: '', changed: [] });
+  assert.equal(state.text, 'ab');
+});
+
+test('ids without hashes come first, and what is known is not forgotten', () => {
+  const state = stateAfter(
+    { message_ids: { user_message_id: 'q', response_message_id: 'a', user_message_short_hash: 'aaa111', response_message_short_hash: null } },
+    { message_ids: { user_message_id: 'q', response_message_id: 'a', user_message_short_hash: null, response_message_short_hash: 'bbb222' } },
+  );
+  assert.equal(state.messageId, 'a');
+  assert.equal(state.ids.user_message_short_hash, 'aaa111');
+  assert.equal(state.ids.response_message_short_hash, 'bbb222');
+});
+
+test('a status lasts until the text goes on', () => {
+  const state = stateAfter({ status: 'Reading…' });
+  assert.equal(state.status, 'Reading…');
+  assert.deepEqual(state.apply({ seq: 2, text: 'So', status: '' }).changed, ['status']);
+  assert.equal(state.status, '');
+});
+
+test('how an answer ended is said in the words of its stored status', () => {
+  assert.equal(stateAfter({ text: 'a' }).outcome, 'streaming');
+  assert.equal(stateAfter({ done: true }).outcome, 'complete');
+  for (const [code, outcome] of [['cancelled', 'cancelled'], ['interrupted', 'interrupted'], ['model_unavailable', 'failed']]) {
+    assert.equal(stateAfter({ error: { code, message: '' } }, { done: true }).outcome, outcome);
+  }
+});
+
+test('the fields that an event changed are named', () => {
+  const state = new AnswerState();
+  const references = [{ ref: '@a' }];
+  assert.deepEqual(state.apply({ seq: 1, references }).changed, ['references']);
+  assert.deepEqual(state.apply({ seq: 2, conversation: { title: 'T' }, usage: { prompt_tokens: 1 } }).changed, ['conversation', 'usage']);
+  assert.equal(state.references, references);
+});

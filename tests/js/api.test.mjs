@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { ApiError, createApi, nextCursor } from '../../interface/static/js/lib/api.js';
+
+/** An API whose server answers with `answer`; what it was asked is in `requests`. */
+function apiAnswering(answer, options = {}) {
+  const requests = [];
+  const fetch = async (url, init) => {
+    requests.push({ url, ...init });
+    return typeof answer === 'function' ? answer() : answer;
+  };
+  return { api: createApi({ fetch, ...options }), requests };
+}
+
+test('what is named in an address is escaped', async () => {
+  const { api, requests } = apiAnswering(() => Response.json([]));
+  await api.listMessages('ada@example.org_a/b?c', { before: 51, after: undefined, limit: 50 });
+  await api.resolveReference('conversation_ü_message_1&x=1');
+  assert.deepEqual(requests.map(({ url }) => url), [
+    '/list_messages_by_conversation/ada%40example.org_a%2Fb%3Fc?before=51&limit=50',
+    '/references/resolve?ref=conversation_%C3%BC_message_1%26x%3D1',
+  ]);
+});
+
+test('bodies go as JSON, and always some', async () => {
+  const { api, requests } = apiAnswering(() => Response.json({}));
+  await api.editMessage('c', 'm', 3, 'new text');
+  await api.cancelResponse('c');
+  assert.deepEqual(requests.map(({ method, body, headers }) => [method, body, headers['Content-Type']]), [
+    ['POST', '{"text":"new text"}', 'application/json'],
+    ['POST', '{}', 'application/json'],
+  ]);
+});
+
+test('an error of the server keeps its code, words and waiting time', async () => {
+  const body = { status: 'error', code: 'rate_limited', message: 'Slow down.', details: { after: 3 } };
+  const { api } = apiAnswering(() => Response.json(body, { status: 429, headers: { 'Retry-After': '7' } }));
+  await assert.rejects(api.models(), (error) => {
+    assert.ok(error instanceof ApiError);
+    const { status, code, message, details, retryAfter } = error;
+    assert.deepEqual({ status, code, message, details, retryAfter }, {
+      status: 429, code: 'rate_limited', message: 'Slow down.', details: { after: 3 }, retryAfter: 7,
+    });
+    return true;
+  });
+});
+
+test('an error that is no JSON is still one', async () => {
+  const { api } = apiAnswering(() => new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' }));
+  await assert.rejects(api.models(), { name: 'ApiError', status: 502, code: 'http_502', message: 'Bad Gateway' });
+});
+
+test('a server that can not be reached is told apart from one that refuses', async () => {
+  const { api } = apiAnswering(() => Promise.reject(new TypeError('Failed to fetch')));
+  await assert.rejects(api.models(), { name: 'ApiError', status: 0, code: 'network_failed' });
+});
+
+test('who leaves gets no error of the network', async () => {
+  const { api } = apiAnswering(() => Promise.reject(new DOMException('left', 'AbortError')));
+  await assert.rejects(api.models(), { name: 'AbortError' });
+});
+
+test('a session that ended is told', async () => {
+  let told = 0;
+  const { api } = apiAnswering(() => Response.json({ code: 'unauthorized' }, { status: 401 }), {
+    onUnauthorized: () => {
+      told += 1;
+    },
+  });
+  await assert.rejects(api.models(), { status: 401 });
+  assert.equal(told, 1);
+});
+
+test('sending hands out the stream itself', async () => {
+  const { api, requests } = apiAnswering(() => new Response('{"seq":1}\n'));
+  const response = await api.sendMessage('c', { messageText: 'Hi' });
+  assert.equal(await response.text(), '{"seq":1}\n');
+  assert.equal(requests[0].headers.Accept, 'application/x-ndjson');
+});
+
+test('the next page is found in the Link header', async () => {
+  const headers = { Link: '</list_conversation_by_user/assistant?limit=2&cursor=a%2Bb>; rel=next' };
+  const { api } = apiAnswering(() => Response.json([{ conversation_id: 'c' }], { headers }));
+  assert.deepEqual(await api.listConversationsPage('assistant', { limit: 2 }), {
+    conversations: [{ conversation_id: 'c' }], cursor: 'a+b',
+  });
+  assert.equal(nextCursor(null), null);
+  assert.equal(nextCursor('</x?cursor=1>; rel=prev'), null);
+});

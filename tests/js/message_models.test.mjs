@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { strings } from '../../interface/static/js/lib/strings.js';
+import { createDrafts } from '../../interface/static/js/models/drafts.js';
+import { badgeText, excerpt, messageReference, senderName } from '../../interface/static/js/models/message.js';
+import { createReferenceCache } from '../../interface/static/js/models/reference_cache.js';
+import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/js/models/report.js';
+
+test('badge and reference give the hash, and the number while there is none', () => {
+  const message = { message_index: 5, message_short_hash: 'a3f2b1' };
+  assert.equal(badgeText(message), '#5 · a3f2b1');
+  assert.equal(messageReference('react_p44e', message), '@conversation_react_p44e_message_a3f2b1');
+  assert.equal(badgeText({ message_index: 5, message_short_hash: null }), '#5');
+  assert.equal(messageReference('react_p44e', { message_index: 5 }), '@conversation_react_p44e_message_5');
+});
+
+test('a sender is the person or the model by its name', () => {
+  assert.equal(senderName({ sender: 'user' }, strings.sender), 'You');
+  assert.equal(senderName({ sender: 'model', config: { model: 'qwen' } }, strings.sender), 'qwen');
+  assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');
+});
+
+test('an excerpt is one line and never cuts a character in two', () => {
+  assert.equal(excerpt(' a\n\n b '), 'a b');
+  assert.equal(excerpt('🎈'.repeat(10), 4), '🎈🎈🎈…');
+  assert.equal(excerpt('four', 4), 'four');
+});
+
+test('the report says in one line how the references fared', () => {
+  const entries = [
+    { ref: '@a', status: 'resolved' }, { ref: '@b', status: 'not_found' }, { ref: '@c', status: 'not_found' },
+    { ref: '@d', status: 'truncated' }, { ref: '@override', status: 'not_found', muted: true },
+  ];
+  assert.equal(summaryLine(entries, strings.references), '4 references · 2 not found · 1 shortened');
+  assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [] });
+  assert.equal(summaryLine([entries[0]], strings.references), '1 reference');
+});
+
+test('every status of a report has its words', () => {
+  const { problem, status } = strings.references;
+  for (const name of Object.keys(status)) assert.ok(name === 'resolved' || typeof problem[name](1) === 'string', name);
+});
+
+test('entries are found by the name of their reference, conversations in any case', () => {
+  assert.equal(bareReference('@Conversation_React_p44e'), 'conversation_react_p44e');
+  assert.equal(bareReference('@MyClaim'), 'MyClaim');
+  const entry = { ref: '@CONV_React_p44e_message_5' };
+  assert.equal(entriesByReference([entry]).get('conv_react_p44e_message_5'), entry);
+});
+
+function memory({ full = false } = {}) {
+  const kept = new Map();
+  return {
+    getItem: (key) => kept.get(key) ?? null,
+    removeItem: (key) => kept.delete(key),
+    setItem(key, value) {
+      if (full) throw new DOMException('full', 'QuotaExceededError');
+      kept.set(key, value);
+    },
+    kept,
+  };
+}
+
+test('drafts are kept for each conversation and person, until they are empty', () => {
+  const storage = memory();
+  createDrafts(storage, 'ada').set('c1', 'half a thought');
+  assert.equal(createDrafts(storage, 'ada').get('c1'), 'half a thought');
+  assert.equal(createDrafts(storage, 'bob').get('c1'), '');
+  assert.equal(createDrafts(storage, 'ada').get('c2'), '');
+  createDrafts(storage, 'ada').set('c1', ' ');
+  assert.equal(storage.kept.size, 0);
+});
+
+test('what another tab drafted meanwhile is not lost', () => {
+  const storage = memory();
+  const [one, two] = [createDrafts(storage, 'ada'), createDrafts(storage, 'ada')];
+  one.set('c1', 'one');
+  two.set('c2', 'two');
+  const later = createDrafts(storage, 'ada');
+  assert.deepEqual([later.get('c1'), later.get('c2')], ['one', 'two']);
+});
+
+test('drafts live on in the page where storage is full, forbidden or spoilt', () => {
+  const full = createDrafts(memory({ full: true }), 'ada');
+  full.set('c1', 'text');
+  assert.equal(full.get('c1'), 'text');
+  const none = createDrafts(null, 'ada');
+  none.set(null, 'text');
+  assert.equal(none.get(null), 'text');
+  const spoilt = memory();
+  spoilt.kept.set('anaphora:drafts:ada', '{"c1');
+  assert.equal(createDrafts(spoilt, 'ada').get('c1'), '');
+});
+
+test('only so many drafts are kept, the newest', () => {
+  const drafts = createDrafts(memory(), 'ada');
+  for (let i = 0; i < 130; i += 1) drafts.set(`c${i}`, 'text');
+  assert.deepEqual([drafts.get('c29'), drafts.get('c30'), drafts.get('c129')], ['', 'text', 'text']);
+});
+
+test('a reference is looked up once, however many ask, and again when it is old', async () => {
+  let now = 0;
+  const asked = [];
+  const cache = createReferenceCache(async (ref) => (asked.push(ref), { ref, at: now }), { maxAge: 1000, now: () => now });
+  const [one, two] = await Promise.all([cache.get('a'), cache.get('a')]);
+  assert.equal(one, two);
+  now = 999;
+  await cache.get('a');
+  assert.deepEqual(asked, ['a']);
+  now = 1000;
+  assert.equal((await cache.get('a')).at, 1000);
+});
+
+test('a failed look-up is tried again, and a few at most go on at once', async () => {
+  let running = 0;
+  let most = 0;
+  let fails = true;
+  const cache = createReferenceCache(async (ref) => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (fails && ref === 'r0') throw new Error('away');
+    return ref;
+  }, { parallel: 3 });
+  const refs = Array.from({ length: 10 }, (_, i) => `r${i}`);
+  const results = await Promise.allSettled(refs.map((ref) => cache.get(ref)));
+  assert.deepEqual(results.map(({ status }) => status), ['rejected', ...Array(9).fill('fulfilled')]);
+  assert.equal(most, 3);
+  fails = false;
+  assert.equal(await cache.get('r0'), 'r0');
+});
