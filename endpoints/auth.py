@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
+from pydantic import ValidationError
 from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, users
+from database.errors import StoreError
 
 from . import schemas, shapes
-from .errors import RateLimitedError, UnauthorizedError
+from .errors import RateLimitedError, RequestError, UnauthorizedError, row_of
 from .guards import SESSION_COOKIE
 from .replies import json_reply, ok
 from .request_scope import current_state
-from .validation import FORM_TYPES, answers, public, takes
+from .validation import FORM_TYPES, View, answers, public, takes
 
 blueprint = Blueprint("auth", __name__)
 HOME = "/interface/"
 _COOKIE_SECONDS = 30 * 24 * 3600
+_FIELD_PROBLEMS = {
+    "email": "That is not an e-mail address.",
+    "password": "The password has 8 to 1,000 characters.",
+}
+
+
+def shown_again_in(template: str) -> Callable[[View], View]:
+    """Whoever sent a form gets it back with what is wrong; programs get the error as it is."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def shown(**arguments: Any) -> Any:
+            try:
+                return view(**arguments)
+            except (RequestError, StoreError, ValidationError) as error:
+                if not _is_form():
+                    raise
+                return _form_again(template, error)
+
+        return shown  # type: ignore[return-value]
+
+    return decorate
 
 
 @blueprint.get("/login")
@@ -34,17 +61,12 @@ def login_page() -> BaseResponse:
 
 @blueprint.post("/login")
 @public
+@shown_again_in("login.html")
 @takes(schemas.Credentials, form=True)
 @answers(shapes.UserInfo)
 def login(body: schemas.Credentials) -> BaseResponse:
     """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
-    try:
-        user = _verified(body)
-    except (UnauthorizedError, RateLimitedError) as error:
-        if not _is_form():
-            raise
-        return _refused_form("login.html", error, email=body.email, next=safe_next(body.next))
-    return signed_in(user, next_page=body.next)
+    return signed_in(_verified(body), next_page=body.next)
 
 
 @blueprint.post("/logout")
@@ -73,6 +95,7 @@ def setup_page() -> BaseResponse:
 
 @blueprint.post("/setup")
 @public
+@shown_again_in("setup.html")
 @takes(schemas.FirstAccount, form=True)
 @answers(shapes.UserInfo)
 def setup(body: schemas.FirstAccount) -> BaseResponse:
@@ -142,10 +165,18 @@ def _page(template: str, **values: str) -> Response:
     return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
 
 
-def _refused_form(template: str, error: UnauthorizedError | RateLimitedError, **values: str) -> Response:
-    answer = _page(template, error=error.message, **values)
-    answer.status_code = HTTPStatus.UNAUTHORIZED
+def _form_again(template: str, error: Exception) -> Response:
+    message = str(getattr(error, "message", ""))
+    if isinstance(error, ValidationError):
+        fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
+        message = " ".join(text for field, text in _FIELD_PROBLEMS.items() if field in fields)
+    answer = _page(
+        template,
+        error=message or "That does not work.",
+        email=request.form.get("email", ""),
+        next=safe_next(request.form.get("next", "")),
+    )
+    answer.status_code = row_of(error).status
     if isinstance(error, RateLimitedError):
-        answer.status_code = HTTPStatus.TOO_MANY_REQUESTS
         answer.headers["Retry-After"] = str(int(error.retry_after))
     return answer

@@ -12,7 +12,7 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from .errors import ERROR_TABLE
+from .errors import ERROR_TABLE, row_of
 from .replies import json_reply
 from .request_scope import request_id
 
@@ -38,7 +38,7 @@ def wants_page() -> bool:
 
 
 def _answer_known(error: Exception) -> Response:
-    row = next(row for row in ERROR_TABLE if isinstance(error, row.error))
+    row = row_of(error)
     code = row.code.format(noun=getattr(error, "noun", ""))
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra=_where())

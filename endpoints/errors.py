@@ -85,3 +85,8 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
     Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),
 )
+
+
+def row_of(error: Exception) -> Row:
+    """The line of the table that decides for `error`. Raises StopIteration for an error that is not in it."""
+    return next(row for row in ERROR_TABLE if isinstance(error, row.error))

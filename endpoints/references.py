@@ -63,7 +63,9 @@ def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
 @answers(list[shapes.Backlink])
 def list_backlinks(message_id: str) -> Response:
     """The messages that refer to this one."""
-    return json_reply(message_references.backlinks(**own(), message_id=message_id))
+    found = message_references.backlinks(**own(), message_id=message_id)
+    # Column names are a kind of str that the encoder takes for no key.
+    return json_reply([{str(name): value for name, value in item.items()} for item in found])
 
 
 def _conversation_of(friendly_id: str) -> str:

@@ -60,7 +60,7 @@ Password = Annotated[str, Field(min_length=8, max_length=1_000), AfterValidator(
 Name = Annotated[Text, Field(max_length=200)]
 Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
 Id = Annotated[Text, Field(min_length=1, max_length=400)]
-JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(lambda value: _clean_json(value))]
+JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(_clean_json)]
 References = Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=10_000)]
 WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
 
@@ -120,7 +120,7 @@ class UserDetail(Body):
     """What a person tells about themself, for the model to know; any field beside `text` is kept as it is."""
 
     model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, Annotated[JsonValue, BeforeValidator(lambda value: _clean_json(value))]]
+    __pydantic_extra__: dict[str, Annotated[JsonValue, BeforeValidator(_clean_json)]]
     text: Annotated[Text, Field(max_length=20_000)] | None = None
 
 

@@ -168,7 +168,7 @@ class Backlink(Shape):
 
     message_id: str
     conversation_id: str
-    conversation_friendly_id: str
+    conversation_friendly_id: str | None
     title: str
     message_index: int
     message_short_hash: str | None

@@ -167,9 +167,7 @@ def test_a_foreign_workspace_is_no_parent(things: dict[str, str], eve: Person) -
 
 def test_a_message_of_another_conversation_is_missing_in_this_one(things: dict[str, str], ada: Person) -> None:
     other = ada.new_conversation()
-    answer = ada.post(
-        f"/edit_message_from_conversation/{other}/{things['message_id']}/1", json={"text": "elsewhere"}
-    )
+    answer = ada.post(f"/edit_message_from_conversation/{other}/{things['message_id']}/1", json={"text": "elsewhere"})
     assert (answer.status_code, answer.json["code"]) == (404, "message_not_found")
 
 

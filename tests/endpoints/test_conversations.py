@@ -118,4 +118,5 @@ def test_a_conversation_moves_between_workspaces(ada: Person) -> None:
 @pytest.mark.parametrize("body", [{}, {"title": " "}, {"title": "x" * 501}, {"title": "a", "more": 1}])
 def test_a_title_that_is_none_is_refused(body: dict[str, object], ada: Person) -> None:
     answer = ada.put(f"/conversations/{ada.new_conversation()}/title", json=body)
-    assert answer.status_code == 400 and answer.json["details"]
+    assert answer.status_code == 400
+    assert answer.json["details"]

@@ -22,7 +22,8 @@ def test_an_answer_is_a_numbered_stream_that_begins_with_the_report_and_ends_wit
     events = events_of(answer)
     assert answer.mimetype == "application/x-ndjson"
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[0]["references"] == [] and events[-1]["done"] is True
+    assert events[0]["references"] == []
+    assert events[-1]["done"] is True
     assert "".join(event["text"] for event in events) == "It is forty-two."
     assert all(isinstance(event["status"], str) for event in events)
 
@@ -48,8 +49,8 @@ def test_a_finished_answer_can_be_watched_again_from_any_event(after: int, ada: 
 @pytest.fixture
 def main_model() -> ScriptedChatModel:
     """Answers; but hangs in the middle where it is told to."""
-    from language_models.scripted import Reply
     from language_models.hold import Hold
+    from language_models.scripted import Reply
 
     def reply(prompt: Any) -> Reply:
         wait = "hang" in prompt[-1]["content"]
@@ -87,7 +88,8 @@ def test_messages_are_edited_moved_and_deleted_by_id_and_index(ada: Person) -> N
     question, answer = ids["user_message_id"], ids["response_message_id"]
     edit = f"/edit_message_from_conversation/{conversation_id}/{question}"
     assert ada.post(f"{edit}/1", json={"text": "  What was it?\n"}).status_code == 200
-    assert (stale := ada.post(f"{edit}/2", json={"text": "x"})).status_code == 409 and stale.json["code"] == "conflict"
+    assert (stale := ada.post(f"{edit}/2", json={"text": "x"})).status_code == 409
+    assert stale.json["code"] == "conflict"
     move = {"message_ids": [answer], "direction": "up"}
     assert ada.post(f"/move_messages_up_or_down/{conversation_id}", json=move).status_code == 200
     listed = ada.get(f"/list_messages_by_conversation/{conversation_id}").json

@@ -1,0 +1,122 @@
+"""Accounts, pages, health: what surrounds the conversations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from settings import Settings
+from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_a_fresh_server_leads_to_the_first_account_and_then_into_the_interface(app: Flask) -> None:
+    client = app.test_client()
+    assert client.get("/", headers=BROWSER).headers["Location"] == "/login?next=/"
+    assert client.get("/login", headers=BROWSER).headers["Location"] == "/setup"
+    assert client.get("/setup", headers=BROWSER).status_code == 200
+    made = client.post("/setup", data={"email": "ada@example.org", "password": PASSWORD}, headers=OWN_PAGE)
+    assert (made.status_code, made.headers["Location"]) == (303, "/interface/")
+    page = client.get("/interface/", headers=BROWSER)
+    assert page.status_code == 200
+    assert 'id="bootstrap"' in page.get_data(as_text=True)
+    assert client.get("/setup", headers=BROWSER).headers["Location"] == "/login"
+
+
+@pytest.mark.parametrize("form", [{"email": "nonsense", "password": PASSWORD}, {"email": "a@b.c", "password": "short"}])
+def test_a_form_that_is_not_valid_is_shown_again_with_what_is_wrong(form: dict[str, str], app: Flask) -> None:
+    answer = app.test_client().post("/setup", data=form, headers={**OWN_PAGE, **BROWSER})
+    assert answer.status_code == 400
+    page = answer.get_data(as_text=True)
+    assert 'role="alert"' in page
+    assert form["email"] in page
+    assert form["password"] not in page
+
+
+def test_a_wrong_password_is_said_in_the_form(app: Flask, ada: Person) -> None:
+    form = {"email": ada.email, "password": "wrong wrong", "next": "/account"}
+    answer = app.test_client().post("/login", data=form, headers={**OWN_PAGE, **BROWSER})
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 401
+    assert 'role="alert"' in page
+    assert 'value="/account"' in page
+    assert ada.email in page
+    assert "wrong wrong" not in page
+
+
+def test_signing_in_leads_on_to_the_page_that_was_asked_for(app: Flask, ada: Person) -> None:
+    client = app.test_client()
+    asked = client.get("/interface/some-id?message=m", headers=BROWSER)
+    assert asked.headers["Location"] == "/login?next=/interface/some-id%3Fmessage%3Dm"
+    form = {"email": ada.email, "password": PASSWORD, "next": "/interface/some-id?message=m"}
+    assert client.post("/login", data=form, headers=OWN_PAGE).headers["Location"] == "/interface/some-id?message=m"
+
+
+def test_what_a_person_says_of_themself_is_kept(ada: Person) -> None:
+    for noun in ("detail", "preference"):
+        assert ada.get(f"/get_user_{noun}").json == {}
+        assert ada.post(f"/modify_user_{noun}", json={"text": "I like short answers.", "more": [1]}).status_code == 200
+        assert ada.get(f"/get_user_{noun}").json == {"text": "I like short answers.", "more": [1]}
+
+
+def test_calls_without_a_session_get_json_and_pages_get_the_way_in(app: Flask) -> None:
+    client = app.test_client()
+    call = client.get("/list_workspaces/assistant", headers=BROWSER)
+    assert (call.status_code, call.json["code"]) == (401, "unauthorized")
+    assert client.get("/account", headers=BROWSER).status_code == 302
+    assert client.get("/account").status_code == 401
+
+
+def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(ada: Person) -> None:
+    page = ada.get("/nowhere", headers=BROWSER)
+    assert page.status_code == 404
+    assert page.mimetype == "text/html"
+    call = ada.get("/nowhere")
+    assert (call.status_code, call.json["code"]) == (404, "not_found")
+    assert call.json["request_id"] in call.headers["X-Request-ID"]
+
+
+def test_health_is_public_and_counters_are_not(app: Flask, ada: Person) -> None:
+    stranger = app.test_client()
+    assert stranger.get("/healthz").json == {"status": "ok"}
+    assert stranger.get("/readyz").json == {"status": "ready", "store": "ok", "model": "ready"}
+    assert stranger.get("/metrics").status_code == 401
+    assert 'anaphora_requests_total{method="GET",route="/healthz",status="200"} 1' in ada.get("/metrics").text
+
+
+def test_a_broken_store_is_not_ready(app: Flask, monkeypatch: Any) -> None:
+    from database.errors import StorageFailedError
+
+    def broken(**_: Any) -> bool:
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr("database.users.any_user_exists", broken)
+    answer = app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["store"]) == (503, "failed")
+
+
+def test_the_models_tell_their_state(ada: Person) -> None:
+    states = ada.get("/models").json
+    assert states["main"]["phase"] == "ready"
+    assert {"main", "cheap"} <= set(states)
+
+
+def test_accounts_and_tokens_are_made_on_the_command_line(app: Flask, settings: Settings) -> None:
+    run = app.test_cli_runner().invoke
+    made = run(args=["users", "create", "--email", "Bob@example.org", "--password-stdin"], input=f"{PASSWORD}\n")
+    assert (made.exit_code, made.output) == (0, "bob@example.org has an account.\n")
+    again = run(args=["users", "create", "--email", "bob@example.org", "--password-stdin"], input=f"{PASSWORD}\n")
+    assert again.exit_code == 1
+    weak = run(args=["users", "create", "--email", "eve@example.org", "--password-stdin"], input="short\n")
+    assert weak.exit_code == 1
+    assert "password" in weak.output
+    assert "short\n" not in weak.output
+    token = run(args=["users", "token", "--email", "bob@example.org", "--name", "script"]).output.strip()
+    answer = app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"})
+    assert answer.json["user_email"] == "bob@example.org"
+    backfilled = run(args=["data", "backfill", "--email", "bob@example.org"])
+    assert (backfilled.exit_code, backfilled.output[:2]) == (0, "0 ")
+    assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 1

@@ -1,0 +1,69 @@
+"""The API's description says what the API does."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from pydantic import TypeAdapter
+
+from endpoints.errors import ERROR_TABLE
+from endpoints.openapi import describe, routes
+from tests.endpoints.conftest import Person
+
+
+def test_every_route_is_described_with_a_sentence_and_an_answer(app: Flask) -> None:
+    document = describe(app)
+    for path, method, view in routes(app):
+        assert (inspect.getdoc(view) or "").endswith("."), f"{method} {path} says nothing of itself"
+        assert hasattr(view, "answer_media"), f"{method} {path} does not say what it answers"
+    assert sum(len(operations) for operations in document["paths"].values()) == len(list(routes(app)))
+
+
+def test_every_schema_that_is_referred_to_is_there(app: Flask) -> None:
+    document = app.test_client().get("/openapi.json").json
+    assert document["openapi"] == "3.1.0"
+    text = json.dumps(document)
+    named = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
+    assert named <= set(document["components"]["schemas"])
+
+
+def test_error_codes_are_words_and_each_error_stands_before_its_base(app: Flask) -> None:
+    for position, row in enumerate(ERROR_TABLE):
+        assert row.code.replace("{noun}", "thing").replace("_", "").isalpha()
+        earlier = [other.error for other in ERROR_TABLE[:position]]
+        assert not any(issubclass(row.error, error) for error in earlier), f"{row.error} is never reached"
+
+
+@pytest.mark.parametrize("with_things", [False, True])
+def test_answers_have_the_shapes_that_are_described(with_things: bool, app: Flask, ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ids: dict[str, Any] = {}
+    if with_things:
+        for event in ada.say(conversation_id, "Hello @nobody_1234"):
+            ids = event.get("message_ids", ids)
+        ada.post("/api_tokens", json={"name": "script"})
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    workspace_id = ada.get("/list_workspaces/assistant").json[0]["workspace_id"]
+    values = {
+        "conversation_id": conversation_id,
+        "domain": "assistant",
+        "workspace_id": workspace_id,
+        "friendly_id": friendly_id or "none",
+        "message_id": ids.get("response_message_id", "none"),
+    }
+    checked = 0
+    for path, method, view in routes(app):
+        if method != "GET" or view.answer_shape is None or "<identifier>" in path:
+            continue
+        address = path
+        for name, value in values.items():
+            address = address.replace(f"<{name}>", value)
+        answer = ada.get(address, query_string={"ref": "@x"} if "resolve" in path else None)
+        if answer.status_code == 200:
+            TypeAdapter(view.answer_shape).validate_json(answer.get_data(), strict=True)
+            checked += 1
+    assert checked >= (18 if with_things else 15)

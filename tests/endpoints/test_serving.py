@@ -1,0 +1,172 @@
+"""The server as it runs: real sockets, one loop, few threads."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer, free_port
+
+
+def until_text(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """Read on until the first words of the answer; the ids that came before."""
+    ids: dict[str, Any] = {}
+    for event in events:
+        ids = event.get("message_ids", ids)
+        if event["text"]:
+            return ids
+    raise AssertionError("the stream ended before it said anything")
+
+
+def talk(server: LiveServer, raw: bytes) -> bytes:
+    """Send `raw` and read until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(raw)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def test_an_answer_goes_on_when_its_watcher_hangs_up(live_server: LiveServer, recording_model: RecordingModel) -> None:
+    recording_model.scripts["main"] = saying("one ", "two ", "three", pause_after=1)
+    client = live_server.sign_up()
+    conversation_id = client.create_conversation()
+    events = client.send(conversation_id, "Count")
+    ids = until_text(events)
+    events.close()
+    recording_model.release()
+    rest = list(client.stream(f"/stream/{ids['response_message_id']}?after=0"))
+    assert "".join(event["text"] for event in rest) == "one two three"
+    stored = client.get(f"/list_messages_by_conversation/{conversation_id}").json()[-1]
+    assert (stored["text"], stored["status"]) == ("one two three", "complete")
+
+
+def test_two_watchers_see_the_same_events_from_where_they_began(
+    live_server: LiveServer, recording_model: RecordingModel
+) -> None:
+    recording_model.scripts["main"] = saying("one ", "two ", "three", pause_after=1)
+    client = live_server.sign_up()
+    first = client.send(client.create_conversation(), "Count")
+    ids = until_text(first)
+    second = client.stream(f"/stream/{ids['response_message_id']}?after=2")
+    begun = next(second)
+    recording_model.release()
+    seen = [event for event in [begun, *second] if not event.get("heartbeat")]
+    assert [event["seq"] for event in seen] == list(range(3, seen[-1]["seq"] + 1))
+    assert list(first)[-1] == seen[-1]
+
+
+def test_watchers_hold_no_threads(start_server: Callable[..., LiveServer], recording_model: RecordingModel) -> None:
+    server = start_server(ANAPHORA_THREADS="2", **recording_model.environ)
+    recording_model.scripts["main"] = saying("one ", "two", pause_after=1)
+    client = server.sign_up()
+    first = client.send(client.create_conversation(), "Count")
+    ids = until_text(first)
+    watchers = [client.stream(f"/stream/{ids['response_message_id']}?after=0") for _ in range(20)]
+    for watcher in watchers:
+        assert "references" in next(watcher)
+    assert client.get("/get_user_info").status == 200
+    recording_model.release()
+    for watcher in watchers:
+        assert list(watcher)[-1]["done"] is True
+
+
+def test_a_slow_sender_holds_no_thread(start_server: Callable[..., LiveServer]) -> None:
+    server = start_server(ANAPHORA_THREADS="1")
+    head = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    with (
+        socket.create_connection(("127.0.0.1", server.port)) as one,
+        socket.create_connection(("127.0.0.1", server.port)) as two,
+    ):
+        one.sendall(head)
+        two.sendall(head)
+        assert server.client().get("/healthz").status == 200
+
+
+def test_a_body_that_is_announced_as_huge_is_refused_unread(live_server: LiveServer) -> None:
+    head = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    answer = talk(live_server, head % 10**10)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "too_large"
+
+
+def test_a_body_that_grows_huge_is_refused(live_server: LiveServer) -> None:
+    head = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    # Not a byte more than needed: what a server leaves unread resets the connection, and its answer is lost.
+    answer = talk(live_server, head + (b"100000\r\n" + b"x" * 0x100000 + b"\r\n") * 4 + b"1\r\nx\r\n")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_headers_with_underscores_and_doubled_hosts_pass_for_nothing(live_server: LiveServer) -> None:
+    client = live_server.sign_up()
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    forged = (
+        "POST /create_conversation/assistant/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+        f"Cookie: {cookie}\r\nSec_Fetch_Site: same-origin\r\n\r\n"
+    )
+    assert talk(live_server, forged.encode()).startswith(b"HTTP/1.1 403 ")
+    doubled = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+    assert talk(live_server, doubled.encode()).startswith(b"HTTP/1.1 400 ")
+
+
+def test_stopping_lets_running_answers_finish_and_their_watchers_see_the_end(
+    live_server: LiveServer, recording_model: RecordingModel
+) -> None:
+    recording_model.scripts["main"] = saying(*["word "] * 20, delay=0.05)
+    client = live_server.sign_up()
+    events = client.send(client.create_conversation(), "Talk")
+    until_text(events)
+    assert live_server.process is not None
+    live_server.process.send_signal(signal.SIGTERM)
+    rest = list(events)
+    assert "word " + "".join(event["text"] for event in rest) == "word " * 20
+    assert rest[-1]["done"] is True
+    assert live_server.stop() in (0, -signal.SIGTERM)
+
+
+def test_stopping_keeps_what_a_hanging_model_has_said(live_server: LiveServer, recording_model: RecordingModel) -> None:
+    recording_model.scripts["main"] = saying("Once upon ", "never", pause_after=1)
+    client = live_server.sign_up()
+    conversation_id = client.create_conversation()
+    events = client.send(conversation_id, "Tell me a story")
+    until_text(events)
+    assert live_server.stop(seconds=12) in (0, -signal.SIGTERM)
+    assert list(events)[-1]["done"] is True
+    live_server.start()
+    stored = client.get(f"/list_messages_by_conversation/{conversation_id}").json()[-1]
+    assert (stored["text"], stored["status"]) == ("Once upon ", "interrupted")
+
+
+def test_a_long_answer_arrives_piece_by_piece(live_server: LiveServer, recording_model: RecordingModel) -> None:
+    recording_model.scripts["main"] = saying("first ", "last", pause_after=1)
+    client = live_server.sign_up()
+    events = client.send(client.create_conversation(), "Go")
+    until_text(events)
+    recording_model.release()
+    assert [event["text"] for event in events if event["text"]] == ["last"]
+
+
+def test_a_second_server_on_the_same_data_refuses_to_start(start_server: Callable[..., LiveServer]) -> None:
+    first = start_server()
+    second = LiveServer(first.folder, {"ANAPHORA_PORT": str(free_port())})
+    with pytest.raises(AssertionError, match="Another server"):
+        second.start()
+
+
+def test_files_of_the_page_are_packed_and_kept_for_ever(live_server: LiveServer) -> None:
+    client: Client = live_server.sign_up()
+    page = client.get("/interface/", Accept="text/html").text
+    address = next(part for part in page.split('"') if part.endswith("/js/main.js"))
+    packed = client.get(address, Accept_Encoding="gzip")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "immutable" in packed.headers["cache-control"]
+    assert packed.headers["content-type"].startswith("text/javascript")
+    plain = client.get(address)
+    assert len(plain.body) > len(packed.body)
+    old = client.get("/static/0123456789abcdef/" + "/".join(address.split("/")[3:]))
+    assert (old.status, old.headers["cache-control"]) == (200, "no-cache")
