@@ -1,0 +1,178 @@
+"""The embedded model as a `ChatModel`: waits until it is ready, takes a slot, and speaks to its process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+
+from language_models.chat_completions import request_body
+from language_models.collecting import collected
+from language_models.embedded_process import CONTEXT, EmbeddedProcess
+from language_models.embedded_runtime import EmbeddedRuntime, ModelFile, model_file
+from language_models.errors import ModelFailedError, ModelUnavailableError
+from language_models.estimates import estimated_tokens
+from language_models.http_client import Timeouts
+from language_models.ports import ChatMessage, Completion, Delta, ModelState
+from language_models.provider import ProviderChatModel
+from language_models.retries import RetryPolicy
+from language_models.slot_gate import Urgency
+
+__all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
+
+# Small models ramble at the usual 0.8, and repeat themselves at 0.
+_TEMPERATURE = 0.3
+_REPEAT_PENALTY = 1.05
+_LOOK_AGAIN = 0.2
+# A long prompt takes minutes on two cores before the first token comes.
+_TIMEOUTS = Timeouts(connect=5.0, first_token=600.0, idle=120.0)
+
+
+class EmbeddedChatModel:
+    """See `language_models.ports.ChatModel`. urgency: "job" for what gives way to answers."""
+
+    def __init__(self, runtime: EmbeddedRuntime, *, urgency: Urgency = "answer") -> None:
+        self._runtime = runtime
+        self._urgency: Urgency = urgency
+        self._client: ProviderChatModel | None = None
+        self._client_url = ""
+
+    @property
+    def name(self) -> str:
+        """The model's name in the catalogue, or its file's."""
+        return self._runtime.file.name
+
+    @property
+    def context_window(self) -> int:
+        """Tokens of one slot."""
+        return CONTEXT
+
+    def count_tokens(self, text: str) -> int:
+        """Characters / 3, rounded up."""
+        return estimated_tokens(text)
+
+    def state(self) -> ModelState:
+        """Whether it is there, being fetched or loaded, or failed."""
+        return self._runtime.state()
+
+    async def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> AsyncGenerator[Delta, None]:
+        """The answer, step by step; before it, a status for each stage of waiting.
+
+        A regex response format is honoured. Raises ModelUnavailableError when the model is not to be had.
+        """
+        async for status in self._until_ready():
+            yield Delta(status=status)
+        if not self._runtime.gate.is_free_for(self._urgency):
+            yield Delta(status="Waiting for the model: it is answering others.")
+        body = request_body(
+            self.name,
+            messages,
+            tools=tools,
+            response_format=_constraint(response_format),
+            max_tokens=max_tokens,
+            temperature=_TEMPERATURE if temperature is None else temperature,
+            stop=stop,
+        )
+        body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True}
+        is_quoted = response_format is not None and response_format.get("type") == "regex"
+        async with self._runtime.gate.slot(self._urgency), aclosing(self._answer(body)) as steps:
+            async for step in _unquoted(steps) if is_quoted else steps:
+                yield step
+
+    async def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> Completion:
+        """The whole answer at once."""
+        return await collected(
+            self.stream(
+                messages,
+                response_format=response_format,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                stop=stop,
+            )
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; the process is the runtime's."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _until_ready(self) -> AsyncGenerator[str, None]:
+        said = ""
+        self._runtime.start()
+        while (state := self._runtime.state()).phase != "ready":
+            if state.phase == "failed":
+                raise ModelUnavailableError(state.detail, model=self.name)
+            if state.detail != said:
+                said = state.detail
+                yield said
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    async def _answer(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
+        process = self._runtime.process()
+        if process is None:
+            raise ModelFailedError("The model has just crashed and is being started again. Try once more.")
+        client = await self._client_of(process)
+        try:
+            async with aclosing(client.stream_request(body)) as steps:
+                async for step in steps:
+                    yield step
+        except ModelUnavailableError as error:
+            message = "The model crashed in the middle of this answer and is being started again. Try once more."
+            raise ModelFailedError(message, model=self.name) from error
+
+    async def _client_of(self, process: EmbeddedProcess) -> ProviderChatModel:
+        if self._client is None or self._client_url != process.url:
+            if self._client is not None:
+                await self._client.aclose()
+            self._client_url = process.url
+            self._client = ProviderChatModel(
+                base_url=f"{process.url}/v1",
+                api_key=process.api_key,
+                model=self.name,
+                context_window=CONTEXT,
+                timeouts=_TIMEOUTS,
+                retries=RetryPolicy(attempts=1),
+            )
+        return self._client
+
+
+def _constraint(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The runtime has no regex format, but a JSON string may have a pattern."""
+    if response_format is None or response_format.get("type") != "regex":
+        return response_format
+    schema = {"type": "string", "pattern": f"^{response_format['pattern']}$"}
+    return {"type": "json_schema", "json_schema": {"name": "text", "schema": schema}}
+
+
+async def _unquoted(steps: AsyncGenerator[Delta, None]) -> AsyncGenerator[Delta, None]:
+    """The text out of a JSON string, as one step; cut off by max_tokens, as far as it goes."""
+    quoted, last = [], Delta()
+    async for step in steps:
+        quoted.append(step.text)
+        last = step
+    text = "".join(quoted).strip()
+    try:
+        said = str(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        said = text.strip('"')
+    yield Delta(text=said, usage=last.usage, finish_reason=last.finish_reason)

@@ -1,0 +1,141 @@
+"""Keeps one embedded model ready: fetches its file, holds its process, starts it again when it dies."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from language_models import fetching
+from language_models.catalogue import ModelEntry, entry_named
+from language_models.embedded_process import SLOTS, EmbeddedProcess
+from language_models.errors import ModelUnavailableError
+from language_models.ports import ModelState
+from language_models.slot_gate import SlotGate
+
+log = logging.getLogger(__name__)
+_MAX_CRASHES = 5
+_CRASH_WINDOW = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """Where a model's file is, or will be.
+
+    `entry`: what the catalogue knows of it; None for a file of the operator's.
+    """
+
+    path: Path
+    entry: ModelEntry | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+        return self.entry.name if self.entry else self.path.stem
+
+    def obtain(self, progress: fetching.Progress, stop: threading.Event) -> Path:
+        """The file, fetched if need be. Raises ModelUnavailableError."""
+        if self.entry is not None:
+            return fetching.fetch(self.entry, self.path.parent, progress=progress, stop=stop)
+        if not self.path.is_file():
+            raise ModelUnavailableError(f"There is no model file {self.path}. Check ANAPHORA_MAIN_MODEL.")
+        return self.path
+
+
+def model_file(name: str, *, folder: Path) -> ModelFile:
+    """The file that a setting names: a path, a name of the catalogue, or "" for the default. Raises ValueError."""
+    if name.endswith(".gguf") or "/" in name or "\\" in name:
+        return ModelFile(Path(name).expanduser().resolve())
+    entry = entry_named(name)
+    return ModelFile(folder / entry.file_name, entry)
+
+
+class EmbeddedRuntime:
+    """One model in one child process, shared by all roles that name its file.
+
+    `start` returns at once; a thread fetches, loads and watches. `state` and `process` may be read from any thread.
+    """
+
+    def __init__(self, file: ModelFile) -> None:
+        self.file = file
+        self.gate = SlotGate(SLOTS)
+        self._state = ModelState(name=file.name, phase="waiting", detail="The model is loaded when it is first needed.")
+        self._process: EmbeddedProcess | None = None
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to fetch and load, unless that has begun. After a failure, begin again."""
+        with self._lock:
+            if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._say("loading", "The model is being loaded.")
+            self._thread = threading.Thread(target=self._keep_running, name="embedded-model", daemon=True)
+            self._thread.start()
+
+    def state(self) -> ModelState:
+        """Whether it can answer."""
+        return self._state
+
+    def process(self) -> EmbeddedProcess | None:
+        """The process that answers now, or None."""
+        return self._process if self._state.phase == "ready" else None
+
+    def close(self) -> None:
+        """End the process and the thread; blocks for a moment."""
+        self._stop.set()
+        process = self._process
+        if process is not None:
+            process.stop()
+        if self._thread is not None:
+            self._thread.join(timeout=10.0)
+
+    def _keep_running(self) -> None:
+        crashes: deque[float] = deque(maxlen=_MAX_CRASHES)
+        try:
+            path = self.file.obtain(self._note_progress, self._stop)
+            while not self._stop.is_set():
+                self._run_once(path)
+                if self._stop.is_set():
+                    return
+                crashes.append(time.monotonic())
+                if len(crashes) == _MAX_CRASHES and crashes[-1] - crashes[0] < _CRASH_WINDOW:
+                    raise ModelUnavailableError(
+                        f"{self.file.name} has crashed {_MAX_CRASHES} times. There may be too little memory: "
+                        "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
+                    )
+                self._stop.wait(0.2 * 2 ** len(crashes))
+        except ModelUnavailableError as error:
+            self._say("failed", error.message)
+        except Exception as error:  # the thread must not end without a word
+            log.exception("the embedded model could not be kept running")
+            self._say("failed", f"The embedded model can't be used: {error}")
+
+    def _run_once(self, path: Path) -> None:
+        self._say("loading", "The model is being loaded.")
+        process = EmbeddedProcess.start(path)
+        self._process = process
+        if self._stop.is_set():
+            process.stop()
+            return
+        self._say("ready", "")
+        log.info("%s is ready", self.file.name)
+        code = process.wait()
+        self._process = None
+        if not self._stop.is_set():
+            self._say("loading", "The model has crashed and is being started again.")
+            log.warning("the embedded model's process ended with %s; it is started again", code)
+            process.stop()
+
+    def _note_progress(self, done: int, total: int) -> None:
+        share = done / total if total else None
+        percent = f"{int(100 * share)} %" if share is not None else f"{done >> 20} MB"
+        self._say("fetching", f"The model is being fetched: {percent}", share)
+
+    def _say(self, phase: str, detail: str, progress: float | None = None) -> None:
+        progress = 1.0 if phase == "ready" else progress
+        self._state = ModelState(name=self.file.name, phase=phase, progress=progress, detail=detail)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""Who may use the embedded model's slots: answers first, one small job at most, and only when no answer waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Literal
+
+Urgency = Literal["answer", "job"]
+_Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class SlotGate:
+    """`slots` places for requests of any event loop, fair within each urgency."""
+
+    def __init__(self, slots: int) -> None:
+        self._free = slots
+        self._jobs_running = 0
+        self._waiting: dict[Urgency, deque[_Waiter]] = {"answer": deque(), "job": deque()}
+        self._lock = threading.Lock()
+
+    @contextlib.asynccontextmanager
+    async def slot(self, urgency: Urgency) -> AsyncIterator[None]:
+        """Hold a slot for the block. Leaving it, also by cancellation, lets the next one in."""
+        await self._enter(urgency)
+        try:
+            yield
+        finally:
+            self._leave(urgency)
+
+    def waiting(self, urgency: Urgency) -> int:
+        """How many wait."""
+        with self._lock:
+            return len(self._waiting[urgency])
+
+    def is_free_for(self, urgency: Urgency) -> bool:
+        """Whether one who came now would not have to wait."""
+        with self._lock:
+            return not self._waiting[urgency] and self._admits(urgency)
+
+    async def _enter(self, urgency: Urgency) -> None:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if not self._waiting[urgency] and self._admits(urgency):
+                self._take(urgency)
+                return
+            waiter: _Waiter = (loop, loop.create_future())
+            self._waiting[urgency].append(waiter)
+        try:
+            await waiter[1]
+        except BaseException:
+            if not self._withdraw(urgency, waiter):
+                self._leave(urgency)  # the slot was given to us in the same moment
+            raise
+
+    def _leave(self, urgency: Urgency) -> None:
+        with self._lock:
+            self._free += 1
+            self._jobs_running -= urgency == "job"
+            self._admit_next()
+
+    def _withdraw(self, urgency: Urgency, waiter: _Waiter) -> bool:
+        with self._lock:
+            if waiter not in self._waiting[urgency]:
+                return False
+            self._waiting[urgency].remove(waiter)
+            self._admit_next()
+            return True
+
+    def _admits(self, urgency: Urgency) -> bool:
+        if urgency == "answer":
+            return self._free > 0
+        return self._free > 0 and self._jobs_running == 0 and not self._waiting["answer"]
+
+    def _take(self, urgency: Urgency) -> None:
+        self._free -= 1
+        self._jobs_running += urgency == "job"
+
+    def _admit_next(self) -> None:
+        for urgency in ("answer", "job"):
+            queue = self._waiting[urgency]
+            while queue and self._admits_from_queue(urgency):
+                loop, future = queue.popleft()
+                if loop.is_closed():
+                    continue
+                self._take(urgency)
+                loop.call_soon_threadsafe(_let_in, future)
+
+    def _admits_from_queue(self, urgency: Urgency) -> bool:
+        return self._free > 0 and (urgency == "answer" or (self._jobs_running == 0 and not self._waiting["answer"]))
+
+
+def _let_in(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
