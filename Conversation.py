@@ -23,6 +23,7 @@ from database.conversations import setConversationFriendlyId
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.friendly_ids import friendly_id_candidates
 from database.store import Store
+from database.stored_text import storable
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
 from language_models.errors import ModelError
@@ -174,7 +175,7 @@ class Conversation:
         users_dir: str | None = None,
         conversation_loader: ConversationLoader | None = None,
     ) -> list[tuple[str, str]]:
-        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; failures bring nothing."""
+        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; others bring nothing."""
         resolver = self._reference_resolver(user_email, users_dir, conversation_loader, None)
         resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
         return [
@@ -309,7 +310,7 @@ class Conversation:
     # ------------------------------------------------------------------ steps of the journey that need the history
 
     def _accept(self, query: Mapping[str, Any]) -> Turn:
-        text = query["messageText"]
+        text = storable(query["messageText"])
         if not text.strip():
             raise EmptyMessageError
         if len(text) > MAX_MESSAGE_CHARS:
@@ -323,7 +324,7 @@ class Conversation:
             thread_id=query.get("thread_id"),
             model_name=model.name,
         )
-        references, claim_ids = named_references(query)
+        references, claim_ids = named_references(query, text)
         return Turn(
             accepted=accepted,
             text=text,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conversation_reference_utils import parse_references
+from database.stored_text import storable
 from database.turn_identity import AcceptedTurn
 from language_models.ports import ChatModel
 
@@ -67,10 +68,10 @@ async def _next(journey: AsyncIterator[Event]) -> Event:
     return await anext(journey)
 
 
-def named_references(query: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Friendly ids and claim ids of `query`: those the client lists, then those in its text, each once."""
-    parsed = parse_references(query["messageText"])
+def named_references(query: Mapping[str, Any], text: str) -> tuple[list[str], list[str]]:
+    """Friendly ids and claim ids of `query`: those the client lists, then those in `text`, each once."""
+    parsed = parse_references(text)
     friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids]
     claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]
-    bare = (friendly_id.removeprefix("@") for friendly_id in friendly_ids)
-    return list(dict.fromkeys(bare)), list(dict.fromkeys(claim_ids))
+    bare = (storable(friendly_id.removeprefix("@")) for friendly_id in friendly_ids)
+    return list(dict.fromkeys(bare)), list(dict.fromkeys(map(storable, claim_ids)))

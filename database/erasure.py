@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from .clock import iso_in, now_iso
 from .connection import open_store
+from .fulltext_index import forget
 from .schema import activities, conversations, messages, stream_events, threads
 from .store import Store, Urgency
 
@@ -64,6 +65,7 @@ def _erase_messages(connection: Connection, conversation_id: str) -> int:
     if found:
         numbers = [row.seq for row in found]
         ids = [row.message_id for row in found]
+        forget(connection, numbers)
         connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(ids)))
         connection.execute(delete(threads).where(threads.c.root_activity_id.in_(ids)))
         connection.execute(delete(messages).where(messages.c.seq.in_(numbers)))

@@ -57,6 +57,18 @@ function keepOnScreen(row) {
   else shift(submenu);
 }
 
+function onKey(event) {
+  if (event.key === 'Escape' && document.querySelector('.vakata-context')) {
+    // vakata hears the key only while one of its items has the focus.
+    event.preventDefault();
+    event.stopPropagation();
+    globalThis.jQuery.vakata.context.hide();
+  }
+  const row = event.key === 'ArrowRight' && event.target.closest?.('.vakata-context li');
+  // vakata shows the submenu while this event is handled, and does not place it.
+  if (row) setTimeout(() => keepOnScreen(row));
+}
+
 /** Prepare vakata's menus, once for the page. */
 export function dressMenus() {
   const $ = globalThis.jQuery;
@@ -72,13 +84,5 @@ export function dressMenus() {
       // Focus that an action moved elsewhere (into a dialog, say) stays there.
       if (document.activeElement === document.body) reference?.[0]?.focus({ preventScroll: true });
     });
-  document.addEventListener(
-    'keydown',
-    (event) => {
-      const row = event.key === 'ArrowRight' && event.target.closest?.('.vakata-context li');
-      // vakata shows the submenu while this event is handled, and does not place it.
-      if (row) setTimeout(() => keepOnScreen(row));
-    },
-    true,
-  );
+  document.addEventListener('keydown', onKey, true);
 }

@@ -69,14 +69,16 @@ export function createConversationActions({ api, events, domain, model, sidebar 
   }
 
   async function moveConversations(ids, workspaceId) {
-    const touched = new Set([workspaceId, ...ids.map((id) => model.workspaceOf(id))]);
+    const left = new Set(ids.map((id) => model.workspaceOf(id)));
+    left.delete(workspaceId);
     await orTell(async () => {
       for (const id of ids) {
         await api.moveConversation(id, workspaceId);
         model.moveConversation(id, workspaceId);
       }
     });
-    for (const each of touched) await sidebar.reload(each);
+    // The tree knows a row by its id: it has to leave its old place before it can appear in the new one.
+    for (const each of [...left, workspaceId]) await sidebar.reload(each);
   }
 
   async function remove(ids) {

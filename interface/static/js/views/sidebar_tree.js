@@ -51,6 +51,7 @@ export class SidebarTree {
   #postponed = new Set();
   // Openings by the page itself, which are not the person's wish and are not remembered.
   #openedByPage = new Set();
+  #closingAll = false;
   #inView;
 
   /**
@@ -83,8 +84,8 @@ export class SidebarTree {
     if (!node) return;
     const focused = this.#container.contains(document.activeElement) ? document.activeElement.id : null;
     const top = this.#container.scrollTop;
-    if (node.id !== ROOT) this.#tree.set_text(node, this.#model.textOf(workspaceId));
-    if (node.id === ROOT || node.state.loaded) await new Promise((resolve) => this.#tree.load_node(node.id, resolve));
+    if (node.id === ROOT) await this.#load(node);
+    else await this.#reloadWorkspace(node, workspaceId);
     this.#markSelected();
     this.#container.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
@@ -115,7 +116,9 @@ export class SidebarTree {
   /** Close every workspace. */
   closeAll() {
     this.#postponed.clear();
+    this.#closingAll = true;
     this.#tree.close_all();
+    this.#closingAll = false;
   }
 
   /** Draw a conversation's row anew, in its place. */
@@ -186,6 +189,21 @@ export class SidebarTree {
       });
   }
 
+  async #reloadWorkspace(node, workspaceId) {
+    const tree = this.#tree;
+    tree.set_text(node, this.#model.textOf(workspaceId));
+    if (!node.state.loaded) return;
+    const wasOpen = tree.is_open(node);
+    // jsTree would open it again by itself, but later, so that it would be seen closed, and as if a person had done it.
+    node.state.opened = false;
+    await this.#load(node);
+    if (wasOpen) await this.openWorkspace(workspaceId);
+  }
+
+  #load(node) {
+    return new Promise((resolve) => this.#tree.load_node(node.id, resolve));
+  }
+
   #mayDrag({ kind, id }) {
     return kind === 'conversation' || (kind === 'workspace' && !this.#model.isDefault(id));
   }
@@ -230,7 +248,7 @@ export class SidebarTree {
     row?.querySelector(':scope > .jstree-anchor')?.setAttribute('aria-expanded', String(expanded));
     this.#postponed.delete(id);
     this.#model.setExpanded(id, expanded);
-    if (!this.#openedByPage.delete(id)) this.#on.expand(id, expanded);
+    if (!this.#openedByPage.delete(id) && !this.#closingAll) this.#on.expand(id, expanded);
   }
 
   #openVisible(entries) {
