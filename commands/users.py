@@ -19,9 +19,11 @@ group = AppGroup("users", help="Accounts and their tokens.")
 @group.command("create")
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--name", default="", help="The person's name.")
-@click.option("--password-stdin", is_flag=True, required=True, help="Read the password from standard input.")
+@click.option(
+    "--password-stdin", is_flag=True, required=True, expose_value=False, help="Read the password from standard input."
+)
 @click.option("--admin", is_flag=True, help="An administrator may make further accounts.")
-def create(email: str, name: str, password_stdin: bool, admin: bool) -> None:
+def create(email: str, name: str, admin: bool) -> None:
     """Make an account."""
     password = sys.stdin.readline().rstrip("\r\n")
     try:

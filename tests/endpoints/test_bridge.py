@@ -1,0 +1,160 @@
+"""The bridge between the loop and the views, spoken to as an ASGI server speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from endpoints import serving
+from endpoints.serving import Bridge
+from endpoints.streaming import StreamBody
+from language_models.hold import Hold
+from language_models.scripted import Reply, ScriptedChatModel
+from tests.endpoints.conftest import Person
+
+
+class Connection:
+    """One request: what the client sends, and what it got."""
+
+    def __init__(self, method: str, path: str, *, body: Sequence[bytes] = (b"",), headers: Any = ()) -> None:
+        self.scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "http_version": "1.1",
+            "scheme": "http",
+            "server": ("127.0.0.1", 5000),
+            "client": ("127.0.0.1", 40000),
+            "headers": [(b"host", b"localhost"), (b"origin", b"http://localhost"), *headers],
+        }
+        self.sent: list[dict[str, Any]] = []
+        self.hung_up = asyncio.Event()
+        self.got_text = asyncio.Event()
+        self._body = list(body)
+
+    async def receive(self) -> dict[str, Any]:
+        if self._body:
+            return {"type": "http.request", "body": self._body.pop(0), "more_body": bool(self._body)}
+        await self.hung_up.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+        if b'"text":"It is "' in message.get("body", b""):
+            self.got_text.set()
+
+    @property
+    def status(self) -> int:
+        return self.sent[0]["status"]
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.sent)
+
+
+@pytest.fixture
+def main_model() -> ScriptedChatModel:
+    """Says two words, and waits in between until it is told to go on."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply("It is ", Hold(), "forty-two."))
+
+
+def ask(app: Flask, connection: Connection) -> Connection:
+    asyncio.run(Bridge(app, threads=1)(connection.scope, connection.receive, connection.send))
+    return connection
+
+
+def test_a_view_answers_through_the_bridge(app: Flask) -> None:
+    answer = ask(app, Connection("GET", "/healthz"))
+    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok"})
+    assert (b"content-type", b"application/json") in answer.sent[0]["headers"]
+
+
+def test_a_body_in_pieces_arrives_whole(app: Flask) -> None:
+    pieces = [b'{"email": "ada@exa', b'mple.org", "password": "long enough"}']
+    answer = ask(app, Connection("POST", "/setup", body=pieces, headers=[(b"content-type", b"application/json")]))
+    assert json.loads(answer.body)["user_email"] == "ada@example.org"
+
+
+@pytest.mark.parametrize("headers", [[(b"content-length", b"99999999")], []])
+def test_too_much_is_refused(headers: Any, app: Flask) -> None:
+    answer = ask(app, Connection("POST", "/setup", body=[b"x" * 3_000_000] * 2, headers=headers))
+    assert (answer.status, json.loads(answer.body)["code"]) == (413, "too_large")
+    assert (b"connection", b"close") in answer.sent[0]["headers"]
+
+
+def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any) -> None:
+    monkeypatch.setattr(serving, "_BODY_SECONDS", 0.01)
+    connection = Connection("POST", "/setup", body=())
+    assert ask(app, connection).status == 408
+
+
+def test_a_client_that_hangs_up_while_sending_gets_nothing(app: Flask) -> None:
+    connection = Connection("POST", "/setup", body=())
+    connection.hung_up.set()
+    assert ask(app, connection).sent == []
+
+
+def test_hanging_up_ends_the_watching_and_nothing_else(app: Flask, ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    cookie = f"anaphora_session={ada.client.get_cookie('anaphora_session').value}".encode()
+    bridge = Bridge(app, threads=1)
+
+    async def watch_and_leave() -> list[dict[str, Any]]:
+        asking = Connection(
+            "POST",
+            f"/send_message/{conversation_id}",
+            body=[b'{"messageText": "What is it?"}'],
+            headers=[(b"content-type", b"application/json"), (b"cookie", cookie)],
+        )
+        watching = asyncio.create_task(bridge(asking.scope, asking.receive, asking.send))
+        await asking.got_text.wait()
+        asking.hung_up.set()
+        await watching
+        return asking.sent
+
+    sent = asyncio.run(watch_and_leave())
+    assert sent[0]["status"] == 200
+    assert not any(b'"done":true' in message.get("body", b"") for message in sent)
+    listed = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    assert listed[-1]["status"] == "streaming"
+    assert ada.post(f"/cancel_response/{conversation_id}").json["cancelled"] is True
+
+
+def test_a_server_opens_and_closes_what_it_needs(app: Flask, main_model: ScriptedChatModel) -> None:
+    sent: list[str] = []
+    events = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+
+    async def receive() -> dict[str, Any]:
+        return next(events)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message["type"])
+
+    asyncio.run(Bridge(app, threads=1)({"type": "lifespan"}, receive, send))
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_a_stream_can_also_be_read_by_any_other_server() -> None:
+    class Lines:
+        def lines(self, after: int) -> list[bytes]:
+            return [b"line %d\n" % (after + 1)]
+
+    assert list(StreamBody(Lines(), 4)) == [b"line 5\n"]  # type: ignore[arg-type]
+
+
+def test_a_file_of_the_page_is_packed_where_that_is_understood(app: Flask) -> None:
+    client = app.test_client()
+    client.post("/setup", json={"email": "ada@example.org", "password": "long enough"})
+    address = next(part for part in client.get("/account").text.split('"') if part.endswith("css/base.css"))
+    packed = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert client.get(address).text.encode() != packed.data
+    assert client.get("/static/old/mermaid_frame.html").headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert client.get("/favicon.ico").mimetype == "image/svg+xml"
