@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from chat.upkeep import ServerRunningError, bring_in_order, sole_server
 from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
+from endpoints.logs import write_logs_as
 from endpoints.request_scope import EXTENSION, AppState
 from language_models.roles import ModelRoles
 from settings import Settings, SettingsError, load_settings
@@ -83,7 +83,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    write_logs_as(settings.log_format)
     try:
         with sole_server(settings.data_dir):
             return _serve(settings)
