@@ -112,7 +112,7 @@ def complaint_within_stream(error: Any, *, model: str) -> ModelError:
     return _error_for(status, complaint, model=model, retry_after=None)
 
 
-def _error_for(status: int, complaint: ProviderComplaint, *, model: str, retry_after: float | None) -> ModelError:
+def _error_for(status: int, complaint: ProviderComplaint, *, model: str, retry_after: float | None) -> ModelError:  # noqa: PLR0911
     said = f": {complaint.message}" if complaint.message else ""
     if complaint.says_too_long or status == 413:
         return ContextTooLongError(f"Prompt and answer do not fit {model}{said}", model=model)

@@ -1,10 +1,8 @@
 import { strings } from '../lib/strings.js';
-import { parseMemoryReferences } from '../models/references.js';
-import { createAutocomplete } from './composer_autocomplete.js';
-import { createPreview } from './composer_preview.js';
 import { createReplyChip } from './composer_reply.js';
 import { element, setHidden } from './dom.js';
 
+const SIGNS = /[@#]/;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
 
@@ -29,9 +27,8 @@ export function mountComposer(page, { onSend, onStop }) {
   const stopButton = document.getElementById('stop-button');
   const problem = element('p', { id: 'composer-problem', role: 'alert', hidden: true });
   form.prepend(problem);
-  const preview = createPreview(form, page);
   const reply = createReplyChip(document.getElementById('composer-chips'));
-  const autocomplete = createAutocomplete(input, page, { onComplete: () => changed() });
+  let references = null;
   let conversationId = null;
   let sending = false;
   let running = false;
@@ -39,8 +36,16 @@ export function mountComposer(page, { onSend, onStop }) {
   function changed() {
     growWith(input);
     page.drafts.set(conversationId, input.value);
-    preview.show(input.value);
+    references?.show(input.value);
     tellButtons();
+    // The part that knows references comes with the first text that may hold one.
+    if (!references && SIGNS.test(input.value)) loadReferences().then(() => references.follow(), () => {});
+  }
+
+  async function loadReferences() {
+    const { mountReferences } = await import('./composer_references.js');
+    references ??= mountReferences({ form, input, page, onComplete: changed });
+    references.show(input.value);
   }
 
   function tellButtons() {
@@ -60,14 +65,12 @@ export function mountComposer(page, { onSend, onStop }) {
     changed();
   }
 
-  function payload() {
-    const { claimIds, friendlyIds } = parseMemoryReferences(input.value);
-    return {
-      messageText: input.value,
-      referenced_friendly_ids: friendlyIds,
-      referenced_claim_ids: claimIds,
-      ...(reply.target ? { reply_to: reply.target.message_id } : {}),
-    };
+  /** The server finds the references in the text too, so that a part that can't be loaded loses nothing. */
+  async function referencesIn(text) {
+    if (!SIGNS.test(text)) return {};
+    if (!references) await loadReferences().catch(() => {});
+    const { claimIds = [], friendlyIds = [] } = references?.parse(text) ?? {};
+    return { referenced_friendly_ids: friendlyIds, referenced_claim_ids: claimIds };
   }
 
   async function send() {
@@ -76,18 +79,19 @@ export function mountComposer(page, { onSend, onStop }) {
       tellProblem(words.tooLong(page.limits.message));
       return;
     }
-    const outgoing = payload();
+    const text = input.value;
     const target = reply.target;
     const from = conversationId;
     sending = true;
     tellProblem('');
-    autocomplete.close();
+    references?.close();
     setText('');
     reply.set(null);
     try {
-      await onSend(outgoing);
+      const named = await referencesIn(text);
+      await onSend({ messageText: text, ...named, ...(target ? { reply_to: target.message_id } : {}) });
     } catch (error) {
-      giveBack(from, outgoing.messageText, target, error);
+      giveBack(from, text, target, error);
     } finally {
       sending = false;
       tellButtons();
@@ -108,10 +112,10 @@ export function mountComposer(page, { onSend, onStop }) {
   input.addEventListener('input', () => {
     tellProblem('');
     changed();
-    autocomplete.follow();
+    references?.follow();
   });
   input.addEventListener('keydown', (event) => {
-    if (autocomplete.handleKey(event) || event.isComposing) return;
+    if (references?.handleKey(event) || event.isComposing) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
@@ -131,7 +135,7 @@ export function mountComposer(page, { onSend, onStop }) {
       conversationId = id;
       reply.set(null);
       tellProblem('');
-      autocomplete.close();
+      references?.close();
       setText(page.drafts.get(id));
     },
     /** A conversation was made for what is being written. */

@@ -1,4 +1,5 @@
 import { strings } from '../lib/strings.js';
+import { shortTime } from '../lib/times.js';
 import { excerpt } from '../models/message.js';
 import { iconOf } from '../models/report.js';
 import { icon } from '../lib/icons.js';
@@ -35,11 +36,12 @@ function thePopup() {
   return popup;
 }
 
-/** What is known besides the title: place, number of things, size, remarks. */
+/** What is known besides the title: who said it and when, place, number of things, size, remarks. */
 function aboutOf(entry) {
-  const { message_index: index, message_short_hash: hash } = entry.target ?? {};
+  const { message_index: index, message_short_hash: hash, sender, created_at: saidAt } = entry.target ?? {};
   return [
-    words.kind[entry.kind] ?? entry.kind,
+    sender ? strings.sender[sender === 'user' ? 'user' : 'assistant'] : words.kind[entry.kind] ?? entry.kind,
+    saidAt ? shortTime(saidAt) : '',
     index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
     entry.count > 1 ? words.many(entry.count) : '',
     entry.chars ? words.details(entry.chars) : '',

@@ -20,6 +20,7 @@ const words = strings.transcript;
 export class Transcript {
   #api;
   #window = new TranscriptWindow({ limit: MOST_CARDS });
+  #Card = null;
   #list;
   #scroll;
   #notes = {};
@@ -43,7 +44,11 @@ export class Transcript {
     container.replaceChildren(inner, element('div', { class: 'to-newest-place' }, this.#toNewest));
     // What is written here is announced when it is complete, not letter by letter.
     container.setAttribute('aria-live', 'off');
-    this.#list = createCardList(cards, page);
+    this.#list = createCardList(cards, (message) => {
+      const card = new this.#Card(message, page);
+      page.onCard(card);
+      return card;
+    });
     this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
   }
 
@@ -83,6 +88,11 @@ export class Transcript {
     this.#tellEnds();
   }
 
+  /** Brings what cards are made of: a page without messages does without. */
+  async prepare() {
+    this.#Card ??= (await import('./message_card.js')).MessageCard;
+  }
+
   /**
    * Loads the newest messages, or those around one.
    *
@@ -92,7 +102,7 @@ export class Transcript {
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
     const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
-    const messages = await this.#api.listMessages(conversationId, query, { signal });
+    const [messages] = await Promise.all([this.#api.listMessages(conversationId, query, { signal }), this.prepare()]);
     if (conversationId !== this.#conversationId) return;
     this.#loading = null;
     this.#window.replace(messages, { atEnd: around === null });

@@ -1,22 +1,18 @@
-import { MessageCard } from './message_card.js';
-
 /**
  * The cards of the messages that are shown: made, kept, moved and taken away as the messages change.
  *
  * @param {HTMLElement} container
- * @param {object} page what the cards share
+ * @param {(message: object) => import('./message_card.js').MessageCard} makeCard
  */
-export function createCardList(container, page) {
-  /** @type {Map<object, MessageCard>} by the message's id; a card keeps its node when the id changes */
+export function createCardList(container, makeCard) {
+  /** @type {Map<string, import('./message_card.js').MessageCard>} by the message's id; a card keeps its node when the id changes */
   const cards = new Map();
 
   function cardFor(message) {
     const known = cards.get(message.message_id);
     if (!known) {
-      const made = new MessageCard(message, page);
-      cards.set(message.message_id, made);
-      page.onCard(made);
-      return made;
+      cards.set(message.message_id, makeCard(message));
+      return cards.get(message.message_id);
     }
     if (known.message !== message) known.update(message);
     return known;

@@ -5,12 +5,11 @@ import { connectTabs } from '../lib/tabs.js';
 import { createDrafts } from '../models/drafts.js';
 import { createReferenceCache } from '../models/reference_cache.js';
 import { mountComposer } from './composer.js';
-import { showConversationTitle } from './conversation_header.js';
 import { showToast } from './toast.js';
 import { Transcript } from './transcript.js';
 import { createMessageActions } from './transcript_actions.js';
-import { emptyState, failureState } from './transcript_empty.js';
 import { createSelection } from './transcript_selection.js';
+import { emptyState, failureState, showConversationTitle } from './transcript_states.js';
 import { Turns } from './transcript_turns.js';
 
 function storage() {

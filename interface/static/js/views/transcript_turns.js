@@ -44,6 +44,7 @@ export class Turns {
     const transcript = this.#page.transcript();
     const { conversationId } = this.#page.conversation();
     const { signal } = this.#controller;
+    await transcript.prepare();
     const [question, answer] = this.#drafted(payload);
     transcript.push(question, answer);
     transcript.card(answer.message_id)?.beginStreaming();
