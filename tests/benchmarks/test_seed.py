@@ -1,0 +1,142 @@
+"""The seeder makes whole histories, and the same ones again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conversation_reference_utils import unique_message_short_hash
+from database.connection import close_store
+from database.conversations import list_conversations
+from database.errors import InvalidChangeError
+from database.friendly_ids import backfill_friendly_ids
+from database.fulltext import index_pending, search_conversation
+from database.messages import list_messages
+from database.seeding import SeedPlan, seed
+from database.turns import accept_turn, finish_turn
+from database.workspaces import load_workspaces_for_user
+from server import create_app
+from settings import load_settings
+
+EMAIL = "bench@example.org"
+PLAN = SeedPlan(conversations=12, messages=400, chars=80, workspaces=5)
+
+
+def seeded(folder: Path, plan: SeedPlan = PLAN) -> dict[str, str]:
+    """Seed a store at `folder`; whose it is, as the functions of the store take it."""
+    own = {"users_dir": str(folder), "user_email": EMAIL}
+    assert list(seed(**own, plan=plan))[-1] == plan.messages
+    return own
+
+
+def everything(own: dict[str, str]) -> list[object]:
+    """All conversations of an account with all their messages."""
+    rows, _ = list_conversations(**own, domain="assistant")
+    return [(row, list_messages(**own, conversation_id=row.conversation_id)) for row in rows]
+
+
+@pytest.fixture(autouse=True)
+def closed_stores(tmp_path):
+    yield
+    for folder in tmp_path.iterdir():
+        close_store(folder)
+
+
+def test_the_same_plan_makes_the_same_history(tmp_path):
+    assert everything(seeded(tmp_path / "one")) == everything(seeded(tmp_path / "other"))
+
+
+def test_as_many_are_made_as_were_asked_for(tmp_path):
+    own = seeded(tmp_path / "users")
+    rows, _ = list_conversations(**own, domain="assistant")
+    assert sorted(row.message_count for row in rows) == [10] + [28] * 5 + [30] * 5 + [100]
+    assert [len(list_messages(**own, conversation_id=row.conversation_id)) for row in rows] == [
+        row.message_count for row in rows
+    ]
+
+
+def test_messages_have_the_length_that_was_asked_for(tmp_path):
+    own = seeded(tmp_path / "users")
+    rows, _ = list_conversations(**own, domain="assistant")
+    assert {len(message.text) for message in list_messages(**own, conversation_id=rows[0].conversation_id)} == {80}
+
+
+def test_folders_nest_and_one_of_them_is_full(tmp_path):
+    own = seeded(tmp_path / "users")
+    folders = load_workspaces_for_user(**own, domain="assistant")
+    assert len(folders) == 6
+    assert {folder["workspace_name"] for folder in folders if folder["parent_workspace_id"]} == {
+        f"Folder {number}" for number in range(2, 6)
+    }
+    assert max(folder["conversation_count"] for folder in folders) >= 4
+    assert sum(folder["conversation_count"] for folder in folders) == 12
+
+
+def test_hashes_and_friendly_ids_are_those_that_a_life_would_have_given(tmp_path):
+    own = seeded(tmp_path / "users")
+    rows, _ = list_conversations(**own, domain="assistant")
+    assert len({row.conversation_friendly_id for row in rows}) == 12
+    for row in rows:
+        taken: set[str] = set()
+        for message in list_messages(**own, conversation_id=row.conversation_id):
+            expected = unique_message_short_hash(row.conversation_friendly_id, message.text, taken)
+            assert message.message_short_hash == expected
+            taken.add(expected)
+
+
+def test_a_seeded_conversation_goes_on_like_any_other(tmp_path):
+    own = seeded(tmp_path / "users")
+    rows, _ = list_conversations(**own, domain="assistant")
+    where = own | {"conversation_id": rows[0].conversation_id}
+    accepted = accept_turn(**where, text="And then?", config={})
+    assert accepted.user_message_index == rows[0].message_count + 1
+    finish_turn(
+        **where, response_message_id=accepted.response_message_id, text="Then this.", status="complete", config={}
+    )
+    messages = list_messages(**where)
+    assert [message.ordinal for message in messages] == list(range(1, rows[0].message_count + 3))
+
+
+def test_seeded_messages_can_be_searched(tmp_path):
+    own = seeded(tmp_path / "users")
+    index_pending(users_dir=own["users_dir"])
+    rows, _ = list_conversations(**own, domain="assistant")
+    message = list_messages(**own, conversation_id=rows[0].conversation_id)[3]
+    found = search_conversation(**own, conversation_id=rows[0].conversation_id, q=message.text, limit=5)
+    assert message.message_id in {row.message_id for row in found}
+
+
+def test_a_store_of_before_friendly_ids_is_named_later(tmp_path):
+    own = seeded(tmp_path / "users", SeedPlan(conversations=12, messages=120, chars=80, named=False))
+    rows, _ = list_conversations(**own, domain="assistant")
+    assert {row.conversation_friendly_id for row in rows} == {None}
+    assert backfill_friendly_ids(**own, domain="assistant", all_messages=True) == 12
+    rows, _ = list_conversations(**own, domain="assistant")
+    assert len({row.conversation_friendly_id for row in rows} - {None}) == 12
+
+
+def test_a_plan_without_a_message_for_each_conversation_is_refused(tmp_path):
+    with pytest.raises(InvalidChangeError):
+        list(seed(users_dir=str(tmp_path / "users"), user_email=EMAIL, plan=SeedPlan(conversations=10, messages=12)))
+
+
+def test_an_account_with_conversations_is_left_alone(tmp_path):
+    own = seeded(tmp_path / "users")
+    with pytest.raises(InvalidChangeError):
+        list(seed(**own, plan=PLAN))
+    assert len(everything(own)) == 12
+
+
+def test_the_command_seeds_the_store_of_its_settings(tmp_path):
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "none")
+    app = create_app(settings)
+    command = ["bench", "seed", "--conversations", "12", "--messages", "400", "--chars", "80", "--workspaces", "5"]
+    result = app.test_cli_runner().invoke(args=command)
+    assert result.exit_code == 0, result.output
+    assert "12 conversations with 400 messages" in result.output
+    assert len(everything({"users_dir": settings.users_dir, "user_email": EMAIL})) == 12
+    again = app.test_cli_runner().invoke(args=command)
+    assert again.exit_code == 1
+    assert "has conversations already" in again.output
