@@ -1,0 +1,70 @@
+"""Embedded models from the command line: what there is, fetching it, checking it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from flask.cli import AppGroup
+
+from endpoints.request_scope import current_state
+from language_models.catalogue import CatalogueEntry, entries, entry_named
+from language_models.errors import ModelUnavailableError
+from language_models.fetching import fetch, is_whole
+
+group = AppGroup("models", help="The embedded models.")
+
+
+@group.command("list")
+def list_models() -> None:
+    """List the models of the catalogue."""
+    for entry in entries():
+        here = "here" if (_folder() / entry.file).exists() else "not fetched"
+        names = ", ".join((entry.name, *entry.aliases))
+        click.echo(f"{names}: {_size(entry)}, {entry.ram_gib:g} GiB of memory, {entry.licence}, {here}")
+
+
+@group.command("pull")
+@click.argument("name", default="")
+def pull(name: str) -> None:
+    """Fetch the model NAME (the default one without a name); what has arrived before is not fetched again."""
+    entry = _entry(name)
+    with click.progressbar(length=entry.size, label=f"{entry.name} ({_size(entry)})") as bar:
+        done = 0
+
+        def progress(now: int, _whole: int) -> None:
+            nonlocal done
+            bar.update(now - done)
+            done = now
+
+        try:
+            path = fetch(entry, folder=_folder(), progress=progress)
+        except ModelUnavailableError as error:
+            raise click.ClickException(error.message) from None
+        progress(entry.size, entry.size)
+    click.echo(str(path))
+
+
+@group.command("check")
+@click.argument("name", default="")
+def check(name: str) -> None:
+    """Read the model NAME (the default one without a name) and compare its hash with the catalogue's."""
+    entry = _entry(name)
+    if not is_whole(entry, folder=_folder(), thorough=True):
+        raise click.ClickException(f"{entry.name} is not here, or is damaged. `flask models pull {name}` fetches it.")
+    click.echo(f"{entry.name} is whole.")
+
+
+def _entry(name: str) -> CatalogueEntry:
+    try:
+        return entry_named(name)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _folder() -> Path:
+    return current_state().settings.model_dir
+
+
+def _size(entry: CatalogueEntry) -> str:
+    return f"{entry.size / 1e9:.2f} GB"
