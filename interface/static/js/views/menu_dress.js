@@ -16,17 +16,16 @@ function dressItem(row) {
   link.setAttribute('role', 'menuitem');
   if (row.classList.contains('vakata-contextmenu-disabled')) link.setAttribute('aria-disabled', 'true');
   const submenu = row.querySelector(':scope > ul');
-  if (submenu) {
-    link.setAttribute('aria-haspopup', 'menu');
-    submenu.setAttribute('role', 'menu');
-  }
+  if (submenu) link.setAttribute('aria-haspopup', 'menu');
   const mark = link.querySelector('i');
   if (mark) drawNamedIcon(mark);
 }
 
+/** Dress one level. Submenus are dressed when they open: they may list hundreds of workspaces. */
 function dress(menu) {
+  if (menu.firstElementChild?.hasAttribute('role')) return;
   menu.setAttribute('role', 'menu');
-  for (const row of menu.querySelectorAll('li')) dressItem(row);
+  for (const row of menu.children) dressItem(row);
 }
 
 /** Lift a menu that grew beyond the lower edge of the window: narrow windows unfold submenus inside their menu. */
@@ -49,9 +48,10 @@ function shift(submenu) {
   else if (box.left < EDGE) submenu.style.marginRight = `${box.left - EDGE}px`;
 }
 
-function keepOnScreen(row) {
+function presentSubmenu(row) {
   const submenu = row?.querySelector(':scope > ul');
   if (!submenu?.getClientRects().length) return;
+  dress(submenu);
   Object.assign(submenu.style, { bottom: '', marginTop: '', marginLeft: '', marginRight: '' });
   if (getComputedStyle(submenu).position === 'static') lift(row.closest('.vakata-context'));
   else shift(submenu);
@@ -65,8 +65,8 @@ function onKey(event) {
     globalThis.jQuery.vakata.context.hide();
   }
   const row = event.key === 'ArrowRight' && event.target.closest?.('.vakata-context li');
-  // vakata shows the submenu while this event is handled, and does not place it.
-  if (row) setTimeout(() => keepOnScreen(row));
+  // vakata shows the submenu while this event is handled, but does not place it.
+  if (row) setTimeout(() => presentSubmenu(row));
 }
 
 /** Prepare vakata's menus, once for the page. */
@@ -76,7 +76,7 @@ export function dressMenus() {
   const showSubmenu = context._show_submenu;
   context._show_submenu = (row) => {
     showSubmenu(row);
-    keepOnScreen($(row)[0]);
+    presentSubmenu($(row)[0]);
   };
   $(document)
     .on('context_show.vakata', (_event, { element }) => dress(element[0]))
