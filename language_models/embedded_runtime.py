@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from language_models import fetching
-from language_models.catalogue import ModelEntry, entry_named
+from language_models.catalogue import CatalogueEntry, entry_named
 from language_models.embedded_process import SLOTS, EmbeddedProcess
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState
@@ -29,7 +29,7 @@ class ModelFile:
     """
 
     path: Path
-    entry: ModelEntry | None = None
+    entry: CatalogueEntry | None = None
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class ModelFile:
     def obtain(self, progress: fetching.Progress, stop: threading.Event) -> Path:
         """The file, fetched if need be. Raises ModelUnavailableError."""
         if self.entry is not None:
-            return fetching.fetch(self.entry, self.path.parent, progress=progress, stop=stop)
+            return fetching.fetch(self.entry, folder=self.path.parent, progress=progress, cancelled=stop)
         if not self.path.is_file():
             raise ModelUnavailableError(f"There is no model file {self.path}. Check ANAPHORA_MAIN_MODEL.")
         return self.path
@@ -50,7 +50,7 @@ def model_file(name: str, *, folder: Path) -> ModelFile:
     if name.endswith(".gguf") or "/" in name or "\\" in name:
         return ModelFile(Path(name).expanduser().resolve())
     entry = entry_named(name)
-    return ModelFile(folder / entry.file_name, entry)
+    return ModelFile(folder / entry.file, entry)
 
 
 class EmbeddedRuntime:
@@ -109,6 +109,8 @@ class EmbeddedRuntime:
                         "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
                     )
                 self._stop.wait(0.2 * 2 ** len(crashes))
+        except fetching.FetchCancelledError:
+            self._say("waiting", "The server is stopping.")
         except ModelUnavailableError as error:
             self._say("failed", error.message)
         except Exception as error:  # the thread must not end without a word

