@@ -1,0 +1,30 @@
+import { strings } from '../lib/strings.js';
+import { element } from './dom.js';
+
+/** Shows what conversation is open, in the page and in the window's title. @param {{title?: string}|null} conversation */
+export function showConversationTitle(conversation) {
+  const heading = document.getElementById('conversation-title');
+  const title = conversation?.title || strings.transcript.none;
+  heading.textContent = title;
+  heading.title = title;
+  document.title = conversation?.title ? `${conversation.title} · ${strings.product}` : strings.product;
+}
+
+/** What a conversation without messages shows: how to begin, and what can be referred to. */
+export function emptyState() {
+  const { title, intro, steps } = strings.empty;
+  const rows = steps.map(([what, then]) => element('li', {}, element('strong', { text: what }), ` ${then}`));
+  return element('section', { class: 'empty-state' },
+    element('h2', { text: title }), element('p', { text: intro }), element('ul', {}, ...rows));
+}
+
+/**
+ * Says that the messages are not there, and why.
+ *
+ * @param {string} text
+ * @param {(() => void)|null} [onAgain] what a button "Try again" does
+ */
+export function failureState(text, onAgain = null) {
+  const again = onAgain && element('button', { type: 'button', class: 'btn btn-quiet', text: strings.transcript.again, onclick: onAgain });
+  return element('section', { class: 'failure-state', role: 'alert' }, element('p', { text }), again);
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import test from 'node:test';
+
+const INTERFACE = new URL('../../interface/', import.meta.url);
+const IMPORT = /^(?:import|export)\s(?:[^;]*?\sfrom\s+)?'([^']+)';/gm;
+
+const read = (path) => readFileSync(new URL(path, INTERFACE), 'utf8');
+
+/** A module and all that it imports at once, as paths below `static`; what is third-party is not looked into. */
+function importsOf(path, found = new Set()) {
+  if (found.has(path)) return found;
+  found.add(path);
+  if (path.startsWith('vendor/')) return found;
+  for (const [, target] of read(`static/${path}`).matchAll(IMPORT)) importsOf(posix.join(posix.dirname(path), target), found);
+  return found;
+}
+
+const preloaded = read('templates/_modules.html').split('{% if ').map((half) => [...half.matchAll(/'([^']+\.m?js)'/g)].map(([, path]) => path));
+
+test('the page preloads exactly the modules that it imports at once', () => {
+  const wanted = importsOf('js/main.js');
+  wanted.delete('js/main.js');
+  assert.deepEqual(preloaded[0], [...wanted].sort());
+});
+
+test('at a conversation it also preloads exactly what shows messages', () => {
+  const already = importsOf('js/main.js');
+  assert.deepEqual(preloaded[1], [...importsOf('js/views/message_card.js')].filter((path) => !already.has(path)).sort());
+});
