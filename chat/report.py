@@ -13,9 +13,6 @@ from .pkb_items import PkbItem
 
 PREVIEW_CHARS = 200
 
-FAILURES = frozenset({"not_found", "out_of_range", "malformed", "ambiguous", "deleted", "unavailable"})
-"""Statuses of references that brought nothing."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportEntry:

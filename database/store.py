@@ -6,7 +6,6 @@ Whoever waits for a job waits for a commit; nobody else's lock is in the way.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import queue
@@ -42,7 +41,7 @@ class Urgency(IntEnum):
 class Store:
     """The database of one data folder.
 
-    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `awrite`, `submit`). Driver
+    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `submit`). Driver
     errors come out as `database.errors`; an IntegrityError comes out as it is, since only the caller knows what a
     conflict means.
     """
@@ -81,10 +80,6 @@ class Store:
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""
         return self.submit(job, urgency=urgency).result()
-
-    async def awrite(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
-        """`write` for coroutines. Once queued the job is carried out, whatever becomes of the coroutine."""
-        return await asyncio.wrap_future(self.submit(job, urgency=urgency))
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""

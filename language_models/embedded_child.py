@@ -37,16 +37,20 @@ def _serve(wanted: dict[str, Any]) -> Any:
 
     params = xllamacpp.CommonParams()
     params.model.path = wanted["path"]
-    params.api_keys = [wanted["api_key"]]
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    params.n_parallel = wanted["slots"]
-    params.n_ctx = wanted["slots"] * wanted["context"]
-    params.cpuparams.n_threads = wanted["threads"]
-    params.cpuparams_batch.n_threads = wanted["threads"]
-    params.ui = False
-    params.cache_ram_mib = 0
-    params.verbosity = 0
+    values = {
+        "api_keys": [wanted["api_key"]],
+        "hostnames": ["127.0.0.1"],
+        "port": 0,
+        "n_parallel": wanted["slots"],
+        "n_ctx": wanted["slots"] * wanted["context"],
+        "ui": False,
+        "cache_ram_mib": 0,
+        "verbosity": 0,
+    }
+    for name, value in values.items():
+        setattr(params, name, value)
+    for threads in (params.cpuparams, params.cpuparams_batch):
+        setattr(threads, "n_threads", wanted["threads"])  # noqa: B010 - as the others: the runtime's own names
     return xllamacpp.Server(params)
 
 
