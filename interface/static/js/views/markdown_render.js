@@ -40,11 +40,10 @@ function tameLink(anchor) {
   anchor.target = '_blank';
 }
 
-/** The page shows pictures of its own and such as are in the text; one from elsewhere would tell who reads what. */
+/** Only pictures that are in the text itself are shown: any other would make the reader's browser ask for an address. */
 function tameImage(image) {
   const source = image.getAttribute('src') ?? '';
-  const url = parseUrl(source);
-  if (DATA_IMAGE.test(source) || (url && url.origin === location.origin)) {
+  if (DATA_IMAGE.test(source)) {
     image.loading = 'lazy';
     return;
   }
