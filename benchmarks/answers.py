@@ -1,0 +1,120 @@
+"""What answers cost: from a message to the model's having the request, and many streams at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from database.conversation_rows import ConversationListRow
+from tests.http_client import Client
+from tests.live_server import ROOT, LiveServer
+
+from .figures import Figure, of_samples
+from .load import Load, Outcome, resident_kb
+from .seeded import EMAIL, Bench, closed
+
+QUESTION = "What follows from this?"
+LAG_BUDGETS = {50: 5.0, 200: 10.0, 500: 30.0}
+FIRST_BUDGETS = {50: 200.0, 200: 500.0, 500: 1_500.0}
+
+
+def acceptance(bench: Bench) -> Iterator[Figure]:
+    """From sending a message with three references until the model has the request, over HTTP both times."""
+    references = " ".join(f"@{name}" for name in bench.references(3, conversations=3))
+    rows = (bench.shortest, bench.longest)
+    with _server(closed(bench), "ticking-1-1000") as (_, client):
+        for row in rows:
+            samples = [_handed_over(client, row, f"{QUESTION} {references}") for _ in range(bench.times + 5)][5:]
+            name = f"message with 3 references to model, in {row.message_count:,} messages"
+            yield of_samples(name, samples, budget=10.0, budget_p95=25.0)
+
+
+def streams(bench: Bench) -> Iterator[Figure]:
+    """CPU and delay of each word while many answers grow."""
+    for count in bench.size.streams:
+        with _server(bench.scratch("streams"), "ticking-240-20") as (server, client):
+            outcome = _put_on(server, client, count, spread=2.0)
+        _check(outcome, count)
+        yield Figure(name=f"CPU of each streamed word at {count} streams", value=outcome.cpu_ms_a_word, budget=0.12)
+        yield of_samples(f"delay of each word at {count} streams", outcome.lags, budget_p95=LAG_BUDGETS[count])
+
+
+def burst(bench: Bench) -> Iterator[Figure]:
+    """Many new conversations at once, 100 words each at 20 a second: all complete, all stored."""
+    for count in bench.size.streams:
+        with _server(bench.scratch("burst"), "ticking-100-20") as (server, client):
+            assert server.process is not None
+            idle = resident_kb(server.process.pid)
+            outcome = _put_on(server, client, count, spread=0.0)
+            _check(outcome, count)
+            stored = sum(_stored(client, *answer) for answer in outcome.answers.items())
+        assert stored == count, f"{count - stored} answers are stored otherwise than they were streamed"
+        yield of_samples(f"first word of {count} turns at once", outcome.first, budget_p95=FIRST_BUDGETS[count])
+        yield Figure(
+            name=f"memory of each of {count} streams", value=(outcome.peak_kb - idle) / count, unit="KB", budget=200.0
+        )
+        yield of_samples(f"/healthz during {count} turns", outcome.health, budget_p95=50.0)
+
+
+def _handed_over(client: Client, row: ConversationListRow, text: str) -> float:
+    sent = time.monotonic_ns()
+    said = "".join(event["text"] for event in client.send(row.conversation_id, text))
+    return (int(said) - sent) / 1e6
+
+
+def _put_on(server: LiveServer, client: Client, count: int, *, spread: float) -> Outcome:
+    assert server.process is not None
+    load = Load(
+        port=server.port,
+        cookie="; ".join(f"{name}={value}" for name, value in client.cookies.items()),
+        conversation_ids=[client.create_conversation() for _ in range(count)],
+        server_pid=server.process.pid,
+        spread=spread,
+    )
+    command = [sys.executable, "-m", "benchmarks.load"]
+    done = subprocess.run(
+        command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True, timeout=300
+    )
+    return Outcome(**json.loads(done.stdout))
+
+
+def _check(outcome: Outcome, count: int) -> None:
+    failures: Sequence[str] = sorted(set(outcome.failures))
+    assert len(outcome.answers) == count, (
+        f"{count - len(outcome.answers)} answers did not come to their end: {failures}"
+    )
+
+
+def _stored(client: Client, conversation_id: str, text: str) -> bool:
+    messages = client.get(f"/list_messages_by_conversation/{conversation_id}").json()
+    return [(message["status"], message["text"]) for message in messages[1:]] == [("complete", text)]
+
+
+@contextmanager
+def _server(folder: Path, model: str) -> Iterator[tuple[LiveServer, Client]]:
+    """A real server whose answers come from the model of this name, and a client that is signed in."""
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    environ = {
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{int(process.stdout.readline())}/v1",
+        "OPENAI_API_KEY": "loopback",
+        "ANAPHORA_MAIN_MODEL": f"openai:{model}",
+        "ANAPHORA_CHEAP_MODEL": "openai:title",
+        "ANAPHORA_CONTEXT_WINDOW": "32000",
+    }
+    server = LiveServer(folder, environ)
+    seeded = server.data_dir.exists()
+    try:
+        server.start()
+        yield server, server.sign_in(EMAIL) if seeded else server.sign_up(EMAIL)
+    finally:
+        server.stop()
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -1,0 +1,122 @@
+"""What conversations cost where no model is involved: lists, references, appending, naming old ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from chat.context import GatheredContext, gather, no_knowledge, stored_lookup
+from chat.conversation_cache import DefaultDictQueue
+from chat.references import ConversationReferences
+from Conversation import Conversation
+from database.connection import close_store, open_store
+from database.conversation_rows import ConversationListRow
+from database.friendly_ids import backfill_friendly_ids
+from database.turns import accept_turn, finish_turn
+from tests.live_server import LiveServer
+
+from .figures import Figure, of_samples, timed
+from .seeded import DOMAIN, EMAIL, Bench, closed, seed
+
+TEXT = "What follows from that for the window of the index, and what would it cost? " * 7
+
+
+def lists(bench: Bench) -> Iterator[Figure]:
+    """Lists of conversations and of messages, over HTTP."""
+    longest = bench.longest.conversation_id
+    server = LiveServer(closed(bench)).start()
+    try:
+        client = server.sign_in(EMAIL)
+        for name, path, budget in (
+            ("first page of the conversations", f"/list_conversation_by_user/{DOMAIN}?limit=50", 4.0),
+            ("all conversations", f"/list_conversation_by_user/{DOMAIN}", 60.0),
+            ("first window of the longest conversation", _messages_path(longest, "?limit=50"), 50.0),
+            ("the longest conversation whole", _messages_path(longest, ""), None),
+        ):
+            times = bench.times if "?" in path else max(10, bench.times // 10)
+            yield of_samples(name, timed(partial(client.get, path), times=times), budget=budget)
+    finally:
+        server.stop()
+
+
+def references(bench: Bench) -> Iterator[Figure]:
+    """References to messages, without a server: remembered, and from the store."""
+    one, twenty = bench.references(1, conversations=1), bench.references(20, conversations=20)
+    cache = _cache(bench)
+    yield of_samples(
+        "one reference, remembered", timed(lambda: _gathered(bench, one, cache), times=bench.times), budget=0.3
+    )
+    yield of_samples(
+        "20 references to 20 conversations, remembered",
+        timed(lambda: _gathered(bench, twenty, cache), times=bench.times),
+        budget=15.0,
+    )
+    yield of_samples(
+        "one reference, from the store",
+        timed(lambda: _gathered(bench, one, _cache(bench)), times=bench.times),
+        budget=5.0,
+    )
+    yield of_samples(
+        "20 references to 20 conversations, from the store",
+        timed(lambda: _gathered(bench, twenty, _cache(bench)), times=bench.times),
+        budget=15.0,
+    )
+
+
+def append(bench: Bench) -> Iterator[Figure]:
+    """A turn accepted and finished, question and answer of 560 characters."""
+    for row in (bench.shortest, bench.longest):
+        samples = timed(partial(_append_turn, bench, row), times=bench.times)
+        yield of_samples(f"append a turn to {row.message_count:,} messages", samples, budget=3.0)
+
+
+def backfill(bench: Bench) -> Iterator[Figure]:
+    """Friendly ids for 100 conversations of before there were any."""
+    folder = bench.scratch("unnamed")
+    seed(folder, conversations=100, messages=1_000, unnamed=None)
+    users_dir = str(folder / "data" / "users")
+    open_store(users_dir)
+    own: dict[str, Any] = {"users_dir": users_dir, "user_email": EMAIL, "domain": DOMAIN}
+    counts = list[int]()
+    samples = timed(lambda: counts.append(backfill_friendly_ids(**own)), times=1, warm=0)
+    assert counts == [100], counts
+    yield of_samples("name 100 old conversations", samples, budget=100.0)
+    yield of_samples("find that none is left", timed(partial(backfill_friendly_ids, **own), times=bench.times))
+    close_store(users_dir)
+
+
+def _messages_path(conversation_id: str, query: str) -> str:
+    return f"/list_messages_by_conversation/{conversation_id}{query}"
+
+
+def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
+    store = open_store(bench.users_dir)
+    return DefaultDictQueue(
+        maxsize=200,
+        factory=lambda conversation_id: Conversation(EMAIL, store, conversation_id),
+        is_current=lambda _, conversation: conversation.is_current(),
+    )
+
+
+def _gathered(bench: Bench, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
+    resolver = ConversationReferences(lookup=stored_lookup(bench.users_dir, EMAIL), load=cache.__getitem__)
+    gathered = gather(names, conversations=resolver, knowledge=no_knowledge)
+    assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
+    return gathered
+
+
+_numbers = itertools.count()
+
+
+def _append_turn(bench: Bench, row: ConversationListRow) -> None:
+    where = {**bench.own, "conversation_id": row.conversation_id}
+    accepted = accept_turn(**where, text=f"{next(_numbers)} {TEXT}", config={})
+    finish_turn(
+        **where,
+        response_message_id=accepted.response_message_id,
+        text=f"{next(_numbers)} {TEXT}",
+        status="complete",
+        config={"model": "none"},
+    )

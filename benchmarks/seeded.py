@@ -1,0 +1,138 @@
+"""The data that is measured on: made once by `flask bench seed`, kept in benchmarks/data, copied for what writes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from database.connection import close_store
+from database.conversation_rows import ConversationListRow
+from database.conversations import list_conversations
+from database.message_rows import MessageRow
+from database.messages import list_messages
+from tests.live_server import PASSWORD, ROOT
+
+EMAIL = "bench@example.org"
+DOMAIN = "assistant"
+DATA = ROOT / "benchmarks" / "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much is seeded, and how often a thing is measured."""
+
+    name: str
+    conversations: int
+    messages: int
+    workspaces: int
+    times: int
+    streams: tuple[int, ...]
+
+
+FULL = Size(name="full", conversations=10_000, messages=1_000_000, workspaces=300, times=200, streams=(50, 200, 500))
+QUICK = Size(name="quick", conversations=1_000, messages=50_000, workspaces=30, times=40, streams=(50,))
+
+
+@dataclass
+class Bench:
+    """What one run of benchmarks shares: the size, and a copy of the seeded data that may be written to."""
+
+    size: Size
+    _copied: Path | None = field(default=None, repr=False)
+
+    @property
+    def times(self) -> int:
+        """How often a cheap thing is measured."""
+        return self.size.times
+
+    def scratch(self, name: str) -> Path:
+        """An empty folder below benchmarks/data, thrown away by the next run."""
+        folder = DATA / "scratch" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    @property
+    def folder(self) -> Path:
+        """A copy of the seeded data, as `LiveServer` takes it; the store is in `data/users` below it."""
+        if self._copied is None:
+            original = _seeded(self.size)
+            self._copied = self.scratch("seeded")
+            shutil.copytree(original, self._copied, dirs_exist_ok=True)
+        return self._copied
+
+    @property
+    def users_dir(self) -> str:
+        """Where the copied store is."""
+        return str(self.folder / "data" / "users")
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """Whose data it is, as the functions of the store take it."""
+        return {"users_dir": self.users_dir, "user_email": EMAIL}
+
+    @cached_property
+    def conversations(self) -> list[ConversationListRow]:
+        """All seeded conversations, longest first."""
+        rows, _ = list_conversations(**self.own, domain=DOMAIN)
+        return sorted(rows, key=lambda row: -row.message_count)
+
+    @property
+    def longest(self) -> ConversationListRow:
+        """The conversation of 10,000 messages (fewer in a quick run)."""
+        return self.conversations[0]
+
+    @property
+    def shortest(self) -> ConversationListRow:
+        """The conversation of 10 messages."""
+        return self.conversations[-1]
+
+    def references(self, count: int, *, conversations: int) -> list[str]:
+        """References (without "@") to `count` messages of as many of `conversations` middling conversations."""
+        rows = self.conversations[1 : conversations + 1]
+        named = [(row, self._messages(row)) for row in rows]
+        return [
+            f"conversation_{row.conversation_friendly_id}_message_{messages[number // len(rows)].message_short_hash}"
+            for number, (row, messages) in ((number, named[number % len(rows)]) for number in range(count))
+        ]
+
+    def _messages(self, row: ConversationListRow) -> list[MessageRow]:
+        return list_messages(**self.own, conversation_id=row.conversation_id, after=0, limit=20)
+
+
+def seed(folder: Path, **options: Any) -> None:
+    """Run `flask --app server bench seed` on an empty data folder; options are the command's, None for a flag."""
+    data_dir = folder / "data"
+    data_dir.mkdir(parents=True)
+    arguments = [text for name, value in options.items() for text in (f"--{name}", str(value)) if text != "None"]
+    command = [sys.executable, "-m", "flask", "--app", "server", "bench", "seed", "--email", EMAIL, *arguments]
+    subprocess.run([*command, "--password", PASSWORD], cwd=ROOT, env=environ(data_dir), check=True)
+
+
+def environ(data_dir: Path) -> Mapping[str, str]:
+    """The environment of a command on a data folder, without models."""
+    own = {"ANAPHORA_DATA_DIR": str(data_dir), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    return {**os.environ, **own}
+
+
+def closed(bench: Bench) -> Path:
+    """The copied data with no store of this process open on it, for a server that will."""
+    close_store(bench.users_dir)
+    return bench.folder
+
+
+def _seeded(size: Size) -> Path:
+    folder = DATA / size.name
+    if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        print(f"seeding {size.conversations:,} conversations with {size.messages:,} messages …", file=sys.stderr)
+        seed(folder, conversations=size.conversations, messages=size.messages, workspaces=size.workspaces)
+        (folder / "complete").touch()
+    return folder
