@@ -19,6 +19,7 @@ test('a sender is the person or the model by its name', () => {
   assert.equal(senderName({ sender: 'user' }, strings.sender), 'You');
   assert.equal(senderName({ sender: 'model', config: { model: 'qwen' } }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');
+  assert.equal(senderName({ sender: 'model', config: { model: 'none' } }, strings.sender), 'Assistant');
 });
 
 test('an excerpt is one line and never cuts a character in two', () => {

@@ -15,7 +15,9 @@ export function isFromUser(message) {
  */
 export function senderName(message, names) {
   if (isFromUser(message)) return names.user;
-  return message.config?.model_name || message.config?.model || names.assistant;
+  const model = message.config?.model_name || message.config?.model;
+  // Where no model is configured the server calls it so.
+  return model && model !== 'none' ? model : names.assistant;
 }
 
 /**
