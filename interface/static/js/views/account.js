@@ -3,6 +3,7 @@
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { shortTime } from '../lib/times.js';
+import { deviceName } from '../models/device_name.js';
 import { confirmAction, showValue } from './dialogs.js';
 import { element } from './dom.js';
 import { showToast } from './toast.js';
@@ -28,16 +29,6 @@ function onSubmit(form, job) {
     event.preventDefault();
     busy(form, job);
   });
-}
-
-/** "Firefox on Linux": what of a browser's long name people recognise. */
-export function deviceName(userAgent) {
-  const browsers = [['Edg/', 'Edge'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
-  const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Windows', 'Windows'], ['Mac OS', 'macOS'], ['Linux', 'Linux']];
-  const find = (table) => table.find(([mark]) => userAgent.includes(mark))?.[1];
-  const [browser, system] = [find(browsers), find(systems)];
-  if (browser && system) return `${browser} on ${system}`;
-  return browser ?? system ?? (userAgent.slice(0, 60) || words.unknownDevice);
 }
 
 function record({ name, badge, note, onRevoke, revokeLabel = words.revoke }) {
@@ -72,7 +63,7 @@ function mountSessions(api) {
 
   function row(session) {
     const { session_id: id, user_agent: agent, address, last_seen_at: seen, current } = session;
-    const name = deviceName(agent);
+    const name = deviceName(agent) || words.unknownDevice;
     const path = `/sessions/${part(id)}`;
     return record({
       name,

@@ -3,11 +3,8 @@
 import { shellStrings } from '../lib/shell_strings.js';
 import { TreeModel } from '../models/tree.js';
 import { ROOT, workspaceNodeId } from '../models/tree_nodes.js';
-import { dressMenus } from './menu_dress.js';
-import { createConversationActions, createWorkspaceActions } from './sidebar_actions.js';
 import { mountDrawer } from './sidebar_drawer.js';
 import { mountFilter } from './sidebar_filter.js';
-import { conversationMenu, workspaceMenu } from './sidebar_menus.js';
 import { SidebarTree } from './sidebar_tree.js';
 import { mountThemeChoice } from './theme_choice.js';
 import { showToast } from './toast.js';
@@ -21,7 +18,7 @@ class Sidebar {
   #model;
   #tree = null;
   #wanted = null;
-  #actions;
+  #commands = null;
   #drawer;
 
   constructor({ api, events, bootstrap }) {
@@ -33,10 +30,7 @@ class Sidebar {
       conversations: [],
       defaultWorkspaceId: `default_${bootstrap.user_email}_${bootstrap.domain}`,
     });
-    const parts = { api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() };
-    this.#actions = { ...createConversationActions(parts), ...createWorkspaceActions(parts) };
     this.#drawer = mountDrawer();
-    dressMenus();
     mountThemeChoice(document.getElementById('user-menu'));
     this.#mountControls();
     this.#follow(events);
@@ -117,14 +111,14 @@ class Sidebar {
     }
     this.#tree = new SidebarTree(this.#container, {
       model: this.#model,
-      menuOf: (subject) => this.#menuOf(subject),
+      menuOf: (subject, show) => this.#command((commands) => show(commands.menuOf(subject))),
       on: {
         open: (conversationId) => this.#open(conversationId),
         expand: (workspaceId, expanded) => this.#saveExpanded(workspaceId, expanded),
         move: ({ kind, id }, workspaceId) =>
-          kind === 'workspace'
-            ? this.#actions.moveWorkspace(id, workspaceId)
-            : this.#actions.moveConversations([id], workspaceId),
+          this.#command((commands) =>
+            kind === 'workspace' ? commands.moveWorkspace(id, workspaceId) : commands.moveConversations([id], workspaceId),
+          ),
       },
     });
     await this.#tree.ready;
@@ -155,27 +149,43 @@ class Sidebar {
     }
   }
 
-  #menuOf({ kind, id }) {
-    const outline = this.#model.outline();
-    const actions = this.#actions;
-    if (kind === 'conversation') {
-      const chosen = this.#tree.chosenWith(id);
-      return conversationMenu(this.#model.conversation(id), { chosen, home: this.#model.workspaceOf(id), outline, actions });
-    }
-    return workspaceMenu(this.#model.workspace(id), {
-      outline,
-      isDefault: this.#model.isDefault(id),
-      mayMoveTo: (parentId) => this.#model.mayMoveWorkspace(id, parentId),
-      actions,
+  /** What can be done to rows, loaded once; a failed load is tried again the next time. */
+  #loadCommands() {
+    this.#commands ??= this.#importCommands().catch((error) => {
+      this.#commands = null;
+      throw error;
+    });
+    return this.#commands;
+  }
+
+  async #importCommands() {
+    const { createCommands } = await import('./sidebar_commands.js');
+    return createCommands({
+      api: this.#api,
+      events: this.#events,
+      domain: this.#bootstrap.domain,
+      model: this.#model,
+      sidebar: this.#shownBy(),
+      chosenWith: (conversationId) => this.#tree.chosenWith(conversationId),
     });
   }
 
+  async #command(job) {
+    try {
+      await job(await this.#loadCommands());
+    } catch (error) {
+      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
+    }
+  }
+
   #mountControls() {
+    const sidebar = document.getElementById('sidebar');
+    sidebar.addEventListener('pointerenter', () => this.#loadCommands().catch(() => {}), { once: true });
     document.getElementById('new-conversation').addEventListener('click', () => {
       this.#drawer.closeOver();
-      this.#actions.newConversation(this.#model.workspaceOf(this.#wanted));
+      this.#command((commands) => commands.newConversation(this.#model.workspaceOf(this.#wanted)));
     });
-    document.getElementById('new-workspace').addEventListener('click', () => this.#actions.newWorkspace());
+    document.getElementById('new-workspace').addEventListener('click', () => this.#command((commands) => commands.newWorkspace()));
     document.getElementById('collapse-workspaces').addEventListener('click', () => this.#collapse());
     mountFilter({
       api: this.#api,
@@ -194,11 +204,11 @@ class Sidebar {
     anchor?.focus({ preventScroll: true });
   }
 
-  #menuOnMatch(conversationId, event) {
+  #menuOnMatch(conversationId, { pageX: x, pageY: y, currentTarget }) {
     if (!this.#model.conversation(conversationId)) return;
     const { jQuery } = globalThis;
-    const position = { x: event.pageX, y: event.pageY };
-    jQuery.vakata.context.show(jQuery(event.currentTarget), position, this.#menuOf({ kind: 'conversation', id: conversationId }));
+    const subject = { kind: 'conversation', id: conversationId };
+    this.#command((commands) => jQuery.vakata.context.show(jQuery(currentTarget), { x, y }, commands.menuOf(subject)));
   }
 
   #follow(events) {

@@ -58,7 +58,8 @@ export class SidebarTree {
    * @param {HTMLElement} container
    * @param {object} options
    * @param {import('../models/tree.js').TreeModel} options.model
-   * @param {(subject: {kind: string, id: string}) => object} options.menuOf vakata's items for a row
+   * @param {(subject: {kind: string, id: string}, show: (items: object) => void) => void} options.menuOf shows vakata's
+   *   items for a row
    * @param {{open: (conversationId: string) => void, expand: (workspaceId: string, expanded: boolean) => void,
    *          move: (subject: {kind: string, id: string}, workspaceId: string|null) => void}} options.on
    */
@@ -151,7 +152,9 @@ export class SidebarTree {
       },
       types: TYPES,
       contextmenu: {
-        items: (node) => (node.type === 'more' ? {} : menuOf(subjectOf(node))),
+        items: (node, show) => {
+          if (node.type !== 'more') menuOf(subjectOf(node), show);
+        },
         select_node: false,
         show_at_node: false,
       },

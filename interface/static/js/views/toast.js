@@ -6,14 +6,19 @@ import { shellStrings } from '../lib/shell_strings.js';
 const PLAIN_SECONDS = 4;
 const ACTION_SECONDS = 10;
 
+/** The one place of all toasts, raised above whatever dialog is open. */
 function region() {
-  const existing = document.getElementById('toasts');
-  if (existing) return existing;
-  const element = document.createElement('div');
-  element.id = 'toasts';
-  element.setAttribute('role', 'status');
-  element.setAttribute('aria-live', 'polite');
-  document.body.append(element);
+  let element = document.getElementById('toasts');
+  if (!element) {
+    element = document.createElement('div');
+    element.id = 'toasts';
+    element.popover = 'manual';
+    element.setAttribute('role', 'status');
+    element.setAttribute('aria-live', 'polite');
+    document.body.append(element);
+  }
+  if (element.matches(':popover-open')) element.hidePopover();
+  element.showPopover();
   return element;
 }
 

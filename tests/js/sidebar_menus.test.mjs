@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { conversationMenu, escapeHtml, workspaceMenu } from '../../interface/static/js/views/sidebar_menus.js';
+
+const HOSTILE = `<img src=x onerror="alert('1')">&`;
+
+const workspace = (id, name = id, extra = {}) => ({
+  workspace_id: id,
+  workspace_name: name,
+  workspace_color: 'primary',
+  parent_workspace_id: null,
+  ...extra,
+});
+
+const outline = [
+  { workspace: workspace('w1', 'General'), depth: 0 },
+  { workspace: workspace('w2', HOSTILE), depth: 9 },
+];
+
+/** Actions that note down how they were called. */
+function recorder() {
+  const calls = [];
+  const actions = new Proxy({}, { get: (_target, name) => (...args) => calls.push([name, ...args]) });
+  return { calls, actions };
+}
+
+function menuOf(conversation, { chosen = [conversation.conversation_id], actions = recorder().actions } = {}) {
+  return conversationMenu(conversation, { chosen, home: 'w1', outline, actions });
+}
+
+const NAMED = { conversation_id: 'c1', conversation_friendly_id: 'learn_python_a1b2' };
+
+test('copying the conversation reference comes first, with its icon and apart from the rest', () => {
+  const [first] = Object.values(menuOf(NAMED));
+  assert.equal(first.label, 'Copy Conversation Reference');
+  assert.equal(first.icon, 'fa fa-at');
+  assert.equal(first.separator_after, true);
+  assert.equal(first._disabled, false);
+});
+
+test('the reference that is copied is the bare friendly id, the full one has the prefix', () => {
+  const { calls, actions } = recorder();
+  const menu = menuOf(NAMED, { actions });
+  menu.copyReference.action();
+  menu.copyFullReference.action();
+  assert.deepEqual(calls, [
+    ['copy', 'learn_python_a1b2'],
+    ['copy', '@conversation_learn_python_a1b2'],
+  ]);
+});
+
+test('without a friendly id there is nothing to copy', () => {
+  const menu = menuOf({ conversation_id: 'c1', conversation_friendly_id: '' });
+  assert.equal(menu.copyReference._disabled, true);
+  assert.equal(menu.copyFullReference._disabled, true);
+});
+
+test('a workspace name is text in the menu, whatever is in it', () => {
+  const { to_1: target } = menuOf(NAMED).moveTo.submenu;
+  assert.equal(target.label, '&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;');
+  assert.equal(target._class, 'menu-depth-6');
+});
+
+test('a conversation cannot move to where it is', () => {
+  const { to_0: here, to_1: there } = menuOf(NAMED).moveTo.submenu;
+  assert.equal(here._disabled, true);
+  assert.equal(there._disabled, false);
+});
+
+test('a menu on one of several selected conversations moves and deletes them all', () => {
+  const { calls, actions } = recorder();
+  const menu = menuOf(NAMED, { chosen: ['c1', 'c2'], actions });
+  assert.equal(menu.moveTo.label, 'Move 2 conversations to…');
+  assert.equal(menu.delete.label, 'Delete 2 conversations');
+  menu.moveTo.submenu.to_0.action();
+  menu.delete.action();
+  assert.deepEqual(calls, [
+    ['moveConversations', ['c1', 'c2'], 'w1'],
+    ['remove', ['c1', 'c2']],
+  ]);
+});
+
+test('the default workspace can be neither moved nor deleted', () => {
+  const { actions } = recorder();
+  const menu = workspaceMenu(workspace('w1'), { outline, isDefault: true, mayMoveTo: () => false, actions });
+  assert.equal(menu.moveTo._disabled, true);
+  assert.equal(menu.delete._disabled, true);
+});
+
+test('a workspace moves to the top or below others, not to where it is or may not be', () => {
+  const { calls, actions } = recorder();
+  const nested = workspace('w3', 'Inner', { parent_workspace_id: 'w1' });
+  const mayMoveTo = (target) => target !== 'w2';
+  const { submenu } = workspaceMenu(nested, { outline, isDefault: false, mayMoveTo, actions }).moveTo;
+  assert.deepEqual(Object.values(submenu).map((item) => Boolean(item._disabled)), [false, true, true]);
+  submenu.toTop.action();
+  assert.deepEqual(calls, [['moveWorkspace', 'w3', null]]);
+});
+
+test('the current colour is marked among the colours', () => {
+  const { actions } = recorder();
+  const red = workspace('w1', 'Red', { workspace_color: 'danger' });
+  const { submenu } = workspaceMenu(red, { outline, isDefault: false, mayMoveTo: () => true, actions }).color;
+  assert.match(submenu.danger._class, /menu-current/);
+  assert.doesNotMatch(submenu.primary._class, /menu-current/);
+});
+
+test('escaping leaves ordinary text alone', () => {
+  assert.equal(escapeHtml('Größe 3 · ok'), 'Größe 3 · ok');
+});
