@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from database import conversations, message_references, messages, turns
 from database.conversation_rows import ConversationRow, conversation_metadata
-from database.message_rows import message_shape
+from database.message_rows import message_shape, text_shape
 from database.turn_identity import AcceptedTurn, FinishedTurn
 
 from .ports import Message
@@ -155,7 +155,8 @@ class StoredHistory:
 
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
         """See `History`."""
-        return [message_shape(row) for row in messages.last_messages(**self._who, max_chars=max_chars)]
+        rows = messages.last_messages(**self._who, max_chars=max_chars)
+        return [text_shape(row) for row in rows]
 
     def accept(
         self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str

@@ -94,6 +94,18 @@ class MessageRow(NamedTuple):
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
+class MessageText(NamedTuple):
+    """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are."""
+
+    message_id: str
+    sender: str
+    text: str
+    status: str
+    message_short_hash: str | None
+    edited_at: str | None
+    index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
+
+
 _earlier = messages.alias("earlier")
 _index = (
     select(func.count())
@@ -125,7 +137,15 @@ _IN_WINDOW = messages.c.seq.in_(
     .offset(bindparam("start", type_=Integer))
 )
 _WINDOW = _ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal)
-_WINDOW_FROM_END = _ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal.desc()).execution_options(yield_per=32)
+# Read backwards through the index, so that only what is asked for is fetched.
+_FROM_END = (
+    select(*(messages.c[name] for name in MessageText._fields if name != "index"))
+    .where(_LIVE)
+    .order_by(messages.c.ordinal.desc())
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("behind", type_=Integer))
+    .execution_options(yield_per=64)
+)
 
 
 def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
@@ -140,12 +160,13 @@ def rows_from(connection: Connection, conversation_id: str, *, start: int, limit
     return [_message((*row, index)) for index, row in enumerate(rows, start + 1)]
 
 
-def newest_first(connection: Connection, conversation_id: str, *, before: int, limit: int) -> Iterator[MessageRow]:
-    """Live messages from index `before - 1` downwards, read as they are asked for, at most `limit`."""
-    start = max(0, before - 1 - limit)
-    window = {"conversation_id": conversation_id, "start": start, "limit": before - 1 - start}
-    for position, row in enumerate(connection.execute(_WINDOW_FROM_END, window)):
-        yield _message((*row, before - 1 - position))
+def newest_first(
+    connection: Connection, conversation_id: str, *, before: int, count: int, limit: int
+) -> Iterator[MessageText]:
+    """Of `count` live messages those from index `before - 1` downwards, at most `limit`, read as they are asked for."""
+    window = {"conversation_id": conversation_id, "behind": count + 1 - before, "limit": limit}
+    for position, row in enumerate(connection.execute(_FROM_END, window), 1):
+        yield MessageText._make((*row, before - position))
 
 
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
@@ -154,6 +175,13 @@ def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[M
 
 
 _message = MessageRow._make
+
+
+def text_shape(row: MessageText) -> dict[str, Any]:
+    """`row` with the names that `message_shape` gives."""
+    shape = row._asdict()
+    shape["message_index"] = shape.pop("index")
+    return shape
 
 
 def message_shape(row: MessageRow) -> dict[str, Any]:

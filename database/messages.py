@@ -10,11 +10,12 @@ from .connection import open_store
 from .conversation_head import access_head
 from .errors import ConversationNotFoundError, MessageNotFoundError
 from .message_changes import delete_message, edit_message, move_messages
-from .message_rows import MessageRow, all_rows, message_shape, newest_first, rows_from, rows_where
+from .message_rows import MessageRow, MessageText, all_rows, message_shape, newest_first, rows_from, rows_where
 from .schema import messages
 
 __all__ = [
     "MessageRow",
+    "MessageText",
     "delete_message",
     "edit_message",
     "last_messages",
@@ -108,7 +109,7 @@ def last_messages(
     before: int | None = None,
     count: int | None = None,
     max_chars: int | None = None,
-) -> list[MessageRow]:
+) -> list[MessageText]:
     """The newest live messages, whole, in order: at most `count` (1,000 unless told), together of at most `max_chars`.
 
     At least one, if there is one. before: only messages with a smaller 1-based index. Raises ConversationNotFoundError.
@@ -116,7 +117,8 @@ def last_messages(
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
-        newest = newest_first(connection, conversation_id, before=end, limit=_NEWEST if count is None else count)
+        wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
+        newest = newest_first(connection, conversation_id, **wanted)
         if max_chars is None:
             return list(newest)[::-1]
         first = list(itertools.islice(newest, 1))
