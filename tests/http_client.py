@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
@@ -66,14 +66,18 @@ class Client:
             response = self._ask(connection, method, path, body, headers or {})
             return Reply(response.status, dict(response.getheaders()), response.read())
 
-    def stream(self, path: str, body: Any = None) -> Iterator[dict[str, Any]]:
+    def stream(
+        self, path: str, body: Any = None, *, accepted: Callable[[], None] | None = None
+    ) -> Iterator[dict[str, Any]]:
         """The events of an NDJSON answer as they come: POST with a body, GET without. Close it to hang up.
 
-        Raises AssertionError with the body for any status but 200.
+        accepted: called as soon as the status has come. Raises AssertionError with the body for any status but 200.
         """
         with closing(self._connect()) as connection:
             response = self._ask(connection, "GET" if body is None else "POST", path, body, {})
             assert response.status == 200, (response.status, response.read())
+            if accepted is not None:
+                accepted()
             for line in response:
                 if line.strip():
                     yield json.loads(line)

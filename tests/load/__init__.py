@@ -1,0 +1,1 @@
+"""What happens when much happens at once, or when everything ends in the middle."""

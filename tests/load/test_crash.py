@@ -1,0 +1,21 @@
+"""Nothing is lost by a server that dies, however often and wherever in an answer it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import RecordingModel
+from tests.live_server import LiveServer
+from tests.load.crash import CrashTest
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+def test_fifty_kills_in_mid_answer_lose_nothing_and_double_nothing(tmp_path, recording_model: RecordingModel) -> None:
+    test = CrashTest(LiveServer(tmp_path / "server", recording_model.environ), recording_model, seed=20)
+    try:
+        test.run(kills=50)
+    finally:
+        test.server.kill()
+    assert test.outcomes["interrupted"] > 50
+    assert test.outcomes["seen whole"] > 50
