@@ -33,6 +33,7 @@ def models_from(settings: Settings) -> ModelRoles:
         openai_api_key=settings.openai_api_key,
         anthropic_api_key=settings.anthropic_api_key,
         model_dir=settings.model_dir,
+        context_window=settings.context_window,
     )
 
 

@@ -74,12 +74,14 @@ class ChunkReader:
             return None
         choice = choices[0]
         if reason := choice.get("finish_reason"):
-            self._finish_reason = reason
+            self._finish_reason = str(reason)
             self.complete = True
         delta = choice.get("delta") or choice.get("message") or {}
         if calls := delta.get("tool_calls"):
             self._collect(calls)
         if text := delta.get("content"):
+            if not isinstance(text, str):
+                raise self._nonsense()
             return Delta(text=text)
         return self._thinking_aloud(delta)
 
@@ -114,8 +116,9 @@ class ChunkReader:
 
     def _collect(self, fragments: Sequence[Mapping[str, Any]]) -> None:
         for position, fragment in enumerate(fragments):
+            index = fragment.get("index")
             call = self._calls.setdefault(
-                fragment.get("index", position),
+                position if index is None else int(index),
                 {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
             )
             call["id"] = fragment.get("id") or call["id"]

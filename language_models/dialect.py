@@ -23,14 +23,17 @@ class Dialect:
             spoken["max_completion_tokens"] = spoken.pop("max_tokens")
         return spoken
 
-    def learns_from(self, failure: AttemptFailedError, body: dict[str, Any]) -> bool:
-        """Whether the refusal of `body` named a field that can be left out or renamed; then try again."""
+    def learns_from(self, failure: AttemptFailedError, spoken: dict[str, Any]) -> bool:
+        """Whether the refusal of `spoken` named a field that can be left out or renamed; then speak again.
+
+        What counts is what was said: another request may have taught the same lesson meanwhile.
+        """
         said = failure.error.message
-        if not self._renames_max_tokens and "max_tokens" in body and "max_completion_tokens" in said:
+        if "max_tokens" in spoken and "max_completion_tokens" in said:
             self._renames_max_tokens = True
             return True
         for field in _DISPENSABLE:
-            if field in body and field not in self._left_out and (failure.parameter == field or f"'{field}'" in said):
+            if field in spoken and (failure.parameter == field or f"'{field}'" in said):
                 self._left_out.add(field)
                 return True
         return False

@@ -26,6 +26,8 @@ __all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
 # Small models ramble at the usual 0.8, and repeat themselves at 0.
 _TEMPERATURE = 0.3
 _REPEAT_PENALTY = 1.05
+# Where the caller sets no limit, a model that has lost its way must still come to an end.
+_LONGEST_ANSWER = 2048
 _LOOK_AGAIN = 0.2
 # A long prompt takes minutes on two cores before the first token comes.
 _TIMEOUTS = Timeouts(connect=5.0, first_token=600.0, idle=120.0)
@@ -38,7 +40,7 @@ class EmbeddedChatModel:
         self._runtime = runtime
         self._urgency: Urgency = urgency
         self._client: ProviderChatModel | None = None
-        self._client_url = ""
+        self._client_speaks_to: EmbeddedProcess | None = None
 
     @property
     def name(self) -> str:
@@ -81,7 +83,7 @@ class EmbeddedChatModel:
             messages,
             tools=tools,
             response_format=_constraint(response_format),
-            max_tokens=max_tokens,
+            max_tokens=max_tokens or _LONGEST_ANSWER,
             temperature=_TEMPERATURE if temperature is None else temperature,
             stop=stop,
         )
@@ -128,6 +130,8 @@ class EmbeddedChatModel:
             await asyncio.sleep(_LOOK_AGAIN)
 
     async def _answer(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
+        async for status in self._until_ready():
+            yield Delta(status=status)  # it crashed while we waited for a slot
         process = self._runtime.process()
         if process is None:
             raise ModelFailedError("The model has just crashed and is being started again. Try once more.")
@@ -141,26 +145,28 @@ class EmbeddedChatModel:
             raise ModelFailedError(message, model=self.name) from error
 
     async def _client_of(self, process: EmbeddedProcess) -> ProviderChatModel:
-        if self._client is None or self._client_url != process.url:
-            if self._client is not None:
-                await self._client.aclose()
-            self._client_url = process.url
-            self._client = ProviderChatModel(
-                base_url=f"{process.url}/v1",
-                api_key=process.api_key,
-                model=self.name,
-                context_window=CONTEXT,
-                timeouts=_TIMEOUTS,
-                retries=RetryPolicy(attempts=1),
-            )
-        return self._client
+        if self._client is not None and self._client_speaks_to is process:
+            return self._client
+        stale, self._client_speaks_to = self._client, process
+        client = self._client = ProviderChatModel(
+            base_url=f"{process.url}/v1",
+            api_key=process.api_key,
+            model=self.name,
+            context_window=CONTEXT,
+            timeouts=_TIMEOUTS,
+            retries=RetryPolicy(attempts=1),
+        )
+        if stale is not None:
+            await stale.aclose()
+        return client
 
 
 def _constraint(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The runtime has no regex format, but a JSON string may have a pattern."""
     if response_format is None or response_format.get("type") != "regex":
         return response_format
-    schema = {"type": "string", "pattern": f"^{response_format['pattern']}$"}
+    pattern = str(response_format["pattern"]).removeprefix("^").removesuffix("$")
+    schema = {"type": "string", "pattern": f"^({pattern})$"}
     return {"type": "json_schema", "json_schema": {"name": "text", "schema": schema}}
 
 

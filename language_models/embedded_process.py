@@ -7,7 +7,6 @@ import os
 import secrets
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from language_models.errors import ModelUnavailableError
@@ -15,61 +14,72 @@ from language_models.errors import ModelUnavailableError
 SLOTS = 2
 CONTEXT = 8192
 _ROOT = Path(__file__).resolve().parent.parent
-_STOP_SECONDS = 5.0
 
 
-@dataclass(slots=True)
 class EmbeddedProcess:
-    """A child that answers at `url` for those who know `api_key`."""
+    """A child process, running from the start.
 
-    process: subprocess.Popen[str]
-    url: str
-    api_key: str
+    Once a model is loaded it answers at `url` those who know `api_key`. One thread loads, waits and closes; any thread
+    may call `kill`.
+    """
 
-    @classmethod
-    def start(cls, model: Path) -> EmbeddedProcess:
+    def __init__(self) -> None:
+        self.url = ""
+        self.api_key = secrets.token_urlsafe(32)
+        self._process = _launched()
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def load(self, model: Path) -> None:
         """Load `model` and wait until it answers. Raises ModelUnavailableError with what the runtime said.
 
         The key goes through a pipe: arguments and environments of processes can be read by others.
         """
-        api_key = secrets.token_urlsafe(32)
-        process = launch()
-        wanted = {
-            "path": str(model),
-            "api_key": api_key,
-            "threads": max(1, os.cpu_count() or 1),
-            "slots": SLOTS,
-            "context": CONTEXT,
-        }
-        started = cls(process=process, url="", api_key=api_key)
-        try:
-            answer = _ask(process, wanted)
-        except BaseException:
-            started.stop()
-            raise
+        answer = self._asked(
+            {
+                "path": str(model),
+                "api_key": self.api_key,
+                "threads": max(1, os.cpu_count() or 1),
+                "slots": SLOTS,
+                "context": CONTEXT,
+            }
+        )
         if "url" not in answer:
-            started.stop()
-            raise ModelUnavailableError(f"{model.name} can't be loaded: {answer.get('error', 'it ended at once')}")
-        started.url = answer["url"]
-        return started
+            said = answer.get("error", "its process ended at once")
+            message = f"{model} can't be loaded: is it a whole GGUF file, and memory enough? ({said})"
+            raise ModelUnavailableError(message)
+        self.url = answer["url"]
 
     def wait(self) -> int:
         """Block until it ends; its exit code."""
-        return self.process.wait()
+        return self._process.wait()
 
-    def stop(self) -> None:
-        """End it: by its standard input, and if that does not help, by force."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+    def kill(self) -> None:
+        """End it at once, whatever it is doing: it holds nothing that is worth a goodbye."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it, and let go of what belongs to it."""
+        self.kill()
+        self._process.communicate()
+
+    def _asked(self, wanted: dict[str, object]) -> dict[str, str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
-            self.process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self._process.stdin.write(json.dumps(wanted) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return {}
+        line = self._process.stdout.readline()
+        answer: dict[str, str] = json.loads(line) if line else {}
+        return answer
 
 
-def launch() -> subprocess.Popen[str]:
+def _launched() -> subprocess.Popen[str]:
     """The child, before it knows what to load. Ctrl-C in a terminal is for the server alone."""
     return subprocess.Popen(
         [sys.executable, "-m", "language_models.embedded_child"],
@@ -82,18 +92,3 @@ def launch() -> subprocess.Popen[str]:
         errors="replace",
         start_new_session=True,
     )
-
-
-def _ask(process: subprocess.Popen[str], wanted: dict[str, object]) -> dict[str, str]:
-    if process.stdin is None or process.stdout is None:
-        raise ModelUnavailableError("The model's process has no pipes.")
-    try:
-        process.stdin.write(json.dumps(wanted) + "\n")
-        process.stdin.flush()
-    except BrokenPipeError:
-        return {"error": "its process ended at once"}
-    for line in process.stdout:
-        if line.startswith("@"):
-            answer: dict[str, str] = json.loads(line[1:])
-            return answer
-    return {"error": "its process ended at once"}

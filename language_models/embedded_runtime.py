@@ -13,7 +13,7 @@ from language_models import fetching
 from language_models.catalogue import CatalogueEntry, entry_named
 from language_models.embedded_process import SLOTS, EmbeddedProcess
 from language_models.errors import ModelUnavailableError
-from language_models.ports import ModelState
+from language_models.ports import ModelState, Phase
 from language_models.slot_gate import SlotGate
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class EmbeddedRuntime:
         self._process: EmbeddedProcess | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def start(self) -> None:
         """Begin to fetch and load, unless that has begun. After a failure, begin again."""
@@ -86,11 +86,13 @@ class EmbeddedRuntime:
         return self._process if self._state.phase == "ready" else None
 
     def close(self) -> None:
-        """End the process and the thread; blocks for a moment."""
-        self._stop.set()
+        """End the process and the thread, for good; blocks for a moment."""
+        with self._lock:
+            self._say("failed", "The model was stopped, as the server stops.")
+            self._stop.set()
         process = self._process
         if process is not None:
-            process.stop()
+            process.kill()
         if self._thread is not None:
             self._thread.join(timeout=10.0)
 
@@ -110,7 +112,7 @@ class EmbeddedRuntime:
                     )
                 self._stop.wait(0.2 * 2 ** len(crashes))
         except fetching.FetchCancelledError:
-            self._say("waiting", "The server is stopping.")
+            return
         except ModelUnavailableError as error:
             self._say("failed", error.message)
         except Exception as error:  # the thread must not end without a word
@@ -119,25 +121,29 @@ class EmbeddedRuntime:
 
     def _run_once(self, path: Path) -> None:
         self._say("loading", "The model is being loaded.")
-        process = EmbeddedProcess.start(path)
-        self._process = process
-        if self._stop.is_set():
-            process.stop()
-            return
-        self._say("ready", "")
-        log.info("%s is ready", self.file.name)
-        code = process.wait()
-        self._process = None
-        if not self._stop.is_set():
+        process = self._process = EmbeddedProcess()
+        try:
+            if self._stop.is_set():
+                return
+            process.load(path)
+            self._say("ready", "")
+            log.info("%s is ready", self.file.name)
+            code = process.wait()
             self._say("loading", "The model has crashed and is being started again.")
+        finally:
+            self._process = None
+            process.close()
+        if not self._stop.is_set():
             log.warning("the embedded model's process ended with %s; it is started again", code)
-            process.stop()
 
     def _note_progress(self, done: int, total: int) -> None:
         share = done / total if total else None
         percent = f"{int(100 * share)} %" if share is not None else f"{done >> 20} MB"
         self._say("fetching", f"The model is being fetched: {percent}", share)
 
-    def _say(self, phase: str, detail: str, progress: float | None = None) -> None:
+    def _say(self, phase: Phase, detail: str, progress: float | None = None) -> None:
         progress = 1.0 if phase == "ready" else progress
-        self._state = ModelState(name=self.file.name, phase=phase, progress=progress, detail=detail)  # type: ignore[arg-type]
+        with self._lock:
+            # What was said at the end stands.
+            if not self._stop.is_set():
+                self._state = ModelState(name=self.file.name, phase=phase, progress=progress, detail=detail)

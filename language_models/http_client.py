@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -44,9 +45,7 @@ class ProviderHttp:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "Anaphora"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._sessions = LoopSessions(
-            headers=headers, connect_timeout=timeouts.connect, trust_env=not is_loopback(base_url)
-        )
+        self._sessions = LoopSessions(headers=headers, connect_timeout=timeouts.connect, loopback=is_loopback(base_url))
 
     async def open_stream(self, path: str, body: Mapping[str, Any]) -> EventStream:
         """Send a request and wait for the first events of its answer. Raises AttemptFailedError."""
@@ -104,9 +103,13 @@ class ProviderHttp:
     async def _check(self, response: aiohttp.ClientResponse) -> None:
         if response.status == 200:
             return
-        body = await response.content.read(_LONGEST_ERROR_BODY)
-        response.close()
-        raise refusal(response.status, response.headers, body, model=self._model)
+        body = bytearray()
+        try:
+            while len(body) < _LONGEST_ERROR_BODY and (chunk := await response.content.readany()):
+                body += chunk
+        finally:
+            response.close()
+        raise refusal(response.status, response.headers, bytes(body), model=self._model)
 
     def _unreachable(self, error: Exception) -> AttemptFailedError:
         import aiohttp
@@ -136,8 +139,13 @@ class EventStream:
         return self._response.content_type == "application/json"
 
     async def whole_body(self) -> bytes:
-        """The document of an answer in one piece."""
-        return await self._response.read()
+        """The document of an answer in one piece. Raises ModelFailedError."""
+        body = bytearray()
+        with self._watched():
+            while chunk := await self._response.content.readany():
+                body += chunk
+                self._silence.begin()
+        return bytes(body)
 
     async def read_first(self) -> None:
         """Wait for the first event, so that a failure before it can still be retried."""
@@ -149,26 +157,17 @@ class EventStream:
         if self._first is not None:
             first, self._first = self._first, None
             return first
-        import aiohttp
-
-        self._silence.begin()
-        try:
+        with self._watched():
             return await self._read()
-        except (aiohttp.ClientError, OSError) as error:
-            reason = "fell silent" if self._silence.too_long else "broke off"
-            message = f"{self._model} {reason} in the middle of its answer"
-            raise ModelFailedError(message, model=self._model) from error
-        finally:
-            self._silence.end()
 
     async def finish(self) -> None:
         """Let a stream that has said all end by itself for a moment, so that its connection can be used again."""
+        import aiohttp
+
         if not self._response.content.at_eof():
-            try:
+            with contextlib.suppress(aiohttp.ClientError, OSError):
                 async with asyncio.timeout(0.2):
                     await self._response.content.readany()
-            except (TimeoutError, OSError):
-                return
 
     def close(self) -> None:
         """Free the connection: for reuse after the end, by closing it before."""
@@ -177,6 +176,20 @@ class EventStream:
             self._response.release()
         else:
             self._response.close()
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        import aiohttp
+
+        self._silence.begin()
+        try:
+            yield
+        except (aiohttp.ClientError, OSError) as error:
+            reason = "fell silent" if self._silence.too_long else "broke off"
+            message = f"{self._model} {reason} in the middle of its answer"
+            raise ModelFailedError(message, model=self._model) from error
+        finally:
+            self._silence.end()
 
     async def _read(self) -> list[bytes]:
         content = self._response.content
@@ -229,7 +242,7 @@ class _SilenceGuard:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine, where no proxy may stand between."""
+    """Whether a URL leads to this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

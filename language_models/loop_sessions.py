@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import weakref
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING
 
@@ -17,21 +16,20 @@ _Keeper = AsyncGenerator["aiohttp.ClientSession", None]
 class LoopSessions:
     """HTTP sessions by event loop: the server has one loop, scripts and tests come and go with theirs."""
 
-    def __init__(self, *, headers: Mapping[str, str], connect_timeout: float, trust_env: bool) -> None:
-        """`connect_timeout` in seconds; `trust_env` honours the proxies that the environment names."""
+    def __init__(self, *, headers: Mapping[str, str], connect_timeout: float, loopback: bool) -> None:
+        """`connect_timeout` in seconds; `loopback`: the other end is on this machine."""
         self._headers = dict(headers)
         self._connect_timeout = connect_timeout
-        self._trust_env = trust_env
+        self._loopback = loopback
         self._lock = threading.Lock()
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Keeper]]
-        self._open = weakref.WeakKeyDictionary()
+        self._open: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Keeper]] = {}
 
     async def current(self) -> aiohttp.ClientSession:
         """The running loop's session."""
         loop = asyncio.get_running_loop()
         session, _ = self._open.get(loop, (None, None))
         if session is None or session.closed:
-            keeper = self._kept()
+            keeper = self._kept(loop)
             session = await anext(keeper)
             with self._lock:
                 self._open[loop] = (session, keeper)
@@ -49,7 +47,7 @@ class LoopSessions:
             elif not loop.is_closed():
                 asyncio.run_coroutine_threadsafe(_ended(keeper), loop)
 
-    async def _kept(self) -> _Keeper:
+    async def _kept(self, loop: asyncio.AbstractEventLoop) -> _Keeper:
         """Yield an open session and close it when the generator ends.
 
         A loop that shuts down ends the generators that it began: so no session outlives its loop.
@@ -57,15 +55,19 @@ class LoopSessions:
         # Imported here: a process that talks to no provider does not pay for it.
         import aiohttp
 
+        # Small local servers end connections just when they are used again, and a new one costs next to nothing there;
+        # nor may one of the environment's proxies stand between.
         session = aiohttp.ClientSession(
             headers=self._headers,
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(limit=0, force_close=self._loopback),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
-            trust_env=self._trust_env,
+            trust_env=not self._loopback,
         )
         try:
             yield session
         finally:
+            with self._lock:
+                self._open.pop(loop, None)
             await session.close()
 
 

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 
+Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
+
 
 class ChatMessage(TypedDict):
     """One message of a prompt, in the shape of the OpenAI chat-completions interface."""
@@ -58,7 +60,7 @@ class ModelState:
     """
 
     name: str
-    phase: Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
+    phase: Phase
     progress: float | None = None
     detail: str = ""
 

@@ -92,10 +92,11 @@ class ProviderChatModel:
         attempt = 1
         while True:
             try:
-                events = await self._http.open_stream("/chat/completions", self._dialect.spoken(body))
+                spoken = self._dialect.spoken(body)
+                events = await self._http.open_stream("/chat/completions", spoken)
                 break
             except AttemptFailedError as failure:
-                if self._dialect.learns_from(failure, body):
+                if self._dialect.learns_from(failure, spoken):
                     continue
                 pause = self._retries.pause_after(attempt, failure)
                 if pause is None:
@@ -168,7 +169,7 @@ async def _steps(events: EventStream, *, model: str) -> AsyncGenerator[Delta, No
                 yield step
             return
         reader = ChunkReader(model)
-        while batch := await events.events():
+        while batch := await _next_batch(events, reader):
             for data in batch:
                 if (delta := reader.read(data)) is not None:
                     yield delta
@@ -178,6 +179,16 @@ async def _steps(events: EventStream, *, model: str) -> AsyncGenerator[Delta, No
         yield reader.last()
     finally:
         events.close()
+
+
+async def _next_batch(events: EventStream, reader: ChunkReader) -> list[bytes]:
+    try:
+        return await events.events()
+    except ModelFailedError:
+        # Some servers hang up after the last word without saying that it was the last.
+        if reader.complete:
+            return []
+        raise
 
 
 class ProviderEmbeddingModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, *, model: str)
 def complaint_within_stream(error: Any, *, model: str) -> ModelError:
     """The error for an `error` object that arrived as an event of a stream that had begun well."""
     complaint = ProviderComplaint.from_document(error)
-    status = int(complaint.code) if complaint.code.isdigit() else 0
+    status = int(complaint.code) if complaint.code.isdecimal() else 0
     if complaint.kind == "rate_limit_error" or complaint.code == "rate_limit_exceeded":
         status = 429
     if status == 0 and not complaint.says_too_long:
@@ -138,10 +139,10 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
     if not retry_after:
         return None
     try:
-        return max(0.0, float(retry_after))
+        seconds = float(retry_after)
     except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None
+        try:
+            seconds = email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

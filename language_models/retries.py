@@ -30,4 +30,4 @@ class RetryPolicy:
             return asked if asked <= self.longest_pause else None
         pause = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
         # Jitter keeps many turns that failed together from coming back together.
-        return pause * random.uniform(0.5, 1.0)  # noqa: S311
+        return pause * random.uniform(0.5, 1.0)

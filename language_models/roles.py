@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never
@@ -35,10 +36,12 @@ class ModelRoles:
         openai_api_key: str | None,
         anthropic_api_key: str | None,
         model_dir: Path,
+        context_window: int | None = None,
         overrides: Mapping[str, ChatModel] | None = None,
     ) -> None:
         """Settings as `parse_model_setting` reads them; `model_dir` holds the embedded models' files.
 
+        context_window: tokens of the main model where it is a provider's; None: what is known of it.
         overrides: models that stand in for a role ("main", "cheap") or a setting ("openai:gpt-4o"), for tests.
         Raises ValueError for a setting that names no model, and for an embedded model that is not in the catalogue.
         """
@@ -48,10 +51,13 @@ class ModelRoles:
         self._openai_api_key = openai_api_key
         self._anthropic_api_key = anthropic_api_key
         self._model_dir = model_dir
+        self._context_window = context_window
         self._overrides = dict(overrides or {})
         self._models: dict[tuple[ModelSetting, Urgency], ChatModel] = {}
         self._runtimes: dict[str, EmbeddedRuntime] = {}
         self._embedding: ProviderEmbeddingModel | None = None
+        # Requests of several threads may be the first to ask for a model, and it is to have one process.
+        self._lock = threading.RLock()
 
     def main(self) -> ChatModel:
         """The model that answers."""
@@ -119,9 +125,10 @@ class ModelRoles:
 
     def _model(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         key = (setting, urgency)
-        if key not in self._models:
-            self._models[key] = self._made(setting, urgency)
-        return self._models[key]
+        with self._lock:
+            if key not in self._models:
+                self._models[key] = self._made(setting, urgency)
+            return self._models[key]
 
     def _made(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         match setting.kind:
@@ -130,9 +137,9 @@ class ModelRoles:
 
                 return EmbeddedChatModel(self._runtime(setting), urgency=urgency)
             case "openai":
-                return self._openai(setting.model)
+                return self._openai(setting)
             case "anthropic":
-                return self._anthropic(setting.model)
+                return self._anthropic(setting)
             case "scripted":
                 return ScriptedChatModel.echoing()
             case "none":
@@ -141,23 +148,28 @@ class ModelRoles:
             case _:
                 assert_never(setting.kind)
 
-    def _openai(self, model: str) -> ChatModel:
+    def _openai(self, setting: ModelSetting) -> ChatModel:
         if self._openai_api_key is None and self._openai_base_url == OPENAI_BASE_URL:
-            advice = f"{model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
-            return UnavailableChatModel(name=model, advice=advice, error=BadCredentialsError, phase="failed")
-        return ProviderChatModel(base_url=self._openai_base_url, api_key=self._openai_api_key, model=model)
+            advice = f"{setting.model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
+            return UnavailableChatModel(name=setting.model, advice=advice, error=BadCredentialsError, phase="failed")
+        return self._provided(setting, base_url=self._openai_base_url, api_key=self._openai_api_key)
 
-    def _anthropic(self, model: str) -> ChatModel:
+    def _anthropic(self, setting: ModelSetting) -> ChatModel:
         if self._anthropic_api_key is None:
-            advice = f"{model} needs a key: set ANTHROPIC_API_KEY."
-            return UnavailableChatModel(name=model, advice=advice, error=BadCredentialsError, phase="failed")
-        return ProviderChatModel(base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key, model=model)
+            advice = f"{setting.model} needs a key: set ANTHROPIC_API_KEY."
+            return UnavailableChatModel(name=setting.model, advice=advice, error=BadCredentialsError, phase="failed")
+        return self._provided(setting, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
+
+    def _provided(self, setting: ModelSetting, *, base_url: str, api_key: str | None) -> ProviderChatModel:
+        window = self._context_window if setting == self._settings["main"] else None
+        return ProviderChatModel(base_url=base_url, api_key=api_key, model=setting.model, context_window=window)
 
     def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
         from language_models.embedded import EmbeddedRuntime, model_file
 
         file = model_file(setting.model, folder=self._model_dir)
         key = str(file.path)
-        if key not in self._runtimes:
-            self._runtimes[key] = EmbeddedRuntime(file)
-        return self._runtimes[key]
+        with self._lock:
+            if key not in self._runtimes:
+                self._runtimes[key] = EmbeddedRuntime(file)
+            return self._runtimes[key]

@@ -84,10 +84,10 @@ class SlotGate:
             queue = self._waiting[urgency]
             while queue and self._admits_from_queue(urgency):
                 loop, future = queue.popleft()
-                if loop.is_closed():
-                    continue
-                self._take(urgency)
-                loop.call_soon_threadsafe(_let_in, future)
+                # A loop that was closed with somebody waiting on it takes nothing.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(_let_in, future)
+                    self._take(urgency)
 
     def _admits_from_queue(self, urgency: Urgency) -> bool:
         return self._free > 0 and (urgency == "answer" or (self._jobs_running == 0 and not self._waiting["answer"]))

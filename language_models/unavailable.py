@@ -49,7 +49,7 @@ class UnavailableChatModel:
     ) -> AsyncGenerator[Delta, None]:
         """Raise the error at the first step."""
         raise self._error(self._advice, model=self._name)
-        yield Delta()
+        yield Delta()  # type: ignore[unreachable]
 
     async def complete(
         self,
