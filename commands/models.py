@@ -50,8 +50,13 @@ def pull(name: str) -> None:
 def check(name: str) -> None:
     """Read the model NAME (the default one without a name) and compare its hash with the catalogue's."""
     entry = _entry(name)
-    if not is_whole(entry, folder=_folder(), thorough=True):
-        raise click.ClickException(f"{entry.name} is not here, or is damaged. `flask models pull {name}` fetches it.")
+    try:
+        whole = is_whole(entry, folder=_folder(), thorough=True)
+    except OSError as error:
+        raise click.ClickException(f"{_folder() / entry.file} can't be read: {error.strerror}.") from None
+    if not whole:
+        advice = f"`flask --app server models pull {entry.name}` fetches it."
+        raise click.ClickException(f"{entry.name} is not here, or is damaged. {advice}")
     click.echo(f"{entry.name} is whole.")
 
 

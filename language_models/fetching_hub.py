@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -42,12 +43,12 @@ def fetch_from_hub(
     transfer.start()
     try:
         done = have
-        start = transfer.next(within=answer_within, look=lambda: report(have))
+        start = transfer.next(within=answer_within, look=partial(report, have))
         assert isinstance(start, int)
         with part.open("r+b" if start else "wb") as file:
             done = file.seek(start)
             file.truncate()
-            while chunk := transfer.next(within=stall_after, look=lambda: report(done)):
+            while chunk := transfer.next(within=stall_after, look=partial(report, done)):
                 assert isinstance(chunk, bytes)
                 if done + len(chunk) > size:
                     raise SourceFailedError(f"{transfer.host}: sends more than {size} bytes")
@@ -92,6 +93,7 @@ class _Transfer(threading.Thread):
             return item
 
     def run(self) -> None:
+        """Read until the end, a failure, or until nobody waits any more."""
         try:
             self._read()
         except urllib.error.HTTPError as error:
