@@ -218,6 +218,15 @@ test('fresh lists replace the old ones while unrolled workspaces stay unrolled',
   assert.equal(tree.conversation('c0'), undefined);
 });
 
+test('fresh lists leave open what is open here and take over what was unknown', () => {
+  const tree = model({ workspaces: [workspace('a')], conversations: many(1, 'a') });
+  tree.setExpanded('a', true);
+  const fresh = [workspace('a', { workspace_name: 'Renamed' }), workspace('b', { expanded: true })];
+  tree.replace({ workspaces: fresh, conversations: [...many(1, 'a'), ...many(1, 'b', 'd')] });
+  const opened = tree.nodesBelow('#').filter((node) => node.state?.opened);
+  assert.deepEqual(texts(opened), ['b (1)', 'Renamed (1)']);
+});
+
 test('collapsing closes what was open and tells which that was', () => {
   const tree = model({ workspaces: [workspace('a', { expanded: true }), workspace('b')], conversations: many(1, 'a') });
   assert.deepEqual(tree.collapse(), ['a']);

@@ -30,9 +30,14 @@ export class TreeModel {
     this.replace({ workspaces, conversations });
   }
 
-  /** Take fresh lists; how far each workspace was unrolled stays. */
+  /** Take fresh lists; which workspaces are open here, and how far each was unrolled, stays. */
   replace({ workspaces, conversations }) {
-    this.#workspaces = new Map(workspaces.map((workspace) => [workspace.workspace_id, { ...workspace }]));
+    const known = this.#workspaces;
+    const fresh = workspaces.map((workspace) => {
+      const { expanded } = known.get(workspace.workspace_id) ?? workspace;
+      return [workspace.workspace_id, { ...workspace, expanded }];
+    });
+    this.#workspaces = new Map(fresh);
     this.#arrangeWorkspaces();
     this.#conversations = new Map();
     this.#listed = new Map();

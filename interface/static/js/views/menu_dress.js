@@ -5,14 +5,13 @@ import { drawNamedIcon } from '../lib/icons.js';
 const EDGE = 8;
 
 function dressItem(row) {
-  row.setAttribute('role', 'none');
-  const link = row.querySelector(':scope > a');
   if (row.classList.contains('vakata-context-separator')) {
     row.setAttribute('role', 'separator');
-    link.setAttribute('aria-hidden', 'true');
-    link.tabIndex = -1;
+    row.replaceChildren();
     return;
   }
+  row.setAttribute('role', 'none');
+  const link = row.querySelector(':scope > a');
   link.setAttribute('role', 'menuitem');
   if (row.classList.contains('vakata-contextmenu-disabled')) link.setAttribute('aria-disabled', 'true');
   const submenu = row.querySelector(':scope > ul');

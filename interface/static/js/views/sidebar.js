@@ -9,6 +9,9 @@ import { SidebarTree } from './sidebar_tree.js';
 import { mountThemeChoice } from './theme_choice.js';
 import { showToast } from './toast.js';
 
+/** A page that was out of sight for so long may have missed what other windows did. */
+const STALE_MS = 60_000;
+
 class Sidebar {
   #api;
   #events;
@@ -34,6 +37,7 @@ class Sidebar {
     mountThemeChoice(document.getElementById('user-menu'));
     this.#mountControls();
     this.#follow(events);
+    this.#refreshWhenSeenAgain();
   }
 
   async refresh() {
@@ -221,6 +225,14 @@ class Sidebar {
       if (workspaceId === undefined) return;
       this.#model.removeConversation(conversationId);
       this.#tree?.reload(workspaceId);
+    });
+  }
+
+  #refreshWhenSeenAgain() {
+    let hiddenAt = 0;
+    document.addEventListener('visibilitychange', () => {
+      if (document.hidden) hiddenAt = Date.now();
+      else if (this.#tree && Date.now() - hiddenAt > STALE_MS) this.refresh();
     });
   }
 

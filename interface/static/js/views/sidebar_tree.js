@@ -2,6 +2,7 @@
 
 import { drawNamedIcon, icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
+import { FIRST_ROWS } from '../models/tree.js';
 import { ROOT, conversationNode, conversationNodeId, workspaceNodeId } from '../models/tree_nodes.js';
 
 const PLUGINS = ['types', 'wholerow', 'contextmenu', 'dnd', 'rowmenu'];
@@ -77,6 +78,7 @@ export class SidebarTree {
     });
     this.ready = new Promise((resolve) => $tree.one('ready.jstree', resolve));
     this.#listen($tree);
+    this.#keepLongPressMenus();
   }
 
   /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position. */
@@ -142,7 +144,7 @@ export class SidebarTree {
   #options(menuOf) {
     return {
       core: {
-        data: (node, done) => done(this.#model.nodesBelow(node.id, { postponed: this.#postponed })),
+        data: (node, done) => done(this.#nodesBelow(node.id)),
         check_callback: (operation, node, parent) => operation !== 'move_node' || this.#mayMove(node, parent),
         force_text: true,
         worker: false,
@@ -192,6 +194,12 @@ export class SidebarTree {
       });
   }
 
+  #nodesBelow(nodeId) {
+    // What is open already stays open, so that nothing jumps when everything is shown anew.
+    const rows = Math.max(FIRST_ROWS, this.#container.querySelectorAll('.jstree-node').length);
+    return this.#model.nodesBelow(nodeId, { rows, postponed: this.#postponed });
+  }
+
   async #reloadWorkspace(node, workspaceId) {
     const tree = this.#tree;
     tree.set_text(node, this.#model.textOf(workspaceId));
@@ -205,6 +213,23 @@ export class SidebarTree {
 
   #load(node) {
     return new Promise((resolve) => this.#tree.load_node(node.id, resolve));
+  }
+
+  /** The touch that opened a menu must not, when it ends, also count as a click, which would close it again. */
+
+  /** The touch that opened a menu must not, when it ends, also count as a click, which would close it again. */
+  #keepLongPressMenus() {
+    const isMenuOpen = () => document.querySelector('.vakata-context') !== null;
+    let wasOpen = false;
+    const onStart = () => {
+      wasOpen = isMenuOpen();
+    };
+    const onEnd = (event) => {
+      if (!wasOpen && isMenuOpen()) event.preventDefault();
+    };
+    // Not by jQuery: its event objects are shared, and jsTree still reads its own when the press has become long.
+    this.#container.addEventListener('touchstart', onStart, { passive: true });
+    this.#container.addEventListener('touchend', onEnd);
   }
 
   #mayDrag({ kind, id }) {
