@@ -12,19 +12,23 @@ from typing import Any, Protocol
 
 from database.connection import open_store
 from database.conversations import get_conversation
+from database.errors import StoreError
 from database.store import Urgency
 from database.stream_events import append_events, read_events
+from database.turn_recovery import close_interrupted_turns
 
 from . import events
 from .errors import ShuttingDownError
 from .journal import Journal
 from .live_stream import LiveStream, StoredStream
 from .metrics import Metrics
+from .threads import in_thread
 from .turn import TurnStream
 
 log = logging.getLogger(__name__)
 INTERRUPTED = "interrupted"
 CANCELLED = "cancelled"
+_SALVAGE_EVERY = 1.0
 
 
 class Replies(Protocol):
@@ -57,6 +61,7 @@ class TurnRunner:
         self._metrics = metrics
         self._streams: dict[str, LiveStream] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._salvaging: dict[str, asyncio.Task[None]] = {}
         self._stopping: set[str] = set()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -154,7 +159,19 @@ class TurnRunner:
         self._stopping.discard(stream.message_id)
         if not task.cancelled() and task.exception() is not None:
             log.error("the turn %s broke off", stream.message_id, exc_info=task.exception())
+            self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream.message_id))
         self._close(stream)
+
+    async def _salvage(self, message_id: str) -> None:
+        """Close a turn that could not be stored as soon as the store can be written again: its conversation waits."""
+        while not self._draining:
+            await asyncio.sleep(_SALVAGE_EVERY)
+            try:
+                await in_thread(close_interrupted_turns, users_dir=self._users_dir, only=message_id)
+            except StoreError:
+                continue
+            break
+        self._salvaging.pop(message_id, None)
 
     def _close(self, stream: LiveStream) -> None:
         with self._lock:

@@ -16,10 +16,10 @@ from .titles import heuristic_title
 from .turns import finish_in
 
 
-def close_interrupted_turns(*, users_dir: str) -> int:
+def close_interrupted_turns(*, users_dir: str, only: str | None = None) -> int:
     """Finish every turn that is still streaming as "interrupted"; how many there were.
 
-    Only for a server that is just starting.
+    For a server that is just starting, or for one answer (`only`, its message id) that nobody writes any more.
 
     Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and
     friendly id, and the closing events. A second run finds nothing to do.
@@ -36,6 +36,8 @@ def close_interrupted_turns(*, users_dir: str) -> int:
         .outerjoin(questions, questions.c.message_id == messages.c.in_answer_to)
         .where(messages.c.status == "streaming")
     )
+    if only is not None:
+        query = query.where(messages.c.message_id == only)
     with store.reading() as connection:
         running = connection.execute(query).all()
     for answer in running:

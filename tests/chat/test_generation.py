@@ -191,6 +191,27 @@ def test_an_answer_that_cannot_be_stored_is_not_shown_and_the_watcher_is_told(
     assert events[1]["done"] is True
 
 
+def test_a_conversation_whose_turn_could_not_be_stored_goes_on_when_the_store_does(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Any:
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr("chat.generation._SALVAGE_EVERY", 0.01)
+    conversation = talk.new()
+    with monkeypatch.context() as broken:
+        broken.setattr("chat.generation.append_events", full)
+        broken.setattr("chat.histories.turns.finish_turn", full)
+        broken.setattr("chat.generation.close_interrupted_turns", full)
+        assert parsed(runner.start(conversation, talk.query("hello")).lines())[-1]["done"] is True
+        wait_until(lambda: runner.running() == 0)
+        with pytest.raises(TurnInProgressError):
+            runner.start(conversation, talk.query("again"))
+    wait_until(lambda: talk.again(conversation).get_message_list()[1]["status"] == "interrupted")
+    stream = runner.start(talk.again(conversation), talk.query("again"))
+    assert joined(parsed(stream.lines())) == "Fine, thank you."
+
+
 def test_a_silent_stream_sends_heartbeats_that_repeat_the_last_number(
     talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
