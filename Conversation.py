@@ -69,10 +69,9 @@ class Conversation:
 
         async def journey() -> AsyncIterator[events.Event]:
             context = GatheredContext()
-            title = journeys.begin_title(turn)
+            title: asyncio.Task[str] | None = None
             try:
                 context = await in_thread(self._gather, turn)
-                await in_thread(self._history.store_report, turn.accepted.user_message_id, context.report_dicts())
                 yield events.references(context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 history = await in_thread(self._recent_messages, turn)
@@ -80,6 +79,7 @@ class Conversation:
                 if distilled.note:
                     yield events.status(distilled.note)
                 async for event in journeys.answer(turn, distilled, history=history, summary=self.running_summary):
+                    title = title or journeys.begin_title(turn)
                     yield event
             except ModelError as error:
                 yield journeys.failed(turn, error.code, error.message)
@@ -337,7 +337,7 @@ class Conversation:
         )
 
     def _gather(self, turn: Turn) -> GatheredContext:
-        return self._gathered_context(
+        context = self._gathered_context(
             [*turn.references, *turn.claim_ids],
             user_email=self.user_id,
             users_dir=turn.query.get("_users_dir"),
@@ -345,8 +345,13 @@ class Conversation:
             services=turn.services,
             max_chars=journeys.max_context_chars(turn),
         )
+        if context.report:
+            self._history.store_report(turn.accepted.user_message_id, context.report_dicts())
+        return context
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
+        if turn.accepted.first_turn:
+            return []
         recent = self._history.last_messages(max_chars=turn.model.context_window * 4)
         own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
         return [message for message in recent if message["message_id"] not in own]

@@ -30,7 +30,7 @@ def acceptance(bench: Bench) -> Iterator[Figure]:
     rows = (bench.shortest, bench.longest)
     with _server(closed(bench), "ticking-1-1000") as (_, client):
         for row in rows:
-            samples = [_handed_over(client, row, f"{QUESTION} {references}") for _ in range(bench.times + 5)][5:]
+            samples = [_handed_over(client, row, f"{QUESTION} {n} {references}") for n in range(bench.times + 5)][5:]
             name = f"message with 3 references to model, in {row.message_count:,} messages"
             yield of_samples(name, samples, budget=10.0, budget_p95=25.0)
 

@@ -16,7 +16,9 @@ from .live_stream import LiveStream
 
 log = logging.getLogger(__name__)
 Row = tuple[str, int, bytes]
-COMMIT_INTERVAL = 0.015
+_SHORTEST_PAUSE = 0.002
+_LONGEST_PAUSE = 0.015
+_PAUSE_A_STREAM = 0.000_025
 
 
 class Journal:
@@ -56,7 +58,7 @@ class Journal:
         try:
             while self._pending:
                 await self._commit()
-                await asyncio.sleep(COMMIT_INTERVAL)
+                await asyncio.sleep(self._pause())
         finally:
             self._committing = None
 
@@ -76,6 +78,10 @@ class Journal:
             self._in_flight = {}
             finished, self._round = self._round, asyncio.get_running_loop().create_future()
             finished.set_result(None)
+
+    def _pause(self) -> float:
+        # Few answers are to be fast, many are to share commits.
+        return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._stored) * _PAUSE_A_STREAM))
 
     def _encode(self, stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
         first = self._stored.get(stream, 0) + 1

@@ -43,7 +43,7 @@ def max_context_chars(turn: Turn) -> int:
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:
-    """Have the title of a new conversation made beside the answer."""
+    """Have the title of a new conversation made beside the answer; its first words come before the title."""
     if turn.accepted.conversation_friendly_id:
         return None
     return asyncio.create_task(make_title(turn.text, model=turn.services.models.cheap(), services=turn.services))
@@ -51,8 +51,10 @@ def begin_title(turn: Turn) -> asyncio.Task[str] | None:
 
 async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
     """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
-    if title is None:
+    if turn.accepted.conversation_friendly_id:
         return None
+    if title is None:
+        return heuristic_title(turn.text)
     if turn.status != "complete" and not title.done():
         title.cancel()
         return heuristic_title(turn.text)

@@ -25,7 +25,7 @@ class LiveStream:
         self.user_email = user_email
         self._lines: list[bytes] = []
         self._closed = False
-        self._waiting: list[asyncio.Event] = []
+        self._waiting: list[asyncio.Future[bool]] = []
         self._changed = threading.Condition()
 
     @property
@@ -81,23 +81,29 @@ class LiveStream:
                 yield heartbeat(position)
 
     async def _something_new(self) -> bool:
-        changed = asyncio.Event()
+        # A timer and a future for each wait: `asyncio.wait_for` would make a task, ten times as dear, for each delta.
+        loop = asyncio.get_running_loop()
+        changed: asyncio.Future[bool] = loop.create_future()
+        timer = loop.call_later(HEARTBEAT_SECONDS, _settle, changed, False)
         self._waiting.append(changed)
         try:
-            await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
-        except TimeoutError:
-            return False
+            return await changed
         finally:
+            timer.cancel()
             if changed in self._waiting:
                 self._waiting.remove(changed)
-        return True
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
         for changed in waiting:
-            changed.set()
+            _settle(changed, True)
         with self._changed:
             self._changed.notify_all()
+
+
+def _settle(changed: asyncio.Future[bool], news: bool) -> None:
+    if not changed.done():
+        changed.set_result(news)
 
 
 class StoredStream:

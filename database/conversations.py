@@ -11,7 +11,7 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .clock import now_iso
@@ -45,6 +45,16 @@ _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
+
+
+# Asked at each request.
+_LIVE = and_(
+    conversations.c.user_email == bindparam("owner"),
+    conversations.c.conversation_id == bindparam("conversation"),
+    conversations.c.deleted_at.is_(None),
+)
+_LIVE_ROW = select_conversations().where(_LIVE)
+_LIVE_VERSION = select(conversations.c.version).where(_LIVE)
 
 
 def new_conversation_id(user_email: str) -> str:
@@ -120,7 +130,7 @@ def get_conversation(*, users_dir: str, user_email: str, conversation_id: str) -
 
 def read_live(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
     """`get_conversation` inside a transaction of the caller."""
-    row = connection.execute(select_conversations().where(_live(user_email, conversation_id))).first()
+    row = connection.execute(_LIVE_ROW, {"owner": user_email, "conversation": conversation_id}).first()
     if row is None:
         raise ConversationNotFoundError
     return conversation_row(row)
@@ -129,7 +139,7 @@ def read_live(connection: Connection, *, user_email: str, conversation_id: str) 
 def conversation_version(*, users_dir: str, user_email: str, conversation_id: str) -> int | None:
     """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
     with open_store(users_dir).reading() as connection:
-        return connection.execute(select(conversations.c.version).where(_live(user_email, conversation_id))).scalar()
+        return connection.execute(_LIVE_VERSION, {"owner": user_email, "conversation": conversation_id}).scalar()
 
 
 def update_conversation(*, users_dir: str, user_email: str, conversation_id: str, changes: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import uuid
 from datetime import timedelta
 from typing import TypedDict
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from .clock import iso, iso_in, now, now_iso
 from .connection import open_store
@@ -21,6 +21,13 @@ _SEEN_EVERY = timedelta(minutes=1)
 _LONGEST_TEXT = 300
 
 _c = sessions.c
+_OWNER = (
+    select(_c.user_email, _c.last_seen_at)
+    .join_from(sessions, users, users.c.user_email == _c.user_email)
+    .where(
+        _c.session_hash == bindparam("fingerprint"), _c.expires_at > bindparam("moment"), users.c.disabled_at.is_(None)
+    )
+)
 
 
 class SessionShape(TypedDict):
@@ -67,14 +74,9 @@ def find_session(*, users_dir: str, token: str) -> str | None:
     Notes at most once a minute that the session is in use, behind the answer.
     """
     session_hash, moment = fingerprint(token), now()
-    query = (
-        select(_c.user_email, _c.last_seen_at)
-        .join_from(sessions, users, users.c.user_email == _c.user_email)
-        .where(_c.session_hash == session_hash, _c.expires_at > iso(moment), users.c.disabled_at.is_(None))
-    )
     store = open_store(users_dir)
     with store.reading() as connection:
-        row = connection.execute(query).first()
+        row = connection.execute(_OWNER, {"fingerprint": session_hash, "moment": iso(moment)}).first()
     if row is None:
         return None
     if row.last_seen_at < iso(moment - _SEEN_EVERY):
