@@ -70,7 +70,7 @@ def test_a_whole_model_passes_the_check_and_a_damaged_one_fails_it(run: Callable
     tiny.write_bytes(CONTENT[::-1])
     damaged = run("check", "tiny")
     assert damaged.exit_code == 1
-    assert "flask models pull tiny" in damaged.output
+    assert "flask --app server models pull tiny" in damaged.output
 
 
 def test_a_model_that_nobody_delivers_is_said_plainly(run: Callable[..., Any], tiny: Path) -> None:
