@@ -16,7 +16,7 @@ from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup
 from chat.services import default_services
-from chat.threads import in_thread
+from chat.threads import in_thread, undisturbed
 from chat.turn import MAX_MESSAGE_CHARS, Turn, TurnStream, named_references
 from database.connection import open_store
 from database.conversations import setConversationFriendlyId
@@ -87,7 +87,8 @@ class Conversation:
                 yield journeys.stopped(turn, stop)
             except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
                 yield journeys.broken(turn, error)
-            finished = await in_thread(self._finish, turn, await journeys.chosen_title(turn, title))
+            named = await journeys.chosen_title(turn, title)
+            finished = await undisturbed(in_thread(self._finish, turn, named))
             if journeys.renamed(turn, finished):
                 yield events.conversation(
                     title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""

@@ -22,7 +22,7 @@ from .errors import ShuttingDownError
 from .journal import Journal
 from .live_stream import LiveStream, StoredStream
 from .metrics import Metrics
-from .threads import in_thread
+from .threads import in_thread, undisturbed
 from .turn import TurnStream
 
 log = logging.getLogger(__name__)
@@ -151,14 +151,15 @@ class TurnRunner:
             journal.append(stream, event)
             if "done" in event:
                 # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
-                await journal.settle(stream)
+                await undisturbed(journal.settle(stream))
                 self._close(stream)
 
     def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
         self._tasks.pop(stream.message_id, None)
         self._stopping.discard(stream.message_id)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("the turn %s broke off", stream.message_id, exc_info=task.exception())
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            log.error("the turn %s broke off", stream.message_id, exc_info=failure)
             self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream.message_id))
         self._close(stream)
 

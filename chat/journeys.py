@@ -60,6 +60,9 @@ async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | Non
         return heuristic_title(turn.text)
     try:
         return await title
+    except asyncio.CancelledError:
+        _go_on()  # stopped while only the title was missing: the answer is whole
+        return heuristic_title(turn.text)
     except Exception:
         log.exception("the title could not be made")
         return heuristic_title(turn.text)
@@ -110,9 +113,7 @@ def failed(turn: Turn, code: str, message: str) -> events.Event:
 
 def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
     """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
+    _go_on()
     if stop.args and stop.args[0] == "interrupted":
         turn.status = "interrupted"
         message = "The server stopped in the middle of this answer. What was said is kept."
@@ -120,6 +121,12 @@ def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
         return events.error(code="interrupted", message=message)
     turn.status = "cancelled"
     return events.status("Stopped. What was said is kept.")
+
+
+def _go_on() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
 
 
 def broken(turn: Turn, error: Exception) -> events.Event:

@@ -1,12 +1,12 @@
-"""Blocking work beside the loop: one small pool for all turns."""
+"""Work that is carried out to its end: blocking work beside the loop, in one small pool for all turns."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,3 +21,16 @@ def _pool() -> ThreadPoolExecutor:
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `work` in the pool. It is carried out to its end even if the coroutine is cancelled."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), partial(work, *args, **kwargs))
+
+
+async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for `work` to its end, however often this task is cancelled meanwhile; the cancellations are forgotten."""
+    running = asyncio.ensure_future(work)
+    while True:
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if running.cancelled() or task is None:
+                raise
+            task.uncancel()

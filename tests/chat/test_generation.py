@@ -234,3 +234,17 @@ def test_watchers_on_the_loop_see_the_same_as_watchers_in_threads(talk: Talk, ru
     assert runner._loop is not None
     tailed = asyncio.run_coroutine_threadsafe(watch(), runner._loop)
     assert parsed(iter(tailed.result(10))) == parsed(stream.lines(1))
+
+
+def test_stopping_at_any_moment_ends_with_done_and_a_stored_answer(talk: Talk, runner: TurnRunner) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("a", "b", delay=0.004)])
+    for n in range(25):
+        conversation = talk.new()
+        stream = runner.start(conversation, talk.query("go"))
+        time.sleep(n * 0.001)
+        runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+        events = parsed(stream.lines())
+        assert events[-1]["done"] is True
+        stored = talk.again(conversation).get_message_list()[1]
+        assert stored["status"] in {"complete", "cancelled"}
+        assert stored["text"] == joined(events)
