@@ -59,9 +59,11 @@ class EmbeddedRuntime:
     `start` returns at once; a thread fetches, loads and watches. `state` and `process` may be read from any thread.
     """
 
-    def __init__(self, file: ModelFile) -> None:
+    def __init__(self, file: ModelFile, *, first_pause: float = 0.4) -> None:
+        """`first_pause`: seconds before the restart after a first crash; each further one doubles them."""
         self.file = file
         self.gate = SlotGate(SLOTS)
+        self._first_pause = first_pause
         self._state = ModelState(name=file.name, phase="waiting", detail="The model is loaded when it is first needed.")
         self._process: EmbeddedProcess | None = None
         self._thread: threading.Thread | None = None
@@ -110,7 +112,7 @@ class EmbeddedRuntime:
                         f"{self.file.name} has crashed {_MAX_CRASHES} times. There may be too little memory: "
                         "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
                     )
-                self._stop.wait(0.2 * 2 ** len(crashes))
+                self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))
         except fetching.FetchCancelledError:
             return
         except ModelUnavailableError as error:

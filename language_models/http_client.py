@@ -142,7 +142,7 @@ class EventStream:
         """The document of an answer in one piece. Raises ModelFailedError."""
         body = bytearray()
         with self._watched():
-            while chunk := await self._response.content.readany():
+            while chunk := await self._chunk():
                 body += chunk
                 self._silence.begin()
         return bytes(body)
@@ -167,7 +167,7 @@ class EventStream:
         if not self._response.content.at_eof():
             with contextlib.suppress(aiohttp.ClientError, OSError):
                 async with asyncio.timeout(0.2):
-                    await self._response.content.readany()
+                    await self._chunk()
 
     def close(self) -> None:
         """Free the connection: for reuse after the end, by closing it before."""
@@ -192,8 +192,7 @@ class EventStream:
             self._silence.end()
 
     async def _read(self) -> list[bytes]:
-        content = self._response.content
-        while chunk := await content.readany():
+        while chunk := await self._chunk():
             try:
                 if events := self._parser.feed(chunk):
                     return events
@@ -201,6 +200,13 @@ class EventStream:
                 message = f"{self._model} answered something that is no completion"
                 raise ModelFailedError(message, model=self._model) from error
         return self._parser.finish()
+
+    async def _chunk(self) -> bytes:
+        try:
+            return await self._response.content.readany()
+        except RuntimeError as error:
+            # So aiohttp calls it when the connection was closed while nobody read.
+            raise ConnectionResetError(str(error)) from error
 
 
 class _SilenceGuard:
