@@ -22,10 +22,6 @@ LOCK = ("package.json", "package-lock.json", ".npmrc")
 USED = (
     ("jquery/dist/jquery.min.js", "."),
     ("jstree/dist/jstree.min.js", "."),
-    ("jstree/dist/themes/default/*.min.css", "jstree/default"),
-    ("jstree/dist/themes/default/*.[pg][ni][gf]", "jstree/default"),
-    ("jstree/dist/themes/default-dark/*.min.css", "jstree/default-dark"),
-    ("jstree/dist/themes/default-dark/*.[pg][ni][gf]", "jstree/default-dark"),
     ("bootstrap/dist/css/bootstrap.min.css", "."),
     ("marked/lib/marked.esm.js", "."),
     ("dompurify/dist/purify.es.mjs", "."),
