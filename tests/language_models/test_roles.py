@@ -1,0 +1,223 @@
+"""Which model does which work, as the settings say."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat.services import models_from
+from language_models.errors import BadCredentialsError, ModelUnavailableError
+from language_models.model_settings import ModelSetting, parse_model_setting
+from language_models.ports import ChatMessage, ModelState
+from language_models.roles import ModelRoles
+from language_models.scripted import ScriptedChatModel
+from settings import load_settings
+
+HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
+FOLDER = Path("no-such-folder")
+
+
+def roles(**settings: Any) -> ModelRoles:
+    defaults = {
+        "main": "none",
+        "cheap": "none",
+        "embedding": "none",
+        "openai_base_url": None,
+        "openai_api_key": None,
+        "anthropic_api_key": None,
+        "model_dir": FOLDER,
+    }
+    return ModelRoles(**(defaults | settings))
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("embedded", ModelSetting("embedded")),
+        (" embedded:small ", ModelSetting("embedded", "small")),
+        ("embedded:/models/a.gguf", ModelSetting("embedded", "/models/a.gguf")),
+        ("openai:gpt-4o", ModelSetting("openai", "gpt-4o")),
+        ("openai:qwen2.5:7b", ModelSetting("openai", "qwen2.5:7b")),
+        ("anthropic:claude-sonnet-4-5", ModelSetting("anthropic", "claude-sonnet-4-5")),
+        ("scripted", ModelSetting("scripted")),
+        ("none", ModelSetting("none")),
+    ],
+)
+def test_a_setting_says_where_a_model_runs_and_which_it_is(text: str, setting: ModelSetting) -> None:
+    assert parse_model_setting(text) == setting
+
+
+MALFORMED = [
+    "",
+    "gpt-4o",
+    "openai",
+    "openai:",
+    "openai: ",
+    "anthropic",
+    "embedded:",
+    "none:x",
+    "scripted:x",
+    "OPENAI:x",
+]
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_setting_is_refused_with_what_would_be_right(text: str) -> None:
+    with pytest.raises(ValueError, match="right would be 'embedded'"):
+        roles(main=text)
+    with pytest.raises(ValueError, match="right would be 'embedded'"):
+        roles().for_name(text)
+
+
+def test_the_refusal_names_the_role_whose_setting_is_wrong() -> None:
+    for role in ("main", "cheap", "embedding"):
+        with pytest.raises(ValueError, match=f"The {role} model: "):
+            roles(**{role: "gpt"})
+
+
+def test_an_embedded_model_outside_of_the_catalogue_is_refused_with_what_there_is() -> None:
+    with pytest.raises(ValueError, match=r"qwen2\.5-coder-0\.5b-instruct"):
+        roles(main="embedded:enormous")
+    with pytest.raises(ValueError, match=r"qwen2\.5-coder-0\.5b-instruct"):
+        roles().for_name("embedded:enormous")
+
+
+def test_without_a_model_the_server_says_so_and_what_to_do() -> None:
+    model = roles().main()
+    assert (model.name, model.state().phase, model.context_window, model.count_tokens("four")) == (
+        "none",
+        "none",
+        8192,
+        2,
+    )
+    assert "ANAPHORA_MAIN_MODEL" in model.state().detail
+
+    async def ask() -> None:
+        with pytest.raises(ModelUnavailableError, match="ANAPHORA_MAIN_MODEL"):
+            await anext(model.stream(HELLO))
+        with pytest.raises(ModelUnavailableError, match="ANAPHORA_MAIN_MODEL"):
+            await model.complete(HELLO)
+        await model.aclose()
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"), [("openai:gpt-4o", "OPENAI_API_KEY"), ("anthropic:claude-x", "ANTHROPIC_API_KEY")]
+)
+def test_a_provider_without_its_key_says_which_is_missing(setting: str, wanted: str) -> None:
+    model = roles(main=setting).main()
+    assert model.state().phase == "failed"
+    assert wanted in model.state().detail
+    with pytest.raises(BadCredentialsError, match=wanted):
+        asyncio.run(model.complete(HELLO))
+
+
+def test_a_provider_with_its_key_or_an_address_of_ones_own_is_ready() -> None:
+    keyed = roles(main="openai:gpt-4o", cheap="anthropic:claude-x", openai_api_key="k", anthropic_api_key="k")
+    assert {role: state.phase for role, state in keyed.states().items()} == {"main": "ready", "cheap": "ready"}
+    assert keyed.main().name == "gpt-4o"
+    assert roles(main="openai:local", openai_base_url="http://127.0.0.1:9/v1").main().state().phase == "ready"
+
+
+def test_the_window_that_is_set_is_the_main_model_s() -> None:
+    models = roles(
+        main="openai:local", cheap="openai:gpt-4", openai_base_url="http://127.0.0.1:9/v1", context_window=5_000
+    )
+    assert models.main().context_window == 5_000
+    assert models.for_name("openai:local").context_window == 5_000
+    assert models.cheap().context_window == 8_192
+    assert models.for_name("openai:gpt-4o").context_window == 128_000
+
+
+def test_the_setting_of_the_window_reaches_the_model(tmp_path: Path) -> None:
+    environ = {
+        "ANAPHORA_DATA_DIR": str(tmp_path),
+        "ANAPHORA_MAIN_MODEL": "openai:local",
+        "ANAPHORA_CHEAP_MODEL": "none",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "ANAPHORA_CONTEXT_WINDOW": "6000",
+    }
+    assert models_from(load_settings(environ, tmp_path / ".env")).main().context_window == 6_000
+
+
+def test_a_model_is_made_once() -> None:
+    models = roles(main="openai:a", cheap="openai:a", openai_base_url="http://127.0.0.1:9/v1")
+    assert models.main() is models.main()
+    assert models.for_name("openai:a") is models.main()
+
+
+def test_roles_that_name_one_file_share_its_runtime_also_when_threads_ask_at_once() -> None:
+    models = roles(main="embedded:small", cheap="embedded:qwen2.5-coder-0.5b-instruct")
+    asked = threading.Barrier(8)
+    runtimes = []
+
+    def ask(number: int) -> None:
+        asked.wait(10)
+        model: Any = models.main() if number % 2 else models.cheap()
+        runtimes.append(model._runtime)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(runtimes) == 8
+    assert len(set(runtimes)) == 1
+    assert models.states()["main"].phase == "waiting"
+    asyncio.run(models.aclose())
+
+
+def test_starting_begins_with_what_is_embedded_and_returns_at_once(tmp_path: Path) -> None:
+    models = roles(main=f"embedded:{tmp_path / 'gone.gguf'}", cheap="openai:a", openai_api_key="k")
+
+    async def start() -> ModelState:
+        models.start()
+        while (state := models.states()["main"]).phase != "failed":
+            await asyncio.sleep(0.01)
+        await models.aclose()
+        return state
+
+    assert "There is no model file" in asyncio.run(start()).detail
+
+
+def test_a_conversation_may_choose_any_model_but_no_file_and_no_script() -> None:
+    models = roles(openai_api_key="k", cheap="embedded:/models/mine.gguf")
+    assert models.for_name("openai:gpt-4o").name == "gpt-4o"
+    assert models.for_name("embedded:small").name == "qwen2.5-coder-0.5b-instruct"
+    assert models.for_name("embedded:/models/mine.gguf").name == "mine"
+    for setting in ("embedded:/etc/passwd", "embedded:other.gguf", "scripted"):
+        with pytest.raises(ValueError, match="can only be chosen in the server's settings"):
+            models.for_name(setting)
+
+
+def test_a_scripted_model_serves_where_the_operator_wants_one() -> None:
+    models = roles(main="scripted")
+    assert asyncio.run(models.main().complete(HELLO)).text == "Hello"
+    assert models.for_name("scripted") is models.main()
+
+
+def test_embeddings_come_from_a_provider_or_not_at_all() -> None:
+    models = roles(embedding="openai:vectors", openai_base_url="http://127.0.0.1:9/v1")
+    embedding = models.embedding()
+    assert embedding is not None
+    assert embedding.name == "vectors"
+    assert models.embedding() is embedding
+    assert roles(embedding="none").embedding() is None
+    asyncio.run(models.aclose())
+
+
+def test_overrides_stand_in_for_roles_and_settings_and_are_closed_with_the_rest() -> None:
+    main, named = ScriptedChatModel.saying("main"), ScriptedChatModel.saying("named")
+    models = roles(main="embedded:small", overrides={"main": main, "openai:x": named})
+    assert models.main() is main
+    assert models.for_name("openai:x") is named
+    models.start()  # nothing is embedded that is not stood in for
+    assert models.states()["main"] == ModelState(name="scripted", phase="ready", progress=1.0)
+    asyncio.run(models.aclose())
+    assert main.closed
+    assert named.closed
