@@ -11,8 +11,8 @@ import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partialmethod
 from pathlib import Path
-from typing import Any
 
 from language_models.catalogue import CatalogueEntry, HubSource, PackageSource
 
@@ -89,7 +89,9 @@ class Publisher:
     @contextmanager
     def serving(self) -> Iterator[Publisher]:
         """Answer on a port of loopback until the end of the block."""
-        server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"publisher": self}))
+        methods = {"do_GET": partialmethod(_answer, self), "log_message": _say_nothing}
+        handler = type("Handler", (http.server.BaseHTTPRequestHandler,), methods)
+        server = _Server(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -102,31 +104,26 @@ class Publisher:
             server.server_close()
 
 
-class _Server(http.server.ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that walks away is no error."""
+def _say_nothing(*_: object) -> None:
+    """Neither a request nor a client that walks away is worth a line."""
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    publisher: Publisher
+_Server = type("Server", (http.server.ThreadingHTTPServer,), {"handle_error": _say_nothing})
 
-    def do_GET(self) -> None:
-        publisher = self.publisher
-        asked = self.headers.get("Range", "")
-        publisher.ranges.append(asked)
-        if publisher.is_silent:
-            publisher.released.wait()
-            return
-        match = re.fullmatch(r"bytes=(\d+)-", asked) if publisher.honours_ranges else None
-        start = int(match[1]) if match else 0
-        body = publisher.content[start:]
-        self.send_response(206 if match else 200)
-        if match:
-            size = len(publisher.content)
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: publisher.breaks_after])
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests read what they assert, not this."""
+def _answer(handler: http.server.BaseHTTPRequestHandler, publisher: Publisher) -> None:
+    asked = handler.headers.get("Range", "")
+    publisher.ranges.append(asked)
+    if publisher.is_silent:
+        publisher.released.wait()
+        return
+    match = re.fullmatch(r"bytes=(\d+)-", asked) if publisher.honours_ranges else None
+    start = int(match[1]) if match else 0
+    body = publisher.content[start:]
+    handler.send_response(206 if match else 200)
+    if match:
+        size = len(publisher.content)
+        handler.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body[: publisher.breaks_after])
