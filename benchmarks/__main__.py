@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tests.live_server import ROOT
 
-from . import answers, history
+from . import answers, footprint, history, pages
 from .figures import Figure, table
 from .seeded import FULL, QUICK, Bench
 
@@ -24,6 +24,10 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "acceptance": answers.acceptance,
     "streams": answers.streams,
     "burst": answers.burst,
+    "start": footprint.start,
+    "install": footprint.install,
+    "page": pages.page_weight,
+    "sidebar": pages.sidebar,
 }
 
 

@@ -46,7 +46,8 @@ class Outcome:
     first: from sending to the first word's arrival. handed_over: from sending to the model's having the request. lags:
     from a word's leaving the model to its arrival here. health: of `/healthz` meanwhile. answers: by conversation, the
     text as it was streamed, of those that came to their end. cpu_ms_a_word: of the server, while all were streaming; 0
-    where that never was. peak_kb: the most memory that the server held.
+    where that never was. peak_kb: the most
+    memory of its own that the server held.
     """
 
     first: list[float] = field(default_factory=list)
@@ -163,7 +164,7 @@ async def _count_cpu(load: Load, outcome: Outcome) -> None:
     total, before = len(load.conversation_ids), None
     while True:
         await asyncio.sleep(_HEALTH_EVERY)
-        outcome.peak_kb = max(outcome.peak_kb, resident_kb(load.server_pid))
+        outcome.peak_kb = max(outcome.peak_kb, resident_kb(load.server_pid, "RssAnon"))
         if len(outcome.first) < total or outcome.answers:
             continue
         if before is None:
@@ -187,10 +188,10 @@ def cpu_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * 1_000 / _TICKS
 
 
-def resident_kb(pid: int) -> int:
-    """Memory that a process holds."""
+def resident_kb(pid: int, kind: str = "VmRSS") -> int:
+    """Memory that a process holds; `RssAnon` leaves out the pages of files that it has mapped."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
 
 
 def main() -> None:

@@ -1,0 +1,175 @@
+"""What a real browser makes of it: the weight of the page, a sidebar of 10,000, a conversation of 10,000."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tests.conftest import CHROMIUM, CHROMIUM_OPTIONS
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+from .figures import Figure, of_samples, percentile
+from .seeded import EMAIL, Bench, closed
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_ROUNDS = 5
+# Notes when each of these was first there to be seen: two frames after it was put into the document.
+_WATCH = """
+window.painted = {};
+const wanted = {tree: '#workspaces-container .jstree-anchor', card: '.message-card', input: '#composer-input'};
+const seen = new Set();
+new MutationObserver(() => {
+  for (const [name, selector] of Object.entries(wanted)) {
+    if (seen.has(name) || !document.querySelector(selector)) continue;
+    seen.add(name);
+    requestAnimationFrame(() => requestAnimationFrame(() => { window.painted[name] = performance.now(); }));
+  }
+}).observe(document, {childList: true, subtree: true});
+"""
+_PAINTED = """async (name) => {
+  while (!(name in window.painted)) await new Promise(requestAnimationFrame);
+  return window.painted[name];
+}"""
+_SCROLL = """async () => {
+  const box = document.querySelector('#workspaces-container'), frames = [];
+  let last = await new Promise(requestAnimationFrame);
+  for (let step = 0; step < 90; step++) {
+    box.scrollTop += 240;
+    const now = await new Promise(requestAnimationFrame);
+    frames.push(now - last);
+    last = now;
+  }
+  return frames;
+}"""
+_OPEN_FOLDER = """async (name) => {
+  const tree = jQuery('#workspaces-container').jstree(true);
+  const anchor = [...document.querySelectorAll('#workspaces-container a.jstree-anchor')]
+    .find((each) => each.textContent.trim().startsWith(name));
+  const begun = performance.now();
+  await new Promise((done) => tree.open_node(anchor.closest('li'), done, false));
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return performance.now() - begun;
+}"""
+_BACK = """async (index) => {
+  const begun = performance.now();
+  history.back();
+  while (!document.querySelector('#chatView')?.textContent.includes(index)) await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return performance.now() - begun;
+}"""
+
+
+def page_weight(bench: Bench) -> Iterator[Figure]:
+    """The first visit of a new account, nothing cached."""
+    server = LiveServer(bench.scratch("page")).start()
+    try:
+        client = server.sign_up(EMAIL)
+        client.create_conversation()
+        with _browser() as browser:
+            visits = [_first_visit(browser, client) for _ in range(_ROUNDS)]
+    finally:
+        server.stop()
+    kilobytes, requests, usable = (statistics.median(column) for column in zip(*visits, strict=True))
+    yield Figure(name="first load, transferred", value=kilobytes, unit="KB", budget=250.0, samples=_ROUNDS)
+    yield Figure(name="first load, requests", value=requests, unit="requests", budget=60.0, samples=_ROUNDS)
+    yield Figure(name="first load, usable", value=usable, budget=800.0, samples=_ROUNDS)
+
+
+def sidebar(bench: Bench) -> Iterator[Figure]:
+    """The sidebar of all seeded conversations, and the longest of them opened."""
+    longest = bench.longest
+    server = LiveServer(closed(bench)).start()
+    try:
+        client = server.sign_in(EMAIL)
+        with _browser() as browser:
+            yield from _sidebar(browser, client)
+            yield _opened_again(browser, client, longest.conversation_id, longest.message_count)
+    finally:
+        server.stop()
+
+
+def _sidebar(browser: Browser, client: Client) -> Iterator[Figure]:
+    after_data, opened, frames = list[float](), list[float](), list[float]()
+    for _ in range(_ROUNDS):
+        with _page(browser, client) as page:
+            page.goto("/interface/")
+            painted = _painted(page, "tree")
+            after_data.append(painted - float(page.evaluate(_LIST_ARRIVED)))
+            opened.append(float(page.evaluate(_OPEN_FOLDER, "Folder 1")))
+            frames += page.evaluate(_SCROLL)
+    yield of_samples("sidebar there after its data", after_data, budget=200.0)
+    yield of_samples("its fullest folder opens", opened)
+    yield Figure(
+        name="a frame while it scrolls",
+        value=statistics.median(frames),
+        p95=percentile(frames, 95),
+        samples=len(frames),
+    )
+
+
+_LIST_ARRIVED = """performance.getEntriesByType('resource')
+  .filter((each) => /list_(conversation_by_user|workspaces)/.test(each.name))
+  .reduce((latest, each) => Math.max(latest, each.responseEnd), 0)"""
+
+
+def _opened_again(browser: Browser, client: Client, conversation_id: str, count: int) -> Figure:
+    """From leaving another conversation until the longest one's newest messages are painted."""
+    samples = []
+    with _page(browser, client) as page:
+        page.goto(f"/interface/{conversation_id}")
+        _painted(page, "card")
+        for _ in range(_ROUNDS):
+            page.get_by_role("button", name="New conversation").first.click()
+            page.locator(".message-card").first.wait_for(state="detached")
+            samples.append(float(page.evaluate(_BACK, f"#{count}")))
+    return of_samples(f"conversation of {count:,} messages painted", samples, budget=300.0)
+
+
+def _first_visit(browser: Browser, client: Client) -> tuple[float, int, float]:
+    """(kilobytes over the wire, requests, milliseconds until it can be used)."""
+    with _page(browser, client) as page:
+        sizes = list[float]()
+        network = page.context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+        page.goto("/interface/")
+        usable = max(_painted(page, "tree"), _painted(page, "input"))
+        page.wait_for_load_state("networkidle")
+        return sum(sizes) / 1_000, len(sizes), usable
+
+
+def _painted(page: Page, name: str) -> float:
+    """Milliseconds from the beginning of the navigation."""
+    return float(page.evaluate(_PAINTED, name))
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM.resolve()), args=list(CHROMIUM_OPTIONS))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def _page(browser: Browser, client: Client) -> Iterator[Page]:
+    """A page of a new visitor with the client's session: nothing is cached."""
+    context = browser.new_context(base_url=client.origin, viewport={"width": 1280, "height": 800})
+    cookies: list[Any] = [
+        {"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()
+    ]
+    context.add_cookies(cookies)
+    context.add_init_script(_WATCH)
+    context.set_default_timeout(60_000)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
