@@ -19,16 +19,15 @@ from chat.services import default_services
 from chat.threads import in_thread, undisturbed
 from chat.turn import MAX_MESSAGE_CHARS, Turn, TurnStream, named_references
 from database.connection import open_store
-from database.conversations import setConversationFriendlyId
-from database.errors import ConversationNotFoundError, FriendlyIdTakenError
-from database.friendly_ids import friendly_id_candidates
+from database.errors import ConversationNotFoundError
 from database.store import Store
 from database.stored_text import storable
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
 from language_models.errors import ModelError
 from portability.bundle_history import BundleHistory
-from portability.bundles import load_bundle, save_bundle
+from portability.bundles import bundle_of, load_bundle, save_bundle
+from portability.registration import register
 from portability.siblings import load_sibling, siblings_by_friendly_id
 
 
@@ -36,8 +35,8 @@ class Conversation:
     """One conversation of one person.
 
     storage: the `Store` of a running server, or the folder that holds (or will hold) the conversation's bundle
-    `<folder>/<conversation_id>`. A conversation in a bundle needs no database. Raises ConversationNotFoundError where
-    the store has no such conversation of `user_id`.
+    `<folder>/<conversation_id>`; one that is there is opened. A conversation in a bundle needs no database. Raises
+    ConversationNotFoundError where there is no such conversation of `user_id`, BundleError for a broken bundle.
     """
 
     def __init__(
@@ -54,7 +53,9 @@ class Conversation:
             self._storage = Path(users_dir) / "bundles" / conversation_id
         else:
             self._storage = Path(storage) / conversation_id
-            self._history = BundleHistory.new(user_id=user_id, conversation_id=conversation_id, domain=domain)
+            bundle = bundle_of(self._storage, user_id=user_id, conversation_id=conversation_id, domain=domain)
+            self._history = BundleHistory(bundle)
+            self.domain = bundle.domain
 
     # ------------------------------------------------------------------ the journey of a message
 
@@ -113,6 +114,7 @@ class Conversation:
         `users_dir` names the store in which a bundle's conversation is registered as well, so that its friendly id is
         unique there.
         """
+        self._name_in(users_dir)
         accepted = self._history.accept(text=query, config={}, reply_to=None, thread_id=None, model_name="")
         finished = self._history.finish(
             accepted.response_message_id,
@@ -121,9 +123,11 @@ class Conversation:
             config=dict(config or {}),
             title=title or heuristic_title(query),
         )
-        if users_dir is not None and isinstance(self._history, BundleHistory):
-            self._ensure_conversation_friendly_id(self._history.memory_fields, users_dir)
         return finished.message_ids()
+
+    def _name_in(self, users_dir: str | None) -> None:
+        if users_dir is not None and isinstance(self._history, BundleHistory):
+            self._history.register = partial(self._register, users_dir=users_dir)
 
     # ------------------------------------------------------------------ references
 
@@ -179,11 +183,7 @@ class Conversation:
         """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; others bring nothing."""
         resolver = self._reference_resolver(user_email, users_dir, conversation_loader, None)
         resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
-        return [
-            (resolution.entry.ref.removeprefix("@"), f"{item.label}\n{item.body}" if item.label else item.body)
-            for resolution in resolutions
-            for item in resolution.items
-        ]
+        return [(found.entry.ref.removeprefix("@"), item.text) for found in resolutions for item in found.items]
 
     def _reference_resolver(
         self,
@@ -204,30 +204,21 @@ class Conversation:
         return ConversationReferences(lookup=lookup, load=load, caps=caps)
 
     @staticmethod
-    def _extract_referenced_claims(pkb_context: str) -> str:
+    def _extract_referenced_claims(pkb_context: str | None) -> str:
         """The `source="referenced"` elements of rendered context; of older contexts, their `[REFERENCED …]` bullets."""
-        return extract_referenced(pkb_context)
+        return extract_referenced(pkb_context or "")
 
     def _ensure_conversation_friendly_id(self, memory: dict[str, Any], users_dir: str) -> None:
-        """Give the conversation its friendly id in `memory` and in the store of `users_dir`, unless it has one.
+        """Give the conversation its friendly id in `memory` and in the store of `users_dir`; one it has stays.
 
-        Raises ConversationNotFoundError where the store doesn't know the conversation.
+        A conversation that the store doesn't know yet is made known to it.
         """
-        if memory.get("conversation_friendly_id") or not memory.get("title"):
-            return
-        created_at = memory.setdefault("created_at", memory.get("last_updated", ""))
-        for candidate in friendly_id_candidates(memory["title"], created_at, self.conversation_id):
-            try:
-                setConversationFriendlyId(
-                    users_dir=users_dir,
-                    user_email=self.user_id,
-                    conversation_id=self.conversation_id,
-                    conversation_friendly_id=candidate,
-                )
-            except FriendlyIdTakenError:
-                continue
-            memory["conversation_friendly_id"] = candidate
-            return
+        self._register(memory, users_dir)
+        self._history.adopt_friendly_id(memory.get("conversation_friendly_id", ""))
+
+    def _register(self, memory: dict[str, Any], users_dir: str) -> None:
+        who = {"user_id": self.user_id, "conversation_id": self.conversation_id, "domain": self.domain}
+        register(memory, users_dir=users_dir, **who)
 
     # ------------------------------------------------------------------ what is known of it
 
@@ -248,9 +239,9 @@ class Conversation:
         """All live messages in order, each with its `message_index` and `message_short_hash`."""
         return self._history.messages()
 
-    def get_message_ids(self, response_message_id: str | None = None) -> dict[str, Any]:
-        """The identifiers of a question and its answer, of the newest turn by default; {} where there is none."""
-        return journeys.message_ids_of(self._history.messages(), response_message_id)
+    def get_message_ids(self, query: str | None = None, response: str | None = None) -> dict[str, Any]:
+        """The identifiers of the newest turn, or of the newest one with this question and this answer; {} for none."""
+        return journeys.message_ids_of(self._history.messages(), query=query, response=response)
 
     def get_field(self, name: str) -> Any:
         """`"memory"`, `"messages"`, or one field of the memory (None where there is no such field)."""
@@ -260,9 +251,14 @@ class Conversation:
         return memory if name == "memory" else memory.get(name)
 
     def set_field(self, name: str, value: Any) -> None:
-        """Set one field of the memory. Setting the title by hand protects it from being made again."""
-        changes = {name: value, "title_force_set": True} if name == "title" else {name: value}
-        self._history.update(changes)
+        """Set one field of the memory, or with `"memory"` all that differ. A title set by hand is never made again.
+
+        Raises ValueError for what follows from what is said or never changes: messages, friendly id, dates.
+        """
+        before = self._history.memory()
+        given = value if name == "memory" else {name: value}
+        changes = {field: new for field, new in given.items() if field not in before or before[field] != new}
+        self._history.update(changes | {"title_force_set": True} if "title" in changes else changes)
 
     def message_at(self, index: int) -> Message | None:
         """The live message with this 1-based index, or None."""
@@ -311,13 +307,14 @@ class Conversation:
     # ------------------------------------------------------------------ steps of the journey that need the history
 
     def _accept(self, query: Mapping[str, Any]) -> Turn:
-        text = storable(query["messageText"])
+        text = storable(query.get("messageText", ""))
         if not text.strip():
             raise EmptyMessageError
         if len(text) > MAX_MESSAGE_CHARS:
             raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
         services: TurnServices = query.get("_services") or default_services()
         model = journeys.model_for(query, services)
+        self._name_in(query.get("_users_dir"))
         accepted = self._history.accept(
             text=text,
             config={"checkboxes": dict(query.get("checkboxes") or {})},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
+from collections import deque
 from pathlib import Path
 
 from flask import Flask
@@ -23,6 +23,8 @@ from endpoints.request_scope import EXTENSION, AppState
 from language_models.roles import ModelRoles
 from settings import Settings, SettingsError, load_settings
 
+_newest: deque[AppState] = deque(maxlen=1)
+
 
 def create_app(settings: Settings | None = None, *, models: ModelRoles | None = None) -> Flask:
     """A Flask application over the store of `settings` (by default those of the environment).
@@ -30,6 +32,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     `models` replaces the models that the settings name. Raises SettingsError, StorageFailedError, DatabaseTooNewError.
     """
     state = build_state(settings or load_settings(), models=models)
+    _newest.append(state)
     root = Path(__file__).parent
     app = Flask("anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None)
     app.extensions[EXTENSION] = state
@@ -64,16 +67,14 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
 
 def load_conversation(conversation_id: str) -> Conversation:
-    """The conversation of this id, out of the cache of the server that the environment describes.
+    """The conversation of this id, out of the cache of the application made last.
 
-    Whoever calls this acts for the owner. Raises ConversationNotFoundError.
+    Where none was made, of the server that the environment describes. Whoever calls this acts for the owner. Raises
+    ConversationNotFoundError.
     """
-    return _state().conversation_cache[conversation_id]
-
-
-@cache
-def _state() -> AppState:
-    return build_state(load_settings())
+    if not _newest:
+        _newest.append(build_state(load_settings()))
+    return _newest[-1].conversation_cache[conversation_id]
 
 
 def main() -> int:

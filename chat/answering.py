@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from language_models.errors import ContextTooLongError
+from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta
 
 from . import events
@@ -44,6 +44,8 @@ async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Ev
         async for delta in deltas:
             for event in _events(turn, delta):
                 yield event
+        if not turn.answer:
+            raise ModelFailedError("The model ended without saying anything. Try again, or ask in other words.")
     finally:
         await _close(deltas)
 

@@ -13,6 +13,15 @@ from database.turn_identity import AcceptedTurn, FinishedTurn
 from .ports import Message
 
 _REMEMBERED = 256
+_COLUMNS = {"summarised_messages": "summarised_ordinal"}
+_FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
+
+
+def refuse_fixed(changes: Mapping[str, Any]) -> None:
+    """Raise ValueError for fields that no caller may set: they follow from what is said, or never change."""
+    fixed = _FIXED & changes.keys()
+    if fixed:
+        raise ValueError(f"{', '.join(sorted(fixed))} can't be set")
 
 
 class History(Protocol):
@@ -41,6 +50,10 @@ class History(Protocol):
 
     def update(self, changes: Mapping[str, Any]) -> None:
         """Set fields of `memory`, or settings."""
+        ...
+
+    def adopt_friendly_id(self, friendly_id: str) -> None:
+        """Know the friendly id that the conversation was given elsewhere; one that is known stays."""
         ...
 
     def messages(self) -> list[dict[str, Any]]:
@@ -131,11 +144,18 @@ class StoredHistory:
 
     def update(self, changes: Mapping[str, Any]) -> None:
         """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
-        columns = dict(changes)
-        if "summarised_messages" in columns:
-            columns["summarised_ordinal"] = columns.pop("summarised_messages")
+        refuse_fixed(changes)
+        columns = {_COLUMNS.get(name, name): value for name, value in changes.items()}
+        others = {name: columns.pop(name) for name in list(columns) if name not in conversations.CHANGEABLE}
+        if others:
+            columns["memory"] = {**self._row.memory, **others}
         conversations.update_conversation(**self._who, changes=columns)
         self._refresh()
+
+    def adopt_friendly_id(self, friendly_id: str) -> None:
+        """See `History`. The store has it already."""
+        if friendly_id != self._row.conversation_friendly_id:
+            self._refresh()
 
     def messages(self) -> list[dict[str, Any]]:
         """See `History`."""

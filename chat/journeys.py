@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from database.errors import StoreError
@@ -172,22 +173,18 @@ def _unsummarised(history: History) -> tuple[str, int, Sequence[Message]]:
     return memory["running_summary"], count, [message for message in recent if message["message_index"] >= first]
 
 
-def message_ids_of(messages: Sequence[Mapping[str, Any]], response_message_id: str | None) -> dict[str, Any]:
-    """The identifiers of one turn among `messages`; {} where there is none."""
-    answers = [message for message in messages if message["sender"] != "user"]
-    chosen = [m for m in answers if response_message_id in {None, m["message_id"]}]
-    if not chosen:
+def message_ids_of(messages: Sequence[Mapping[str, Any]], *, query: str | None, response: str | None) -> dict[str, Any]:
+    """The identifiers of the newest turn with this question and answer (None: any); {} where there is none."""
+    turns = [
+        (question, answer)
+        for question, answer in pairwise(messages)
+        if (question["sender"], answer["sender"]) == ("user", "model")
+        and query in {None, question["text"]}
+        and response in {None, answer["text"]}
+    ]
+    if not turns:
         return {}
-    response = chosen[-1]
-    questions = [m for m in messages if m["sender"] == "user" and m["message_index"] < response["message_index"]]
-    question = questions[-1] if questions else response
-    return {
-        "user_message_id": question["message_id"],
-        "response_message_id": response["message_id"],
-        "user_message_short_hash": question["message_short_hash"],
-        "response_message_short_hash": response["message_short_hash"],
-        "user_message_index": question["message_index"],
-        "response_message_index": response["message_index"],
-        "user_short_id": question["short_id"],
-        "response_short_id": response["short_id"],
-    }
+    fields = ("message_id", "message_short_hash", "message_index", "short_id")
+    question, answer = turns[-1]
+    asked = {f"user_{field}": question[field] for field in fields}
+    return asked | {f"response_{field}": answer[field] for field in fields}

@@ -52,6 +52,12 @@ class PkbItem:
     key: str | None = None
     truncated_from: int | None = None
 
+    @property
+    def text(self) -> str:
+        """Label, body, and the notice where the body was cut: what stands in the element."""
+        notice = "" if self.truncated_from is None else _notice(self.truncated_from)
+        return f"{self.label}\n{self.body}{notice}" if self.label else f"{self.body}{notice}"
+
 
 def render(items: Iterable[PkbItem]) -> str:
     """The items as `<pkb_item>` elements, one after another, in the order given; "" for none."""
@@ -63,10 +69,8 @@ def _element(item: PkbItem) -> str:
     if item.refs:
         attributes.append(("ref", " ".join(item.refs)))
     opening = " ".join(["<pkb_item", *(f'{name}="{value.translate(_ESCAPES)}"' for name, value in attributes)])
-    notice = "" if item.truncated_from is None else _notice(item.truncated_from)
-    label = f"{item.label}\n" if item.label else ""
     # Over label and body at once: a tag could also stand across their border.
-    return f"{opening}>{_TAG_IN_BODY.sub('&lt;', f'{label}{item.body}{notice}')}{_CLOSING}"
+    return f"{opening}>{_TAG_IN_BODY.sub('&lt;', item.text)}{_CLOSING}"
 
 
 def merge(items: Iterable[PkbItem]) -> list[PkbItem]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +12,12 @@ from conversation_reference_utils import ConversationReference, classify_convers
 from database.errors import NotFoundError
 from database.reference_lookup import NamedConversation
 
+from .addressable import addressable
 from .pkb_items import PkbItem, cut, shorten
 from .ports import AddressableConversation, ConversationLoader, Message, ReferenceCaps
 from .report import ReportEntry, Resolution, preview
 
+log = logging.getLogger(__name__)
 MAX_REFERENCES = 200
 """How many references of one message are followed; the rest is counted in the report."""
 
@@ -21,6 +25,7 @@ FriendlyIdLookup = Callable[[Sequence[str]], Mapping[str, NamedConversation]]
 """Friendly ids → the user's conversations that bear them."""
 
 _Resolver = Callable[[str, AddressableConversation, ConversationReference], Resolution]
+_RANGE_MARKER = re.compile(r"_(?:messages|msgs)_", re.IGNORECASE)
 _KINDS = {"message": "message", "range": "message_range", "conversation": "conversation", "malformed": "message"}
 
 
@@ -42,10 +47,11 @@ class ConversationReferences:
 
         Raises nothing for a reference that fails.
         """
-        parsed = [(reference, classify_conversation_reference(reference)) for reference in references]
+        names = [reference.removeprefix("@") for reference in references]
+        parsed = [(name, classify_conversation_reference(name)) for name in names]
         candidates = {fid for _, parts in parsed if parts for fid in (parts.whole_candidate, parts.conv_fid) if fid}
         named = self.lookup(sorted(candidates)) if candidates else {}
-        return [self._resolve_one(f"@{reference}", parts, named) for reference, parts in parsed if parts]
+        return [self._resolve_one(f"@{name}", parts, named) for name, parts in parsed if parts]
 
     def _resolve_one(
         self, ref: str, parts: ConversationReference, named: Mapping[str, NamedConversation]
@@ -57,7 +63,8 @@ class ConversationReferences:
                 ref, "conversation", whole, lambda conversation: self._whole_conversation(ref, conversation, parts)
             )
         if parts.kind == "malformed":
-            return _failed(ref, "message", "malformed", f"{parts.problem[:1].upper()}{parts.problem[1:]}.")
+            kind = "message_range" if _RANGE_MARKER.search(ref) else "message"
+            return _failed(ref, kind, "malformed", f"{parts.problem[:1].upper()}{parts.problem[1:]}.")
         found = named.get(parts.conv_fid)
         kind = _KINDS[parts.kind]
         if found is None:
@@ -75,13 +82,14 @@ class ConversationReferences:
         if named.deleted:
             return _failed(ref, kind, "deleted", "The conversation was deleted.", title=named.title)
         try:
-            conversation = self._loaded.get(named.conversation_id) or self.load(named.conversation_id)
+            if named.conversation_id not in self._loaded:
+                self._loaded[named.conversation_id] = addressable(self.load(named.conversation_id))
+            return resolver(self._loaded[named.conversation_id])
         except NotFoundError:
             return _failed(ref, kind, "not_found", "No such conversation.")
-        except (OSError, ValueError) as error:
-            return _failed(ref, kind, "unavailable", f"The conversation can't be opened: {error}", title=named.title)
-        self._loaded[named.conversation_id] = conversation
-        return resolver(conversation)
+        except Exception:  # one conversation that can't be read must not take the turn along
+            log.exception("the conversation %s can't be read", named.conversation_id)
+            return _failed(ref, kind, "unavailable", "The conversation can't be read.", title=named.title)
 
     def _message(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
         message = _find(conversation, parts.identifier)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,16 +57,15 @@ class TurnStream:
         return self._journey
 
     def __iter__(self) -> Iterator[Event]:
-        with asyncio.Runner() as runner:
-            while True:
-                try:
-                    yield runner.run(_next(self._journey))
-                except StopAsyncIteration:
-                    return
+        # In a thread of its own, so that a caller may have a running loop.
+        with ThreadPoolExecutor(1) as thread, asyncio.Runner() as runner:
+            while (event := thread.submit(runner.run, _next(self._journey)).result()) is not None:
+                yield event
+            thread.submit(runner.close).result()
 
 
-async def _next(journey: AsyncIterator[Event]) -> Event:
-    return await anext(journey)
+async def _next(journey: AsyncIterator[Event]) -> Event | None:
+    return await anext(journey, None)
 
 
 def named_references(query: Mapping[str, Any], text: str) -> tuple[list[str], list[str]]:

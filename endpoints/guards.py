@@ -61,11 +61,10 @@ def refuse_forged_requests() -> None:
     if "Authorization" in request.headers:
         return  # no browser adds that by itself
     own = comes_from_our_pages()
-    # Signing in needs no cookie, so scripts may do it; a browser always says where it comes from.
-    if own is False or (own is None and SESSION_COOKIE in request.cookies):
-        raise ForbiddenError(
-            "This request does not come from our own pages. Programs use an API token, or send Origin."
-        )
+    # A browser always says where an unsafe request comes from, and asks first before it sends JSON elsewhere. Who says
+    # nothing is a program that was given its cookie; only a form could still come from a very old browser.
+    if own is False or (own is None and request.mimetype in FORM_TYPES and SESSION_COOKIE in request.cookies):
+        raise ForbiddenError("This request does not come from our own pages.")
 
 
 def comes_from_our_pages() -> bool | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Blueprint, Response
 
 from chat.context import resolve_report
 from database import autocomplete, conversations, fulltext, message_references, messages
 from database.errors import ConversationNotFoundError
+from database.message_rows import MessageRow, MessageText
 
 from . import schemas, shapes
 from .replies import json_reply
@@ -33,6 +36,7 @@ def autocomplete_conversations(query: schemas.ConversationSearch) -> Response:
 def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
     """Messages of a conversation to refer to: the newest first, or those that `q` finds."""
     conversation_id = _conversation_of(friendly_id)
+    rows: Sequence[MessageRow | MessageText]
     if query.q.strip():
         rows = fulltext.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
     else:

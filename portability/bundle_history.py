@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from chat.addressable import newest_within
+from chat.histories import refuse_fixed
 from chat.ports import Message
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.clock import now_iso
@@ -24,9 +26,13 @@ _EMPTY_MEMORY = {
 
 
 class BundleHistory:
-    """See `chat.histories.History`. A bundle without a folder is kept in memory only."""
+    """See `chat.histories.History`. A bundle without a folder is kept in memory only.
+
+    register: gives the memory its friendly id in a store, where the conversation is to be known there too.
+    """
 
     users_dir: str | None = None
+    register: Callable[[dict[str, Any]], None] | None = None
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -35,16 +41,6 @@ class BundleHistory:
             message.setdefault("status", "complete")
             message["message_index"] = index
         self._version = 1
-
-    @classmethod
-    def new(cls, *, user_id: str, conversation_id: str, domain: str) -> BundleHistory:
-        """An empty conversation."""
-        return cls(Bundle(conversation_id=conversation_id, user_id=user_id, domain=domain))
-
-    @property
-    def memory_fields(self) -> dict[str, Any]:
-        """The memory itself, for changes in place."""
-        return self._bundle.memory
 
     def memory(self) -> dict[str, Any]:
         """See `History`."""
@@ -84,8 +80,13 @@ class BundleHistory:
 
     def update(self, changes: Mapping[str, Any]) -> None:
         """See `History`."""
+        refuse_fixed(changes)
         self._bundle.memory.update(changes)
         self._changed()
+
+    def adopt_friendly_id(self, friendly_id: str) -> None:
+        """See `History`."""
+        self._bundle.memory["conversation_friendly_id"] = self._bundle.memory["conversation_friendly_id"] or friendly_id
 
     def messages(self) -> list[dict[str, Any]]:
         """See `History`."""
@@ -106,13 +107,7 @@ class BundleHistory:
 
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
         """See `History`."""
-        kept: list[Message] = []
-        for message in reversed(self._bundle.messages):
-            max_chars -= len(message["text"])
-            if kept and max_chars < 0:
-                break
-            kept.append(message)
-        return kept[::-1]
+        return newest_within(self._bundle.messages, max_chars=max_chars)
 
     def accept(
         self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
@@ -160,6 +155,8 @@ class BundleHistory:
         memory = self._bundle.memory
         if title and not memory["title_force_set"] and not memory["conversation_friendly_id"]:
             memory["title"] = title
+        if self.register is not None:
+            self.register(memory)
         if not memory["conversation_friendly_id"]:
             memory["conversation_friendly_id"] = generate_conversation_friendly_id(
                 memory["title"], memory["created_at"]

@@ -19,6 +19,8 @@ from typing import Any
 
 import dill
 
+from database.errors import ConversationNotFoundError
+
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 
 FORMAT = "anaphora-conversation"
@@ -67,6 +69,19 @@ def save_bundle(
     _write(folder / f"{conversation_id}-memory.json", _json(dict(memory)))
     _write(folder / f"{conversation_id}.index", dill.dumps(state, protocol=4))
     return folder
+
+
+def bundle_of(folder: Path, *, user_id: str, conversation_id: str, domain: str) -> Bundle:
+    """The bundle in `folder`, or an empty one that is written there when it is saved.
+
+    Raises ConversationNotFoundError for a bundle of somebody else, BundleError for one that can't be read.
+    """
+    if not (folder / f"{conversation_id}.index").exists():
+        return Bundle(conversation_id=conversation_id, user_id=user_id, domain=domain)
+    bundle = load_bundle(folder)
+    if bundle.user_id != user_id:
+        raise ConversationNotFoundError
+    return bundle
 
 
 def load_bundle(folder: Path) -> Bundle:

@@ -120,7 +120,9 @@ def open_page(browser: Browser, page_problems: PageProblems) -> Iterator[Callabl
             stack.callback(context.close)
             context.set_default_timeout(15_000)
             context.grant_permissions(["clipboard-read", "clipboard-write"], origin=client.origin)
-            cookies = [{"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()]
+            cookies: Any = [
+                {"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()
+            ]
             context.add_cookies(cookies)
             page_problems.watch(context)
             page = context.new_page()

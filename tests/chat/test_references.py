@@ -303,3 +303,24 @@ def test_any_text_that_can_be_said_can_be_referenced(
     assert extract_referenced(rendered) == rendered
     texts = [text for _, text in reader._resolve_conversation_message_refs([(n, "", "") for n in names], EMAIL)]
     assert [text.split(":\n", 1)[1] for text in texts] == bodies
+
+
+def test_a_conversation_that_cannot_be_read_is_reported_and_the_others_are_followed(talk: Talk) -> None:
+    broken, fine = talk.about("Broken One", ("q", "x")), talk.about("Fine One", ("q", "the text"))
+    query = talk.query(f"@conversation_{fid(broken)}_message_2 @conversation_{fid(fine)}_message_2")
+    load = query["_conversation_loader"]
+
+    def sometimes(conversation_id: str) -> Any:
+        return load(conversation_id) if conversation_id == fine.conversation_id else 1 / 0
+
+    events = list(talk.new().reply({**query, "_conversation_loader": sometimes}))
+    assert [entry["status"] for entry in part(events, "references")] == ["unavailable", "resolved"]
+    assert "\nthe text</pkb_item>" in talk.last_prompt
+
+
+def test_the_cut_is_announced_wherever_the_text_goes(talk: Talk) -> None:
+    source = talk.about("Long One", ("q", "x" * 9_000))
+    refs = [(f"@conversation_{fid(source)}_message_2", fid(source), "2")]
+    [(label, text)] = talk.new()._resolve_conversation_message_refs(refs, EMAIL)
+    assert label == f"conversation_{fid(source)}_message_2"
+    assert text.endswith("\n... [truncated, original message was 9000 chars]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -174,3 +175,24 @@ def test_a_reply_is_kept_as_one(talk: Talk) -> None:
     assert question["reply_to_id"] == parent["message_id"]
     assert question["thread_id"]
     assert fid(conversation)
+
+
+def test_the_events_can_be_read_plainly_where_a_loop_is_running(talk: Talk) -> None:
+    async def inside() -> list[dict[str, object]]:
+        return talk.say(talk.new(), "hello")
+
+    assert joined(asyncio.run(inside())) == "Fine, thank you."
+
+
+def test_a_model_that_says_nothing_is_a_failure_that_is_said(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply()])
+    conversation = talk.new()
+    assert part(talk.say(conversation, "hello"), "error")["code"] == "model_failed"
+    assert talk.again(conversation).get_message_list()[1]["status"] == "failed"
+
+
+def test_the_ids_of_a_turn_are_found_by_its_texts(talk: Talk) -> None:
+    conversation = talk.about("Numbers", ("one?", "1"), ("two?", "2"))
+    assert conversation.get_message_ids()["response_message_index"] == 4
+    assert conversation.get_message_ids("one?", "1")["user_message_index"] == 1
+    assert conversation.get_message_ids("three?", "3") == {}

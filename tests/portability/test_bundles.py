@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import dill
 import pytest
 
 from Conversation import Conversation
+from database.connection import close_store, create_tables
+from database.conversations import addConversation, getConversationIdByFriendlyId
 from database.errors import ConversationNotFoundError
 from portability.bundles import FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
@@ -132,3 +136,66 @@ def test_the_bundle_of_somebody_else_is_as_if_it_were_not_there(tmp_path: Path) 
     assert reader._get_pkb_context(EMAIL, "", referenced_friendly_ids=[name]) == ""
     with pytest.raises(ConversationNotFoundError):
         load_sibling(tmp_path, foreign.conversation_id, user_email=EMAIL, open_bundle=Conversation.load_local)
+
+
+def test_a_bundle_that_is_there_is_opened_and_never_emptied(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    again = Conversation(EMAIL, tmp_path, conversation.conversation_id)
+    again.save_local()
+    opened = Conversation.load_local(tmp_path / conversation.conversation_id)
+    assert opened.get_message_list() == conversation.get_message_list()
+    with pytest.raises(ConversationNotFoundError):
+        Conversation("eve@example.com", tmp_path, conversation.conversation_id)
+
+
+def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(tmp_path: Path) -> None:
+    users_dir = str(tmp_path / "users")
+    create_tables(users_dir=users_dir)
+    try:
+        source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+        addConversation(user_email=EMAIL, users_dir=users_dir, conversation_id=source.conversation_id)
+        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=users_dir)
+        source.save_local()
+        friendly_id = source.get_metadata()["conversation_friendly_id"]
+        who = {"users_dir": users_dir, "user_email": EMAIL}
+        assert getConversationIdByFriendlyId(**who, conversation_friendly_id=friendly_id) == source.conversation_id
+        reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
+        refs = [(f"conversation_{friendly_id}_message_2", friendly_id, "2")]
+        resolved = reader._resolve_conversation_message_refs(refs, EMAIL, users_dir)
+        assert [text.split(":\n", 1)[1] for _, text in resolved] == ["Like this."]
+
+        def lists_only(_: str) -> Any:
+            return SimpleNamespace(get_message_list=source.get_message_list, get_metadata=source.get_metadata)
+
+        assert reader._resolve_conversation_message_refs(refs, EMAIL, users_dir, lists_only) == resolved
+    finally:
+        close_store(users_dir)
+
+
+def test_a_friendly_id_never_changes(tmp_path: Path) -> None:
+    users_dir = str(tmp_path / "users")
+    create_tables(users_dir=users_dir)
+    try:
+        conversation = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+        conversation.persist_current_turn("How?", "So.", title="First Title", users_dir=users_dir)
+        before = conversation.get_metadata()["conversation_friendly_id"]
+        memory = {"title": "Quite Other Words", "created_at": "2026"}
+        conversation._ensure_conversation_friendly_id(memory, users_dir)
+        assert memory["conversation_friendly_id"] == before
+        assert conversation.get_metadata()["conversation_friendly_id"] == before
+        with pytest.raises(ValueError, match="conversation_friendly_id"):
+            conversation.set_field("conversation_friendly_id", "evil")
+    finally:
+        close_store(users_dir)
+
+
+def test_the_memory_can_be_read_changed_and_set_again(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    memory = conversation.get_field("memory")
+    memory |= {"title": "By Hand", "colour": "green"}
+    conversation.set_field("memory", memory)
+    assert conversation.get_field("title") == "By Hand"
+    assert conversation.get_field("title_force_set") is True
+    assert conversation.get_field("colour") == "green"
+    with pytest.raises(ValueError, match="messages"):
+        conversation.set_field("messages", [])
