@@ -23,9 +23,13 @@ INTERRUPTED = {
     "code": "interrupted",
     "message": "The server stopped in the middle of this answer. What was said is kept.",
 }
+KEPT_HOURS = 24
+"""So long single events are kept at least, counted from the beginning of the answer."""
+
 _PURGED_AT_ONCE = 20
 
 _e = stream_events.c
+_asked = messages.alias("asked")
 _APPEND = insert(stream_events)
 _EVENTS = (
     select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
@@ -58,7 +62,8 @@ def read_events(*, users_dir: str, user_email: str, message_id: str, after: int)
     """The events of an answer whose seq is greater than `after`.
 
     A finished answer always ends with its closing events: if a crash took them, they are made again from what is
-    stored, the same each time. If its events are no longer kept, an `after` of 0 gives the whole text as one event.
+    stored, the same each time. If none of its events are there any more, an `after` of 0 gives the report and the
+    whole text, one event each.
     Raises MessageNotFoundError (also for a message that is no answer), StreamExpiredError.
     """
     with open_store(users_dir).reading() as connection:
@@ -88,7 +93,7 @@ def numbered(contents: Sequence[Mapping[str, Any]], *, after: int) -> Iterator[t
         yield seq, orjson.dumps({"seq": seq, "text": "", "status": "", **content})
 
 
-def purge_events(*, users_dir: str, older_than_hours: float = 24) -> int:
+def purge_events(*, users_dir: str, older_than_hours: float = KEPT_HOURS) -> int:
     """Forget the events of answers begun `older_than_hours` ago or earlier and finished since; how many answers."""
     store = open_store(users_dir)
     kept = exists().where(
@@ -115,9 +120,13 @@ def _access_answer(connection: Connection, *, user_email: str, message_id: str) 
             columns.conversation_id,
             columns.status,
             columns.text,
+            columns.config,
+            columns.created_at,
             columns.edited_at,
+            _asked.c.report,
         )
         .join(conversations, conversations.c.conversation_id == columns.conversation_id)
+        .outerjoin(_asked, _asked.c.message_id == columns.in_answer_to)
         .where(
             columns.message_id == message_id,
             columns.user_email == user_email,
@@ -136,15 +145,16 @@ def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after
     stored = stored_events(connection, answer.message_id)
     if stored and _is_done(stored[-1][1]):
         return []
-    if not stored and after > 0:
+    if not stored and after > 0 and answer.created_at < iso_in(hours=-KEPT_HOURS):
         raise StreamExpiredError("The single events of this answer are no longer kept. Load the message instead.")
     head = access_head(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
-    contents: list[dict[str, Any]] = []
+    contents: list[dict[str, Any]] = [] if stored else [{"references": answer.report or []}]
     missing_text = _missing_text(answer, stored)
     if missing_text:
         contents.append({"text": missing_text})
-    if answer.status == "interrupted" and not any(b'"error"' in event for _, event in stored[-3:]):
-        contents.append({"error": INTERRUPTED})
+    error = answer.config.get("error") or (INTERRUPTED if answer.status == "interrupted" else None)
+    if error and not any(b'"error"' in event for _, event in stored[-3:]):
+        contents.append({"error": error})
     contents.append({"message_ids": finished_turn(connection, head, answer.message_id).message_ids()})
     contents.append({"done": True})
     last = stored[-1][0] if stored else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -37,9 +39,15 @@ def append(own: dict[str, str], message_id: str, *contents: dict[str, Any], afte
     open_store(own["users_dir"]).write(lambda connection: append_events(connection, rows))
 
 
-def finish(own: dict[str, str], turn: AcceptedTurn, text: str, status: str = "complete") -> dict[str, Any]:
+def finish(
+    own: dict[str, str],
+    turn: AcceptedTurn,
+    text: str,
+    status: str = "complete",
+    config: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
     return finish_turn(
-        **own, response_message_id=turn.response_message_id, text=text, status=status, config={}, title="Greeting"
+        **own, response_message_id=turn.response_message_id, text=text, status=status, config=config, title="Greeting"
     ).message_ids()
 
 
@@ -51,6 +59,19 @@ def watch(own: dict[str, str], turn: AcceptedTurn, after: int = 0, user_email: s
 
 def contents(read: StreamRead) -> list[dict[str, Any]]:
     return [orjson.loads(event) for _, event in read.events]
+
+
+def rebuilt(text: str, ids: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of an answer of which only the message itself is left."""
+    parts: list[dict[str, Any]] = [{"references": []}, {"text": text}, {"message_ids": ids}, {"done": True}]
+    return [orjson.loads(event) for _, event in numbered(parts, after=0)]
+
+
+def age(own: dict[str, str], *turns: AcceptedTurn) -> None:
+    """Make answers a day older, and an hour."""
+    ids = [turn.response_message_id for turn in turns]
+    query = update(messages).where(messages.c.message_id.in_(ids)).values(created_at=iso_in(hours=-25))
+    open_store(own["users_dir"]).write(lambda connection: connection.execute(query).close())
 
 
 def forget_events(own: dict[str, str]) -> None:
@@ -124,13 +145,28 @@ def test_a_purged_answer_is_given_whole_from_the_beginning_only(own: dict[str, s
     append(own, turn.response_message_id, {"text": "Hi "}, {"text": "there"}, {"done": True})
     ids = finish(own, turn, "Hi there")
     forget_events(own)
-    assert [{**event, "status": ""} for event in contents(watch(own, turn))] == [
-        {"seq": 1, "text": "Hi there", "status": ""},
-        {"seq": 2, "text": "", "status": "", "message_ids": ids},
-        {"seq": 3, "text": "", "status": "", "done": True},
-    ]
+    assert contents(watch(own, turn)) == rebuilt("Hi there", ids)
+    age(own, turn)
+    assert contents(watch(own, turn)) == rebuilt("Hi there", ids)
     with pytest.raises(StreamExpiredError):
         watch(own, turn, after=1)
+
+
+def test_an_answer_whose_events_a_crash_took_altogether_is_watched_on_from_any_point(
+    own: dict[str, str], turn: AcceptedTurn
+) -> None:
+    ids = finish(own, turn, "Hi there")
+    for after in range(5):
+        assert contents(watch(own, turn, after=after)) == rebuilt("Hi there", ids)[after:]
+
+
+def test_the_error_of_a_failed_answer_is_told_again_when_a_crash_took_the_event(
+    own: dict[str, str], turn: AcceptedTurn
+) -> None:
+    error = {"code": "model_unavailable", "message": "There is no model."}
+    append(own, turn.response_message_id, {"text": "Hi"})
+    finish(own, turn, "Hi", status="failed", config={"error": error})
+    assert [event["error"] for event in contents(watch(own, turn)) if "error" in event] == [error]
 
 
 def test_purging_forgets_old_finished_answers_alone(own: dict[str, str], turn: AcceptedTurn) -> None:
@@ -141,9 +177,7 @@ def test_purging_forgets_old_finished_answers_alone(own: dict[str, str], turn: A
     finish(own, young, "New")
     running = accept_turn(**own, text="And?", config={})
     append(own, running.response_message_id, {"text": "Now"})
-    old = [turn.response_message_id, running.response_message_id]
-    age = update(messages).where(messages.c.message_id.in_(old)).values(created_at=iso_in(hours=-25))
-    open_store(own["users_dir"]).write(lambda connection: connection.execute(age).close())
+    age(own, turn, running)
 
     assert purge_events(users_dir=own["users_dir"]) == 1
     assert purge_events(users_dir=own["users_dir"]) == 0
