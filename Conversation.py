@@ -89,7 +89,7 @@ class Conversation:
             except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
                 yield journeys.broken(turn, error)
             named = await journeys.chosen_title(turn, title)
-            finished = await undisturbed(in_thread(self._finish, turn, named))
+            finished = await undisturbed(journeys.stored(self._finish, turn, named))
             if journeys.renamed(turn, finished):
                 yield events.conversation(
                     title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -28,7 +29,10 @@ from .turn import TurnStream
 log = logging.getLogger(__name__)
 INTERRUPTED = "interrupted"
 CANCELLED = "cancelled"
+STORAGE_FAILED = "storage_failed"
 _SALVAGE_EVERY = 1.0
+_STOP_SECONDS = 2.0
+_LOOK_EVERY = 0.02
 
 
 class Replies(Protocol):
@@ -66,6 +70,7 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
+        self._starting = 0
         self._draining = False
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -77,18 +82,26 @@ class TurnRunner:
 
         Raises what `reply` raises before anything is stored; afterwards the turn survives anything.
         """
-        if self._draining:
-            raise ShuttingDownError
-        turn = conversation.reply(query)
-        stream = LiveStream(
-            message_id=turn.accepted.response_message_id,
-            conversation_id=conversation.conversation_id,
-            user_email=conversation.user_id,
-        )
+        loop = self._running_loop()
         with self._lock:
-            self._streams[stream.message_id] = stream
+            if self._draining:
+                raise ShuttingDownError
+            self._starting += 1
+        try:
+            turn = conversation.reply(query)
+            stream = LiveStream(
+                message_id=turn.accepted.response_message_id,
+                conversation_id=conversation.conversation_id,
+                user_email=conversation.user_id,
+            )
+            with self._lock:
+                # Together, so that whoever finds the stream and wants it stopped comes after its task.
+                self._streams[stream.message_id] = stream
+                loop.call_soon_threadsafe(self._spawn, turn, stream)
+        finally:
+            with self._lock:
+                self._starting -= 1
         self._metrics.change("turns_running", +1)
-        self._running_loop().call_soon_threadsafe(self._spawn, turn, stream)
         return stream
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
@@ -116,22 +129,26 @@ class TurnRunner:
         return bool(running)
 
     def running(self) -> int:
-        """How many turns are being answered."""
+        """How many turns are being accepted or answered."""
         with self._lock:
-            return len(self._streams)
+            return len(self._streams) + self._starting
 
     async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
         """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
-        self._draining = True
-        tasks = list(self._tasks.values())
-        if tasks:
-            await asyncio.wait(tasks, timeout=timeout)
+        with self._lock:
+            self._draining = True
+        await self._until_quiet(timeout)
         with self._lock:
             left = list(self._streams.values())
         for stream in left:
             self._stop(stream, INTERRUPTED)
-        if left:
-            await asyncio.wait(list(self._tasks.values()) or [asyncio.create_task(asyncio.sleep(0))], timeout=2.0)
+        await self._until_quiet(_STOP_SECONDS)
+
+    async def _until_quiet(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.running():  # noqa: ASYNC110 - turns are accepted in other threads
+                    await asyncio.sleep(_LOOK_EVERY)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -160,19 +177,21 @@ class TurnRunner:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             log.error("the turn %s broke off", stream.message_id, exc_info=failure)
-            self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream.message_id))
+            self._say_farewell(stream, failure)
+            self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream))
         self._close(stream)
 
-    async def _salvage(self, message_id: str) -> None:
+    async def _salvage(self, stream: LiveStream) -> None:
         """Close a turn that could not be stored as soon as the store can be written again: its conversation waits."""
+        await self._current_journal().settle(stream)
         while not self._draining:
             await asyncio.sleep(_SALVAGE_EVERY)
             try:
-                await in_thread(close_interrupted_turns, users_dir=self._users_dir, only=message_id)
+                await in_thread(close_interrupted_turns, users_dir=self._users_dir, only=stream.message_id)
             except StoreError:
                 continue
             break
-        self._salvaging.pop(message_id, None)
+        self._salvaging.pop(stream.message_id, None)
 
     def _close(self, stream: LiveStream) -> None:
         with self._lock:
@@ -186,7 +205,8 @@ class TurnRunner:
         # A second cancellation would hit the turn while it stores what was said.
         if task is not None and stream.message_id not in self._stopping and not stream.closed:
             self._stopping.add(stream.message_id)
-            task.cancel(why)
+            # A task that is cancelled before its first step never begins, and so would never end the turn.
+            asyncio.get_running_loop().call_soon(task.cancel, why)
 
     def _current_journal(self) -> Journal:
         if self._journal is None:
@@ -198,10 +218,17 @@ class TurnRunner:
         return store.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
 
     def _storage_failed(self, stream: LiveStream, error: Exception) -> None:
-        message = str(error) or "The answer can't be stored."
-        failure = events.error(code="storage_failed", message=message)
-        # Not stored, since nothing can be: the watchers are told all the same.
-        stream.publish(
-            [events.encode(failure, seq=stream.last_seq + 1), events.encode(events.done(), seq=stream.last_seq + 2)]
-        )
-        self._stop(stream, INTERRUPTED)
+        self._stop(stream, STORAGE_FAILED)
+        self._say_farewell(stream, error)
+
+    @staticmethod
+    def _say_farewell(stream: LiveStream, error: BaseException) -> None:
+        """Tell the watchers that nothing more will be stored of this stream; which is itself not stored."""
+        if stream.closed:
+            return
+        code, message = "internal_error", "Something went wrong here. The server's log says what."
+        if isinstance(error, StoreError):
+            code, message = STORAGE_FAILED, error.message
+        farewell = (events.error(code=code, message=message), events.done())
+        stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
+        stream.close()

@@ -10,6 +10,8 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from database.errors import StorageBusyError
+
 from . import events
 from .events import Event
 from .live_stream import LiveStream
@@ -34,12 +36,19 @@ class Journal:
         self._on_failure = on_failure
         self._pending: dict[LiveStream, list[Event]] = {}
         self._in_flight: dict[LiveStream, list[Event]] = {}
-        self._stored: dict[LiveStream, int] = {}
+        self._open: set[LiveStream] = set()
+        self._failed: set[LiveStream] = set()
         self._committing: asyncio.Task[None] | None = None
         self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def append(self, stream: LiveStream, event: Event) -> None:
-        """Store `event`, then publish it to the watchers of `stream`."""
+        """Store `event`, then publish it to the watchers of `stream`.
+
+        After a failure nothing more of the stream is stored: what is stored has no gaps.
+        """
+        if stream in self._failed:
+            return
+        self._open.add(stream)
         pending = self._pending.setdefault(stream, [])
         if pending and events.is_plain_text(event) and events.is_plain_text(pending[-1]):
             pending[-1] = events.text(pending[-1]["text"] + event["text"])
@@ -52,7 +61,8 @@ class Journal:
         """Wait until everything that was appended for `stream` is stored and published, then forget the stream."""
         while stream in self._pending or stream in self._in_flight:
             await asyncio.shield(self._round)
-        self._stored.pop(stream, None)
+        self._open.discard(stream)
+        self._failed.discard(stream)
 
     async def _commit_until_quiet(self) -> None:
         try:
@@ -64,13 +74,16 @@ class Journal:
 
     async def _commit(self) -> None:
         self._in_flight, self._pending = self._pending, {}
-        batch = {stream: self._encode(stream, pending) for stream, pending in self._in_flight.items()}
         try:
+            batch = {stream: _encoded(stream, pending) for stream, pending in self._in_flight.items()}
             await asyncio.wrap_future(self._submit([row for rows in batch.values() for row in rows]))
+        except StorageBusyError as error:
+            log.warning("events of %d answers wait to be stored: %s", len(self._in_flight), error)
+            self._take_back()
         except Exception as error:  # whatever the store says, these turns can't go on
-            log.exception("could not store events of %d answers", len(batch))
-            for stream in batch:
-                self._on_failure(stream, error)
+            log.exception("could not store events of %d answers", len(self._in_flight))
+            for stream in self._in_flight:
+                self._fail(stream, error)
         else:
             for stream, rows in batch.items():
                 stream.publish([line for _, _, line in rows])
@@ -81,9 +94,19 @@ class Journal:
 
     def _pause(self) -> float:
         # Few answers are to be fast, many are to share commits.
-        return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._stored) * _PAUSE_A_STREAM))
+        return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._open) * _PAUSE_A_STREAM))
 
-    def _encode(self, stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
-        first = self._stored.get(stream, 0) + 1
-        self._stored[stream] = first + len(pending) - 1
-        return [(stream.message_id, first + n, events.encode(event, seq=first + n)) for n, event in enumerate(pending)]
+    def _take_back(self) -> None:
+        came_since, self._pending = self._pending, self._in_flight
+        for stream, later in came_since.items():
+            self._pending.setdefault(stream, []).extend(later)
+
+    def _fail(self, stream: LiveStream, error: Exception) -> None:
+        self._failed.add(stream)
+        self._pending.pop(stream, None)
+        self._on_failure(stream, error)
+
+
+def _encoded(stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
+    first = stream.last_seq + 1
+    return [(stream.message_id, first + n, events.encode(event, seq=first + n)) for n, event in enumerate(pending)]

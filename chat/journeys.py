@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from database.errors import StoreError
+from database.errors import StorageBusyError, StoreError
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
 from language_models.ports import ChatModel
@@ -27,6 +27,11 @@ from .turn import Turn
 log = logging.getLogger(__name__)
 _SUMMARY_CHARS = 24_000
 _SMALLEST_CONTEXT = 4_000
+_BUSY_TRIES = 30
+_INTERRUPTIONS = {
+    "interrupted": "The server stopped in the middle of this answer. What was said is kept.",
+    "storage_failed": "This answer could not be stored as it came, and was stopped. What was said is kept.",
+}
 
 
 def model_for(query: Mapping[str, Any], services: TurnServices) -> ChatModel:
@@ -67,6 +72,16 @@ async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | Non
     except Exception:
         log.exception("the title could not be made")
         return heuristic_title(turn.text)
+
+
+async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn, title: str | None) -> FinishedTurn:
+    """The finished turn, once it is stored: while another program holds the store, it is tried again."""
+    for _ in range(_BUSY_TRIES):
+        try:
+            return await in_thread(finish, turn, title)
+        except StorageBusyError as error:
+            log.warning("the turn %s waits to be stored: %s", turn.accepted.response_message_id, error)
+    return await in_thread(finish, turn, title)
 
 
 async def distilled(turn: Turn, context: GatheredContext, *, summary: str) -> Distilled:
@@ -115,11 +130,11 @@ def failed(turn: Turn, code: str, message: str) -> events.Event:
 def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
     """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
     _go_on()
-    if stop.args and stop.args[0] == "interrupted":
+    why = str(stop.args[0]) if stop.args else ""
+    if why in _INTERRUPTIONS:
         turn.status = "interrupted"
-        message = "The server stopped in the middle of this answer. What was said is kept."
-        turn.config["error"] = {"code": "interrupted", "message": message}
-        return events.error(code="interrupted", message=message)
+        turn.config["error"] = {"code": why, "message": _INTERRUPTIONS[why]}
+        return events.error(code=why, message=_INTERRUPTIONS[why])
     turn.status = "cancelled"
     return events.status("Stopped. What was said is kept.")
 

@@ -15,9 +15,17 @@ import pytest
 from chat import live_stream
 from chat.errors import ShuttingDownError
 from chat.generation import TurnRunner
+from chat.live_stream import LiveStream
 from chat.metrics import Metrics
-from database.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError, TurnInProgressError
-from database.stream_events import read_events
+from database import turns
+from database.errors import (
+    ConversationNotFoundError,
+    MessageNotFoundError,
+    StorageBusyError,
+    StorageFailedError,
+    TurnInProgressError,
+)
+from database.stream_events import append_events, read_events
 from language_models.scripted import Pause, Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, joined
@@ -210,6 +218,72 @@ def test_a_conversation_whose_turn_could_not_be_stored_goes_on_when_the_store_do
     wait_until(lambda: talk.again(conversation).get_message_list()[1]["status"] == "interrupted")
     stream = runner.start(talk.again(conversation), talk.query("again"))
     assert joined(parsed(stream.lines())) == "Fine, thank you."
+
+
+def test_a_turn_that_is_stopped_before_its_first_step_ends_and_frees_its_conversation(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    conversation = talk.new()
+    runner.attach(runner._running_loop())
+
+    async def start_and_stop() -> LiveStream:
+        started = runner.start(conversation, talk.query("never mind"))
+        assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+        return started
+
+    assert runner._loop is not None
+    stream = asyncio.run_coroutine_threadsafe(start_and_stop(), runner._loop).result(10)
+    assert parsed(stream.lines())[-1]["done"] is True
+    assert talk.again(conversation).get_message_list()[1]["status"] == "cancelled"
+    assert joined(parsed(runner.start(conversation, talk.query("go on")).lines())) == "Fine, thank you."
+
+
+def failing(function: Callable[..., Any], *, with_error: Exception, calls: int) -> Callable[..., Any]:
+    """`function`, but the first `calls` calls raise."""
+    left = iter(range(calls))
+
+    def sometimes(*args: Any, **kwargs: Any) -> Any:
+        if next(left, None) is not None:
+            raise with_error
+        return function(*args, **kwargs)
+
+    return sometimes
+
+
+def test_while_another_program_holds_the_store_answers_wait_and_lose_nothing(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = StorageBusyError("The database is busy.")
+    talk.models.main_model = slowly("one ", "two ", "three")
+    monkeypatch.setattr(runner, "_submit", failing(runner._submit, with_error=busy, calls=20))
+    finish = failing(turns.finish_turn, with_error=busy, calls=2)
+    monkeypatch.setattr("chat.histories.turns.finish_turn", finish)
+    conversation = talk.new()
+    events = parsed(runner.start(conversation, talk.query("count")).lines())
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    stored = talk.again(conversation).get_message_list()[1]
+    assert (joined(events), stored["text"], stored["status"]) == ("one two three", "one two three", "complete")
+
+
+def test_after_a_failure_of_the_store_the_stored_events_have_no_gap_and_spell_the_stored_text(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk.models.main_model = slowly(*[f"{n} " for n in range(20)])
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("count"))
+    wait_until(lambda: stream.last_seq > 5)
+    full = StorageFailedError("The disk is full.")
+    monkeypatch.setattr("chat.generation.append_events", failing(append_events, with_error=full, calls=1))
+    seen = parsed(stream.lines())
+    assert [event["error"]["code"] for event in seen if "error" in event] == ["storage_failed"]
+    assert seen[-1]["done"] is True
+    wait_until(lambda: runner.running() == 0)
+    events = parsed(runner.watch(user_email=EMAIL, message_id=stream.message_id, after=0).lines(0))
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[: len(seen) - 2] == seen[:-2]
+    stored = talk.again(conversation).get_message_list()[1]
+    assert joined(events) == stored["text"]
+    assert stored["status"] == "interrupted"
 
 
 def test_a_silent_stream_sends_heartbeats_that_repeat_the_last_number(
