@@ -96,7 +96,7 @@ class Crowd:
         self._enough = True
 
     def _one(self, conversation_id: str, name: str, rng: Random) -> bool:
-        witness = Witness(conversation_id, f"Say {rng.choice((0, 1, 3, 10, 30))} pieces of w{name}.")
+        witness = Witness(conversation_id, f"Say {rng.choice((1, 2, 3, 10, 30))} pieces of w{name}.")
         with self._changed:
             self.witnesses.append(witness)
             self._changed.notify_all()
