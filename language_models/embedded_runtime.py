@@ -17,7 +17,6 @@ from language_models.ports import ModelState, Phase
 from language_models.slot_gate import SlotGate
 
 log = logging.getLogger(__name__)
-_MAX_CRASHES = 5
 _CRASH_WINDOW = 300.0
 
 
@@ -59,11 +58,15 @@ class EmbeddedRuntime:
     `start` returns at once; a thread fetches, loads and watches. `state` and `process` may be read from any thread.
     """
 
-    def __init__(self, file: ModelFile, *, first_pause: float = 0.4) -> None:
-        """`first_pause`: seconds before the restart after a first crash; each further one doubles them."""
+    def __init__(self, file: ModelFile, *, first_pause: float = 0.4, most_crashes: int = 5) -> None:
+        """Restart after a crash, `first_pause` seconds later, twice as long each time.
+
+        After `most_crashes` within five minutes it is given up until somebody asks again.
+        """
         self.file = file
         self.gate = SlotGate(SLOTS)
         self._first_pause = first_pause
+        self._most_crashes = most_crashes
         self._state = ModelState(name=file.name, phase="waiting", detail="The model is loaded when it is first needed.")
         self._process: EmbeddedProcess | None = None
         self._thread: threading.Thread | None = None
@@ -99,7 +102,7 @@ class EmbeddedRuntime:
             self._thread.join(timeout=10.0)
 
     def _keep_running(self) -> None:
-        crashes: deque[float] = deque(maxlen=_MAX_CRASHES)
+        crashes: deque[float] = deque(maxlen=self._most_crashes)
         try:
             path = self.file.obtain(self._note_progress, self._stop)
             while not self._stop.is_set():
@@ -107,9 +110,9 @@ class EmbeddedRuntime:
                 if self._stop.is_set():
                     return
                 crashes.append(time.monotonic())
-                if len(crashes) == _MAX_CRASHES and crashes[-1] - crashes[0] < _CRASH_WINDOW:
+                if len(crashes) == self._most_crashes and crashes[-1] - crashes[0] < _CRASH_WINDOW:
                     raise ModelUnavailableError(
-                        f"{self.file.name} has crashed {_MAX_CRASHES} times. There may be too little memory: "
+                        f"{self.file.name} has crashed {self._most_crashes} times. There may be too little memory: "
                         "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
                     )
                 self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))

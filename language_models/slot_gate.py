@@ -7,10 +7,17 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Literal
 
 Urgency = Literal["answer", "job"]
-_Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    loop: asyncio.AbstractEventLoop
+    turn: asyncio.Future[None]
+    admitted: bool = False
 
 
 class SlotGate:
@@ -47,28 +54,26 @@ class SlotGate:
             if not self._waiting[urgency] and self._admits(urgency):
                 self._take(urgency)
                 return
-            waiter: _Waiter = (loop, loop.create_future())
+            waiter = _Waiter(loop, loop.create_future())
             self._waiting[urgency].append(waiter)
         try:
-            await waiter[1]
+            await waiter.turn
         except BaseException:
-            if not self._withdraw(urgency, waiter):
-                self._leave(urgency)  # the slot was given to us in the same moment
+            self._withdraw(urgency, waiter)
             raise
 
     def _leave(self, urgency: Urgency) -> None:
         with self._lock:
-            self._free += 1
-            self._jobs_running -= urgency == "job"
+            self._give_back(urgency)
             self._admit_next()
 
-    def _withdraw(self, urgency: Urgency, waiter: _Waiter) -> bool:
+    def _withdraw(self, urgency: Urgency, waiter: _Waiter) -> None:
         with self._lock:
-            if waiter not in self._waiting[urgency]:
-                return False
-            self._waiting[urgency].remove(waiter)
+            if waiter.admitted:
+                self._give_back(urgency)  # the slot came in the same moment
+            elif waiter in self._waiting[urgency]:
+                self._waiting[urgency].remove(waiter)
             self._admit_next()
-            return True
 
     def _admits(self, urgency: Urgency) -> bool:
         if urgency == "answer":
@@ -79,14 +84,19 @@ class SlotGate:
         self._free -= 1
         self._jobs_running += urgency == "job"
 
+    def _give_back(self, urgency: Urgency) -> None:
+        self._free += 1
+        self._jobs_running -= urgency == "job"
+
     def _admit_next(self) -> None:
         for urgency in ("answer", "job"):
             queue = self._waiting[urgency]
             while queue and self._admits_from_queue(urgency):
-                loop, future = queue.popleft()
+                waiter = queue.popleft()
                 # A loop that was closed with somebody waiting on it takes nothing.
                 with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(_let_in, future)
+                    waiter.loop.call_soon_threadsafe(_let_in, waiter.turn)
+                    waiter.admitted = True
                     self._take(urgency)
 
     def _admits_from_queue(self, urgency: Urgency) -> bool:

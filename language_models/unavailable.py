@@ -47,9 +47,11 @@ class UnavailableChatModel:
         temperature: float | None = None,
         stop: Sequence[str] | None = None,
     ) -> AsyncGenerator[Delta, None]:
-        """Raise the error at the first step."""
+        """Raise the error where the first step would be."""
+        no_steps: tuple[Delta, ...] = ()
+        for step in no_steps:
+            yield step
         raise self._error(self._advice, model=self._name)
-        yield Delta()  # type: ignore[unreachable]
 
     async def complete(
         self,

@@ -33,6 +33,8 @@ find_class
 _.persistent_load
 pid
 _.teardown
+_.do_GET
+_.log_message
 
 # Read by name through the rows of SETTINGS_TABLE, or by the description of the API through getattr.
 database_url

@@ -179,7 +179,8 @@ def test_a_cancelled_task_frees_its_slot_while_the_prompt_is_still_read(
     model: EmbeddedChatModel, runtime: EmbeddedRuntime
 ) -> None:
     async def cancel() -> bool:
-        asking = asyncio.create_task(model.complete(user("lighthouse " * 4_000)))
+        # Reading so much takes half a minute and more, also where another answer keeps the runtime busy.
+        asking = asyncio.create_task(model.complete(user("lighthouse " * 3_900)))
         while not await busy_slots(runtime):
             await asyncio.sleep(0.01)
         asking.cancel()
@@ -341,11 +342,11 @@ def test_one_who_waits_is_told_so_and_not_left_waiting_when_the_server_stops() -
 
 
 def test_a_model_that_crashes_again_and_again_is_given_up_with_advice() -> None:
-    runtime = EmbeddedRuntime(small_model(), first_pause=0.01)
+    runtime = EmbeddedRuntime(small_model(), first_pause=0.01, most_crashes=2)
 
     async def kill_each() -> ModelState:
         runtime.start()
-        for _ in range(5):
+        for _ in range(2):
             await state_where(runtime, lambda state: state.phase == "ready")
             process = runtime.process()
             assert process is not None
