@@ -20,6 +20,7 @@ from .validation import FORM_TYPES, refuse_hostile_address
 
 SESSION_COOKIE = "anaphora_session"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_ASKED_BY_ANYBODY = frozenset({"health", "static_files"})
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -42,6 +43,8 @@ def refuse_foreign_host() -> None:
 
 def find_out_who_asks() -> Response | None:
     """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
+    if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
+        return None  # nor does it take a store that can be read
     access = _access_by_token() or _access_by_session()
     remember_access(access)
     if access is None and request.endpoint is not None and not _is_public():
