@@ -1,0 +1,7 @@
+"""Some of these tests need the application without a server around it."""
+
+from __future__ import annotations
+
+from tests.endpoints.conftest import ada, app, eve, main_model, person, settings
+
+__all__ = ["ada", "app", "eve", "main_model", "person", "settings"]

@@ -1,0 +1,212 @@
+"""A disk that is full, a store that is locked, read-only or broken: said clearly, nothing lost, over by itself."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from database import dialect
+from database.connection import open_store
+from tests.endpoints.conftest import Person
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import ROOT, LiveServer, free_port
+from tests.load.crash import messages_of
+from tests.load.invariants import broken_invariants
+
+PIECES = tuple(f"piece {number}, " for number in range(20))
+WHOLE = "".join(PIECES)
+
+
+@pytest.fixture
+def owner(live_server: LiveServer) -> Client:
+    """The person of the real server."""
+    return live_server.sign_up()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores opened from now on wait a short time only for others who hold a lock."""
+    monkeypatch.setattr(dialect, "BUSY_TIMEOUT_MS", 30)
+
+
+@contextmanager
+def full_disk(server: LiveServer) -> Iterator[None]:
+    """While the context lasts no file of the server may grow beyond what its log of changes has by now."""
+    assert server.process is not None
+    size = (Path(server.users_dir) / "users.db-wal").stat().st_size
+    soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def locked(users_dir: str) -> Iterator[None]:
+    """While the context lasts another program holds the store's only lock for writing."""
+    with closing(sqlite3.connect(Path(users_dir) / "users.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def eventually(condition: Callable[[], Any], *, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
+
+
+def assert_says_little(body: str) -> None:
+    """An answer for people: no traceback, no SQL, no path."""
+    assert not any(word in body.lower() for word in ("traceback", "sqlite", "select ", "insert ", "users.db", "/data/"))
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
+def test_a_full_disk_in_mid_answer_is_said_and_over_when_there_is_room_again(
+    live_server: LiveServer, owner: Client, recording_model: RecordingModel
+) -> None:
+    recording_model.scripts["main"] = saying(*PIECES, pause_after=5)
+    conversation_id, other = owner.create_conversation(), owner.create_conversation()
+    events = owner.send(conversation_id, "Go on")
+    seen = list(itertools.islice(events, 2))
+    while "piece 4" not in seen[-1]["text"]:
+        seen.append(next(events))
+    with full_disk(live_server):
+        recording_model.release()
+        farewell = list(events)
+        assert [event["error"]["code"] for event in farewell if "error" in event] == ["storage_failed"]
+        assert farewell[-1]["done"] is True
+        refused = owner.post(f"/send_message/{other}", {"messageText": "And me?"})
+        assert (refused.status, refused.json()["code"]) == (503, "storage_failed")
+        assert_says_little(refused.text)
+        assert messages_of(owner, other) == []
+        assert owner.get("/healthz").status == 200
+    eventually(lambda: messages_of(owner, conversation_id)[1]["status"] != "streaming")
+    stored = messages_of(owner, conversation_id)[1]
+    assert stored["status"] == "interrupted"
+    assert WHOLE.startswith(stored["text"])
+    assert stored["text"].startswith("".join(event["text"] for event in seen))
+    again = list(owner.stream(f"/stream/{stored['message_id']}?after=0"))
+    assert again[: len(seen)] == seen
+    assert "".join(event["text"] for event in again) == stored["text"]
+    for each in (conversation_id, other):
+        assert "".join(event["text"] for event in owner.send(each, "Once more")) == WHOLE
+    assert broken_invariants(live_server.users_dir) == {}
+
+
+def test_while_another_program_holds_the_store_answers_wait_and_reading_goes_on(
+    live_server: LiveServer, owner: Client, recording_model: RecordingModel
+) -> None:
+    recording_model.scripts["main"] = saying(*PIECES, pause_after=5)
+    conversation_id = owner.create_conversation()
+    events = owner.send(conversation_id, "Go on")
+    seen = [next(events), next(events)]
+    with locked(live_server.users_dir):
+        recording_model.release()
+        recording_model.wait_until(lambda model: model.running == 0)
+        assert messages_of(owner, conversation_id)[1]["status"] == "streaming"
+        assert owner.get("/healthz").status == 200
+    seen += events
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    assert "".join(event["text"] for event in seen) == messages_of(owner, conversation_id)[1]["text"] == WHOLE
+
+
+def test_a_store_that_stays_locked_is_busy_and_says_when_to_come_again(
+    impatient: None, app: Flask, ada: Person
+) -> None:
+    conversation_id = ada.new_conversation()
+    with locked(app.extensions["anaphora"].users_dir):
+        refused = ada.post(f"/send_message/{conversation_id}", json={"messageText": "Hello"})
+        assert (refused.status_code, refused.json["code"]) == (503, "storage_busy")
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert_says_little(refused.get_data(as_text=True))
+        assert ada.get(f"/list_messages_by_conversation/{conversation_id}").json == []
+    assert ada.say(conversation_id, "Hello")[-1]["done"] is True
+
+
+def test_a_store_that_can_only_be_read_says_so_and_goes_on_when_it_can_be_written(app: Flask, ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    store = open_store(app.extensions["anaphora"].users_dir)
+
+    def read_only(switch: str) -> None:
+        with store._writer.connect() as connection:
+            connection.connection.driver_connection.execute(f"PRAGMA query_only = {switch}")
+
+    read_only("ON")
+    refused = ada.post(f"/send_message/{conversation_id}", json={"messageText": "Hello"})
+    assert (refused.status_code, refused.json["code"]) == (503, "storage_failed")
+    assert "can't be written" in refused.json["message"]
+    assert ada.get(f"/get_conversation_details/{conversation_id}").status_code == 200
+    read_only("OFF")
+    assert ada.say(conversation_id, "Hello")[-1]["done"] is True
+
+
+def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_right(
+    live_server: LiveServer, owner: Client
+) -> None:
+    conversations = [owner.create_conversation() for _ in range(30)]
+    live_server.stop()
+    file = Path(live_server.users_dir) / "users.db"
+    sound = file.read_bytes()
+    live_server.start()
+    file_end = len(sound)
+    with file.open("r+b") as broken:
+        broken.seek(4096)
+        broken.write(b"\xff" * (file_end - 4096))
+    refused = owner.get("/list_conversation_by_user/assistant")
+    assert (refused.status, refused.json()["code"]) == (503, "storage_failed")
+    assert_says_little(refused.text)
+    assert owner.get("/healthz").status == 200
+    with file.open("r+b") as mended:
+        mended.write(sound)
+    listed = owner.get("/list_conversation_by_user/assistant").json()
+    assert {each["conversation_id"] for each in listed} == set(conversations)
+
+
+@pytest.mark.parametrize("trouble", ["garbage", "a file in its place", "from the future"])
+def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_data_alone(
+    tmp_path: Path, trouble: str
+) -> None:
+    server = LiveServer(tmp_path / "server")
+    database = Path(server.users_dir) / "users.db"
+    if trouble == "a file in its place":
+        server.folder.mkdir()
+        server.data_dir.write_text("not a folder")
+    else:
+        server.start()
+        server.stop()
+        if trouble == "garbage":
+            database.write_bytes(b"not a database " * 1_000)
+        else:
+            with closing(sqlite3.connect(database)) as connection:
+                connection.execute("INSERT INTO schema_version SELECT 9999, applied_at FROM schema_version LIMIT 1")
+                connection.commit()
+    before = database.read_bytes() if database.exists() else b""
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "server.py")],
+        cwd=server.folder,
+        env=LiveServer(server.folder, port=free_port())._environ(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode in (1, 2)
+    said = [line for line in ended.stderr.splitlines() if line.startswith("anaphora: ")]
+    assert len(said) == 1, ended.stderr
+    assert "Traceback" not in said[0]
+    assert (database.read_bytes() if database.exists() else b"") == before
