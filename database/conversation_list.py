@@ -6,10 +6,11 @@ import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Text, cast, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, Text, bindparam, cast, select, tuple_
 
 from .connection import open_store
 from .conversation_rows import ConversationListRow
@@ -35,6 +36,9 @@ _COLUMNS: list[ColumnElement[Any]] = [
     _c.stateless,
     _place.workspace_id,
 ]
+_NAMES = select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
+    workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
+)
 
 
 def list_conversations(
@@ -50,35 +54,44 @@ def list_conversations(
 
     `limit` None: all of them. Two queries. Raises InvalidChangeError for a cursor that we did not make.
     """
+    wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
+    if cursor is not None:
+        wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
+    if limit is not None:
+        wanted["at_most"] = limit + 1
+    query = _page(include_archived=include_archived, continued=cursor is not None, limited=limit is not None)
+    with open_store(users_dir).reading() as connection:
+        names = _workspace_names(connection, user_email=user_email, domain=domain)
+        found = connection.execute(query, wanted).all()
+    shown = found if limit is None else found[:limit]
+    next_cursor = _encode_cursor(shown[-1]) if shown and len(found) > len(shown) else None
+    default_id = default_workspace_id(user_email, domain)
+    default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
+    places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
+    return [_list_row(row, places, default) for row in shown], next_cursor
+
+
+@cache
+def _page(*, include_archived: bool, continued: bool, limited: bool) -> Select[*tuple[Any, ...]]:
+    """The statement of one kind of page, built once."""
     query = (
         select(*_COLUMNS)
         .select_from(_PLACE)
-        .where(_c.user_email == user_email, _c.domain == domain, _c.deleted_at.is_(None))
+        .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
         .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
     )
     if not include_archived:
         query = query.where(_c.archived == 0)
-    if cursor is not None:
-        query = query.where(tuple_(_c.updated_at, _c.conversation_id) < tuple_(*_decode_cursor(cursor)))
-    if limit is not None:
-        query = query.limit(limit + 1)
-    with open_store(users_dir).reading() as connection:
-        names = _workspace_names(connection, user_email=user_email, domain=domain)
-        found = connection.execute(query).all()
-    page = found if limit is None else found[:limit]
-    next_cursor = _encode_cursor(page[-1]) if page and len(found) > len(page) else None
-    default_id = default_workspace_id(user_email, domain)
-    default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
-    places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
-    return [_list_row(row, places, default) for row in page], next_cursor
+    if continued:
+        last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
+        query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
+    return query.limit(bindparam("at_most", type_=Integer)) if limited else query
 
 
 def _workspace_names(connection: Connection, *, user_email: str, domain: str) -> dict[str, str]:
     """Names by id: a user has far fewer workspaces than conversations, so a join per row would cost more."""
-    query = select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
-        workspaces.c.user_email == user_email, workspaces.c.domain == domain
-    )
-    return {row.workspace_id: row.workspace_name for row in connection.execute(query)}
+    found = connection.execute(_NAMES, {"owner": user_email, "in_domain": domain})
+    return {workspace_id: name for workspace_id, name in found}  # noqa: C416 - rows are no pairs to the type checker
 
 
 def _list_row(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count, islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, and_, bindparam, exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
@@ -21,6 +21,8 @@ _CONVERSATIONS_AT_ONCE = 1_000
 # As many as keep the writer for less than about 20 ms, and as many of these as a person may wait for.
 _MESSAGES_AT_ONCE = 400
 _SLICES_WAITED_FOR = 5
+
+_Value = str | BindParameter[str]
 
 
 def friendly_id_candidates(title: str, created_at: str, conversation_id: str) -> Iterator[str]:
@@ -90,9 +92,8 @@ def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str, all_m
     missing, one indexed query says so and nothing is written.
     """
     store = open_store(users_dir)
-    nameless, unhashed = _nameless(user_email, domain), _unhashed(user_email, domain)
     with store.reading() as connection:
-        work_to_do = connection.execute(select(or_(exists(nameless), exists(unhashed)))).scalar_one()
+        work_to_do = connection.execute(_WORK_TO_DO, {"user_email": user_email, "domain": domain}).scalar_one()
     if not work_to_do:
         return 0
     named = sum(_until_zero(lambda: store.write(lambda connection: _name_some(connection, user_email, domain))))
@@ -115,7 +116,7 @@ def _until_zero(step: Callable[[], int]) -> Iterator[int]:
     return iter(step, 0)
 
 
-def _nameless(user_email: str, domain: str) -> Any:
+def _nameless(user_email: _Value, domain: _Value) -> Any:
     finished_turn = exists().where(
         messages.c.conversation_id == conversations.c.conversation_id,
         messages.c.sender != "user",
@@ -132,7 +133,7 @@ def _nameless(user_email: str, domain: str) -> Any:
     )
 
 
-def _unhashed(user_email: str, domain: str) -> Any:
+def _unhashed(user_email: _Value, domain: _Value) -> Any:
     return (
         select(messages.c.seq, messages.c.conversation_id, messages.c.text, conversations.c.conversation_friendly_id)
         .join_from(messages, conversations, messages.c.conversation_id == conversations.c.conversation_id)
@@ -147,6 +148,15 @@ def _unhashed(user_email: str, domain: str) -> Any:
             conversations.c.running_message_id.is_(None),
         )
     )
+
+
+# Asked at each look at the list.
+_WORK_TO_DO = select(
+    or_(
+        exists(_nameless(bindparam("user_email"), bindparam("domain"))),
+        exists(_unhashed(bindparam("user_email"), bindparam("domain"))),
+    )
+)
 
 
 def _name_some(connection: Connection, user_email: str, domain: str) -> int:
