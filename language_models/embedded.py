@@ -87,7 +87,7 @@ class EmbeddedChatModel:
             temperature=_TEMPERATURE if temperature is None else temperature,
             stop=stop,
         )
-        # The runtime sees that nobody listens any more when it writes: so it is to write while it reads the prompt as well.
+        # The runtime sees when it writes that nobody listens any more: so it is to write while it reads the prompt too.
         body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True, "return_progress": True}
         is_quoted = response_format is not None and response_format.get("type") == "regex"
         async with self._runtime.gate.slot(self._urgency), aclosing(self._answer(body)) as steps:
