@@ -66,7 +66,6 @@ class Crowd:
         self._changed = threading.Condition()
         self._seen = 0
         self._talking = 0
-        self._enough = False
         self.witnesses: list[Witness] = []
 
     def talk(self, conversation_id: str) -> None:
@@ -76,7 +75,7 @@ class Crowd:
             self._talking += 1
         try:
             number = 0
-            while not self._enough and self._one(conversation_id, f"{rng.getrandbits(64):x}n{number}", rng):
+            while self._one(conversation_id, f"{rng.getrandbits(64):x}n{number}", rng):
                 number += 1
         finally:
             with self._changed:
@@ -90,10 +89,6 @@ class Crowd:
             assert begun, "nobody began to talk"
             came = self._changed.wait_for(lambda: self._seen >= count or self._talking == 0, seconds)
             assert came, f"only {self._seen} of {count} events came"
-
-    def enough(self) -> None:
-        """Send no more messages; those that are being answered are watched to their end."""
-        self._enough = True
 
     def _one(self, conversation_id: str, name: str, rng: Random) -> bool:
         witness = Witness(conversation_id, f"Say {rng.choice((1, 2, 3, 10, 30))} pieces of w{name}.")
