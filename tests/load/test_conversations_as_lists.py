@@ -76,9 +76,10 @@ class ConversationsAsLists(RuleBasedStateMachine):
         )
 
     def teardown(self) -> None:
-        assert broken_invariants(self.folder.name, at_rest=not any(talk.running for talk in self.talks)) == {}
         close_store(self.folder.name)
+        broken = broken_invariants(self.folder.name, at_rest=not any(talk.running for talk in self.talks))
         self.folder.cleanup()
+        assert broken == {}
 
     # ------------------------------------------------------------------ what people do
 
