@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from .connection import open_store
 from .schema import conversations
+
+_c = conversations.c
+_NAMED = select(_c.conversation_friendly_id, _c.conversation_id, _c.title, _c.deleted_at).where(
+    _c.user_email == bindparam("user_email"),
+    _c.conversation_friendly_id.in_(bindparam("friendly_ids", expanding=True)),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +30,9 @@ def conversations_by_friendly_id(
     *, users_dir: str, user_email: str, friendly_ids: Collection[str]
 ) -> dict[str, NamedConversation]:
     """The conversations of this user that bear one of `friendly_ids`; ids that nobody bears are left out."""
-    columns = conversations.c
-    query = select(columns.conversation_friendly_id, columns.conversation_id, columns.title, columns.deleted_at).where(
-        columns.user_email == user_email, columns.conversation_friendly_id.in_(list(friendly_ids))
-    )
+    named = {"user_email": user_email, "friendly_ids": list(friendly_ids)}
     with open_store(users_dir).reading() as connection:
-        rows = connection.execute(query).all()
+        rows = connection.execute(_NAMED, named).all()
     return {
         friendly_id: NamedConversation(conversation_id=conversation_id, title=title, deleted=deleted_at is not None)
         for friendly_id, conversation_id, title, deleted_at in rows

@@ -30,10 +30,13 @@ Job = Callable[[Connection], T]
 
 
 class Urgency(IntEnum):
-    """Which job goes first. People wait for ACCEPT and CHANGE, nobody for INDEX."""
+    """Which job goes first: what was begun comes before what begins, and nobody waits for INDEX.
 
-    ACCEPT = 0
-    STREAM = 1
+    Were ACCEPT the first, no answer would get a word out until a crowd had been accepted to the last.
+    """
+
+    STREAM = 0
+    ACCEPT = 1
     CHANGE = 2
     INDEX = 3
 
