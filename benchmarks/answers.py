@@ -20,6 +20,7 @@ from .load import Load, Outcome, resident_kb
 from .seeded import EMAIL, Bench, closed
 
 QUESTION = "What follows from this?"
+_STARTS_A_SECOND = 40
 LAG_BUDGETS = {50: 5.0, 200: 10.0, 500: 30.0}
 FIRST_BUDGETS = {50: 200.0, 200: 500.0, 500: 1_500.0}
 
@@ -38,8 +39,8 @@ def acceptance(bench: Bench) -> Iterator[Figure]:
 def streams(bench: Bench) -> Iterator[Figure]:
     """CPU and delay of each word while many answers grow."""
     for count in bench.size.streams:
-        with _server(bench.scratch("streams"), "ticking-240-20") as (server, client):
-            outcome = _put_on(server, client, count, spread=2.0)
+        with _server(bench.scratch("streams"), "ticking-480-20") as (server, client):
+            outcome = _put_on(server, client, count, spread=count / _STARTS_A_SECOND)
         _check(outcome, count)
         yield Figure(name=f"CPU of each streamed word at {count} streams", value=outcome.cpu_ms_a_word, budget=0.12)
         yield of_samples(f"delay of each word at {count} streams", outcome.lags, budget_p95=LAG_BUDGETS[count])

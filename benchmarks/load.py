@@ -44,10 +44,10 @@ class Outcome:
     """What came of it. Times are in milliseconds.
 
     first: from sending to the first word's arrival. handed_over: from sending to the model's having the request. lags:
-    from a word's leaving the model to its arrival here. health: of `/healthz` meanwhile. answers: by conversation, the
-    text as it was streamed, of those that came to their end. cpu_ms_a_word: of the server, while all were streaming; 0
-    where that never was. peak_kb: the most
-    memory of its own that the server held.
+    from a word's leaving the model to its arrival here, once all are streaming (`settled`). health: of `/healthz`
+    meanwhile. answers: by conversation, the text as it was streamed, of those that came to their end. cpu_ms_a_word: of
+    the server, while all were streaming; 0 where that never was. peak_kb: the most memory of its own that the server
+    held.
     """
 
     first: list[float] = field(default_factory=list)
@@ -59,6 +59,7 @@ class Outcome:
     cpu_ms_a_word: float = 0.0
     peak_kb: int = 0
     words: int = 0
+    settled: bool = False
 
 
 class Watcher(asyncio.Protocol):
@@ -108,7 +109,8 @@ class Watcher(asyncio.Protocol):
             self._outcome.first.append((arrived - self._sent) / 1e6)
             self._outcome.handed_over.append((words[0] - self._sent) / 1e6)
         self._outcome.words += len(words)
-        self._outcome.lags += [(arrived - word) / 1e6 for word in words]
+        if self._outcome.settled:
+            self._outcome.lags += [(arrived - word) / 1e6 for word in words]
 
     def _end(self, failure: str | None) -> None:
         if self.done.done():
@@ -169,6 +171,7 @@ async def _count_cpu(load: Load, outcome: Outcome) -> None:
             continue
         if before is None:
             await asyncio.sleep(_SETTLE)
+            outcome.settled = True
             before = (cpu_ms(load.server_pid), outcome.words)
         elif outcome.words > before[1]:
             outcome.cpu_ms_a_word = (cpu_ms(load.server_pid) - before[0]) / (outcome.words - before[1])
