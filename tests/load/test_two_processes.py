@@ -90,8 +90,8 @@ def test_turns_of_two_processes_in_one_conversation_take_their_turn(
     events = ada.send(conversation_id, "From the server")
     next(events)
     turn = {"conversation_id": conversation_id, "text": "From elsewhere", "config": {}}
-    asked = {"module": "tests.load.test_two_processes", "function": "refusal_of_a_turn"}
-    assert "TurnInProgressError" in elsewhere(**asked, **turn)
+    refusal = elsewhere("tests.load.test_two_processes", refusal_of_a_turn.__name__, **turn)
+    assert "TurnInProgressError" in refusal
     recording_model.release()
     list(events)
     assert "AcceptedTurn" in elsewhere("database.turns", "accept_turn", **turn)
