@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, delete, exists, func, insert, literal, select, update
 
 from .connection import open_store
 from .conversation_head import touch
@@ -48,6 +48,16 @@ def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[
     preview, created_at}`.
     A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
     """
+    with open_store(users_dir).reading() as connection:
+        _access(connection, user_email=user_email, message_id=message_id)
+        rows = connection.execute(_referring(user_email, message_id)).mappings().all()
+    return [
+        {str(name): value for name, value in row.items()} | {"preview": " ".join(row["preview"].split())[:_PREVIEW]}
+        for row in rows
+    ]
+
+
+def _referring(user_email: str, message_id: str) -> Select[Any]:
     refers = exists().where(
         message_references.c.user_email == user_email,
         message_references.c.target_message_id == message_id,
@@ -64,7 +74,7 @@ def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[
         .correlate(messages)
         .scalar_subquery()
     )
-    query = (
+    return (
         select(
             messages.c.message_id,
             messages.c.conversation_id,
@@ -86,10 +96,6 @@ def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[
         .order_by(messages.c.seq.desc())
         .limit(_BACKLINKS)
     )
-    with open_store(users_dir).reading() as connection:
-        _access(connection, user_email=user_email, message_id=message_id)
-        rows = connection.execute(query).mappings().all()
-    return [dict(row) | {"preview": " ".join(row["preview"].split())[:_PREVIEW]} for row in rows]
 
 
 def _access(connection: Connection, *, user_email: str, message_id: str) -> str:
