@@ -1,0 +1,77 @@
+"""What a person has said before a test begins, made as other clients make it: over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from tests.http_client import Client
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talk:
+    """A conversation that was held. hashes: of its messages, in order."""
+
+    conversation_id: str
+    friendly_id: str
+    hashes: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """Where the page shows it."""
+        return f"/interface/{quote(self.conversation_id, safe='')}"
+
+    def reference(self, index: int) -> str:
+        """What names its message, counted from 1."""
+        return f"@conversation_{self.friendly_id}_message_{self.hashes[index - 1]}"
+
+
+def hold_talk(client: Client, title: str, *texts: str, workspace_id: str | None = None) -> Talk:
+    """A conversation of that title in which `texts` were sent and answered."""
+    conversation_id = client.create_conversation()
+    if workspace_id is not None:
+        _succeed(client.put(f"/move_conversation_to_workspace/{conversation_id}", {"workspace_id": workspace_id}))
+    _succeed(client.put(f"/conversations/{conversation_id}/title", {"title": title}))
+    for text in texts or ("Hello",):
+        assert list(client.send(conversation_id, text))[-1].get("done")
+    return told(client, conversation_id)
+
+
+def told(client: Client, conversation_id: str) -> Talk:
+    """What the server says of a conversation now."""
+    details = _succeed(client.get(f"/get_conversation_details/{conversation_id}"))
+    return Talk(
+        conversation_id=conversation_id,
+        friendly_id=details["conversation_friendly_id"],
+        hashes=tuple(message["message_short_hash"] for message in messages(client, conversation_id)),
+    )
+
+
+def messages(client: Client, conversation_id: str) -> list[dict[str, Any]]:
+    """All messages of a conversation, as the server lists them."""
+    listed: list[dict[str, Any]] = _succeed(client.get(f"/list_messages_by_conversation/{conversation_id}"))
+    return listed
+
+
+def make_workspace(client: Client, name: str, *, parent: str | None = None) -> str:
+    """The id of a new workspace."""
+    path = f"/create_workspace/assistant/{quote(name, safe='')}"
+    return str(_succeed(client.post(path, {"parent_workspace_id": parent} if parent else {}))["workspace_id"])
+
+
+def workspace(client: Client, name: str) -> dict[str, Any] | None:
+    """What the server says of the workspace of that name; None where there is none."""
+    listed = _succeed(client.get("/list_workspaces/assistant"))
+    return next((each for each in listed if each["workspace_name"] == name), None)
+
+
+def conversation(client: Client, title: str) -> dict[str, Any] | None:
+    """What the server lists for the conversation of that title; None where there is none."""
+    listed = _succeed(client.get("/list_conversation_by_user/assistant"))
+    return next((each for each in listed if each["title"] == title), None)
+
+
+def _succeed(reply: Any) -> Any:
+    assert reply.status in (200, 201), reply.text
+    return reply.json()

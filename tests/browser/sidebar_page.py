@@ -1,0 +1,96 @@
+"""The sidebar as a person works it: rows by what they say, menus by right click, dots or keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+Way = Callable[["SidebarPage", "Locator"], None]
+
+
+@dataclass(frozen=True)
+class SidebarPage:
+    """The sidebar of an open page."""
+
+    page: Page
+
+    def row(self, text: str) -> Locator:
+        """The row that says exactly `text` (a workspace's count of conversations is part of it)."""
+        anchors = self.page.locator("#workspaces-container a.jstree-anchor")
+        return anchors.filter(has=self.page.get_by_text(text, exact=True)).or_(
+            self.page.get_by_role("treeitem", name=text, exact=True)
+        )
+
+    def inside(self, workspace: Locator) -> Locator:
+        """The rows below a workspace's row."""
+        return workspace.locator("xpath=../ul").locator("a.jstree-anchor")
+
+    def open(self, workspace: Locator) -> None:
+        """Open a workspace's row where it is closed, as soon as there is something in it."""
+        expect(workspace.locator("xpath=..")).to_have_class(re.compile("jstree-(open|closed)"))
+        if workspace.get_attribute("aria-expanded") != "true":
+            workspace.click()
+        expect(workspace).to_have_attribute("aria-expanded", "true")
+
+    def menu(self) -> Locator:
+        """The open menu."""
+        return self.page.locator(".vakata-context")
+
+    def menu_item(self, label: str) -> Locator:
+        """An item of the open menu or of a submenu of it."""
+        return self.menu().get_by_role("menuitem", name=label, exact=True)
+
+    def choose(self, row: Locator, *labels: str) -> None:
+        """Right-click a row, go along its menu and click the last of `labels`."""
+        by_right_click(self, row)
+        for label in labels[:-1]:
+            self.menu_item(label).hover()
+        self.menu_item(labels[-1]).click()
+
+    def answer(self, text: str) -> None:
+        """Give the open dialog its text, by keyboard."""
+        field = self.page.locator("dialog[open] input")
+        expect(field).to_be_focused()
+        field.fill(text)
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator("dialog[open]")).to_have_count(0)
+
+    def drag(self, row: Locator, to: Locator) -> None:
+        """Take a row by the mouse and let go over another."""
+        row.hover()
+        self.page.mouse.down()
+        target = to.bounding_box()
+        assert target is not None
+        x, y = target["x"] + 40, target["y"] + target["height"] / 2
+        self.page.mouse.move(x, y - 6, steps=6)
+        self.page.mouse.move(x, y, steps=3)
+        expect(self.page.locator("#vakata-dnd .jstree-ok")).to_be_visible()
+        self.page.mouse.up()
+        expect(self.page.locator("#vakata-dnd")).to_have_count(0)
+
+
+def by_right_click(sidebar: SidebarPage, row: Locator) -> None:
+    """Open a row's menu with the right button."""
+    row.click(button="right")
+    expect(sidebar.menu()).to_be_visible()
+
+
+def by_dots(sidebar: SidebarPage, row: Locator) -> None:
+    """Open a row's menu with its triple-dot button."""
+    row.hover()
+    row.locator("xpath=../*[contains(@class, 'jstree-node-menu-btn')]").click()
+    expect(sidebar.menu()).to_be_visible()
+
+
+def by_shift_f10(sidebar: SidebarPage, row: Locator) -> None:
+    """Open a row's menu with the keyboard."""
+    row.focus()
+    sidebar.page.keyboard.press("Shift+F10")
+    expect(sidebar.menu()).to_be_visible()

@@ -1,0 +1,317 @@
+"""The sidebar in a real browser: both menus whole, moving by mouse, what it remembers, names that try to be code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import conversation, hold_talk, make_workspace, told, workspace
+from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+CONVERSATION_MENU = [
+    "Copy Conversation Reference", "Copy Full Reference", "Open in New Window", "Rename", "Clone", "Move to…", "Delete",
+]  # fmt: skip
+WORKSPACE_MENU = ["New Conversation", "New Sub-Workspace", "Rename", "Change Color", "Move to…", "Delete"]
+WAYS: tuple[Way, ...] = (by_right_click, by_dots, by_shift_f10)
+
+
+def labels(sidebar: SidebarPage) -> list[str]:
+    rows = sidebar.page.locator(".vakata-context > li:not(.vakata-context-separator) > a").all_text_contents()
+    return [row.replace("\xa0", " ").strip() for row in rows]
+
+
+def clipboard(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_both_menus_are_the_same_however_they_are_opened(person: Client, open_page: OpenPage) -> None:
+    make_workspace(person, "Garden")
+    hold_talk(person, "Growing tomatoes")
+    sidebar = SidebarPage(open_page(person))
+    for name, wanted in (("Growing tomatoes", CONVERSATION_MENU), ("Garden", WORKSPACE_MENU)):
+        for way in WAYS:
+            way(sidebar, sidebar.row(name))
+            assert labels(sidebar) == wanted
+            sidebar.page.keyboard.press("Escape")
+            expect(sidebar.menu()).to_be_hidden()
+            expect(sidebar.row(name)).to_be_focused()
+
+
+def test_the_full_reference_of_a_conversation_is_copied(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    sidebar = SidebarPage(open_page(person))
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Copy Full Reference")
+    expect(sidebar.page.locator("#toasts")).to_contain_text("Copied")
+    assert clipboard(sidebar.page) == f"@conversation_{talk.friendly_id}"
+
+
+def test_the_menu_is_worked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    sidebar = SidebarPage(open_page(person))
+    by_shift_f10(sidebar, sidebar.row("Growing tomatoes"))
+    expect(sidebar.menu_item("Copy Conversation Reference")).to_be_focused()
+    sidebar.page.keyboard.press("Enter")
+    expect(sidebar.page.locator("#toasts")).to_contain_text("Copied")
+    assert clipboard(sidebar.page) == talk.friendly_id
+
+    by_shift_f10(sidebar, sidebar.row("Growing tomatoes"))
+    for _ in range(3):
+        sidebar.page.keyboard.press("ArrowDown")
+    expect(sidebar.menu_item("Rename")).to_be_focused()
+    sidebar.page.keyboard.press("Enter")
+    sidebar.answer("Growing beans")
+    expect(sidebar.row("Growing beans")).to_be_visible()
+
+
+def test_a_conversation_opens_in_a_window_of_its_own(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    with page.context.expect_page() as opened:
+        sidebar.choose(sidebar.row("Growing tomatoes"), "Open in New Window")
+    window = opened.value
+    expect(window.locator(".message-card").first).to_contain_text("How much water?")
+    assert window.url.endswith(talk.path)
+    assert page.url.endswith("/interface/")
+
+
+def test_renaming_changes_the_name_everywhere_and_no_reference(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Rename")
+    sidebar.answer("Winter vegetables")
+    expect(sidebar.row("Winter vegetables")).to_be_visible()
+    expect(page.locator("#conversation-title")).to_have_text("Winter vegetables")
+    page.reload()
+    expect(sidebar.row("Winter vegetables")).to_be_visible()
+    expect(sidebar.row("Growing tomatoes")).to_have_count(0)
+    assert told(person, talk.conversation_id) == talk
+
+
+def test_references_copied_from_a_clone_lead_to_the_clone(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Clone")
+    expect(page.locator("#toasts")).to_contain_text("Cloned “Growing tomatoes”")
+    expect(page).not_to_have_url(re.compile(re.escape(talk.path) + "$"))
+    clone = told(person, str(page.url).rsplit("/", 1)[1].replace("%40", "@"))
+    assert clone.friendly_id != talk.friendly_id
+
+    badge = page.locator(f".message-ref-badge[data-msg-hash='{clone.hashes[0]}']")
+    badge.click()
+    expect(badge).to_contain_text("Copied!")
+    assert clipboard(page) == clone.reference(1)
+    found = person.get(f"/references/resolve?ref={clone.reference(1)}").json()
+    assert found["target"]["conversation_id"] == clone.conversation_id
+
+
+def test_a_deleted_conversation_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    sidebar = SidebarPage(page)
+    expect(page.locator(".message-card")).to_have_count(2)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Delete")
+    expect(sidebar.row("Growing tomatoes")).to_have_count(0)
+    expect(page.locator(".message-card")).to_have_count(0)
+    assert conversation(person, "Growing tomatoes") is None
+    page.locator("#toasts").get_by_role("button", name="Undo").click()
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()
+    expect(page.locator(".message-card")).to_have_count(2)
+    assert told(person, talk.conversation_id) == talk
+
+
+def test_the_menu_moves_a_conversation_to_another_workspace(person: Client, open_page: OpenPage) -> None:
+    garden = make_workspace(person, "Garden")
+    hold_talk(person, "Growing tomatoes")
+    sidebar = SidebarPage(open_page(person))
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Move to…", "Garden")
+    target = sidebar.row("Garden (1)")
+    sidebar.open(target)
+    expect(sidebar.inside(target)).to_have_text(["Growing tomatoes"])
+    moved = conversation(person, "Growing tomatoes")
+    assert moved is not None
+    assert moved["workspace_id"] == garden
+
+
+def test_a_conversation_is_dragged_into_a_workspace(person: Client, open_page: OpenPage) -> None:
+    garden = make_workspace(person, "Garden")
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.drag(sidebar.row("Growing tomatoes"), sidebar.row("Garden"))
+    expect(sidebar.row("Garden (1)")).to_be_visible()
+    page.reload()
+    target = sidebar.row("Garden (1)")
+    sidebar.open(target)
+    expect(sidebar.inside(target)).to_have_text(["Growing tomatoes"])
+    moved = conversation(person, "Growing tomatoes")
+    assert moved is not None
+    assert moved["workspace_id"] == garden
+
+
+def test_a_workspace_is_dragged_into_another(person: Client, open_page: OpenPage) -> None:
+    house = make_workspace(person, "House")
+    make_workspace(person, "Garden")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.drag(sidebar.row("Garden"), sidebar.row("House"))
+    with page.expect_response(lambda response: "/list_workspaces/" in response.url):
+        page.reload()
+    sidebar.open(sidebar.row("House"))
+    expect(sidebar.inside(sidebar.row("House"))).to_have_text(["Garden"])
+    moved = workspace(person, "Garden")
+    assert moved is not None
+    assert moved["parent_workspace_id"] == house
+
+
+def test_the_menu_moves_a_workspace_but_never_into_itself(person: Client, open_page: OpenPage) -> None:
+    house = make_workspace(person, "House")
+    make_workspace(person, "Garden", parent=house)
+    make_workspace(person, "Travel")
+    sidebar = SidebarPage(open_page(person))
+    by_right_click(sidebar, sidebar.row("House"))
+    sidebar.menu_item("Move to…").hover()
+    for name in ("House", "Garden", "Top level"):
+        expect(sidebar.menu_item(name)).to_have_attribute("aria-disabled", "true")
+    sidebar.menu_item("Travel").click()
+    sidebar.open(sidebar.row("Travel"))
+    expect(sidebar.inside(sidebar.row("Travel")).first).to_have_text("House")
+    moved, target = workspace(person, "House"), workspace(person, "Travel")
+    assert moved is not None
+    assert target is not None
+    assert moved["parent_workspace_id"] == target["workspace_id"]
+
+
+def test_workspaces_are_made_named_coloured_and_deleted_by_their_menu(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    page.locator("#new-workspace").click()
+    sidebar.answer("House")
+    sidebar.choose(sidebar.row("House"), "New Sub-Workspace")
+    sidebar.answer("Gardn")
+    sidebar.open(sidebar.row("House"))
+    sidebar.choose(sidebar.row("Gardn"), "Rename")
+    sidebar.answer("Garden")
+    sidebar.choose(sidebar.row("Garden"), "Change Color", "Green")
+    green = page.locator("#workspaces-container li[data-color='success']")
+    expect(green).to_have_count(1)
+    expect(green.locator("> a")).to_have_text("Garden")
+
+    sidebar.choose(sidebar.row("Garden"), "New Conversation")
+    expect(sidebar.row("Garden (1)")).to_be_visible()
+    page.fill("#composer-input", "How much water?")
+    page.keyboard.press("Enter")
+    expect(sidebar.row("A Short Title")).to_be_visible()
+    garden = workspace(person, "Garden")
+    assert garden is not None
+    assert (garden["workspace_color"], garden["conversation_count"]) == ("success", 1)
+
+    sidebar.choose(sidebar.row("Garden (1)"), "Delete")
+    page.get_by_role("button", name="Delete workspace").click()
+    expect(sidebar.row("Garden (1)")).to_have_count(0)
+    house = sidebar.row("House (1)")
+    sidebar.open(house)
+    expect(sidebar.inside(house)).to_have_text(["A Short Title"])
+    assert workspace(person, "Garden") is None
+
+
+def test_what_was_open_and_closed_is_so_after_a_reload(person: Client, open_page: OpenPage) -> None:
+    for name, title in (("House", "Paint"), ("Garden", "Growing tomatoes")):
+        hold_talk(person, title, workspace_id=make_workspace(person, name))
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    for name, wanted in (("House (1)", "true"), ("Garden (1)", "false")):
+        row = sidebar.row(name)
+        for state in ("true", "false") if wanted == "false" else ("false", "true"):
+            if row.get_attribute("aria-expanded") != state:
+                with page.expect_response(lambda response: "/update_workspace/" in response.url):
+                    row.click()
+            expect(row).to_have_attribute("aria-expanded", state)
+    page.reload()
+    expect(sidebar.row("House (1)")).to_have_attribute("aria-expanded", "true")
+    expect(sidebar.row("Garden (1)")).to_have_attribute("aria-expanded", "false")
+    expect(sidebar.row("Paint")).to_be_visible()
+    expect(sidebar.row("Growing tomatoes")).to_have_count(0)
+
+
+def test_typing_finds_conversations_and_workspaces(person: Client, open_page: OpenPage) -> None:
+    make_workspace(person, "Tomb raiders")
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    hold_talk(person, "Painting the house")
+    page = open_page(person)
+    matches = page.locator("#sidebar-matches .filter-match-title")
+    page.fill("#sidebar-filter", "tom")
+    expect(matches).to_have_text(["Tomb raiders", "Growing tomatoes"])
+    expect(page.locator("#sidebar-filter-status")).to_have_text("2 matches")
+    expect(page.locator("#workspaces-container")).to_be_hidden()
+    page.locator("#sidebar-filter").press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card").first).to_contain_text("How much water?")
+    page.fill("#sidebar-filter", "nothing has this name")
+    expect(page.locator("#sidebar-filter-status")).to_have_text("Nothing matches.")
+    page.locator("#sidebar-filter").press("Escape")
+    expect(SidebarPage(page).row("Painting the house")).to_be_visible()
+
+
+def test_a_title_appears_while_the_page_is_open(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    hold_talk(person, "Painting the house")
+    shared_model.scripts = {"main": saying("Twice ", "a ", "day."), "cheap": saying("Watering Young Tomato Plants")}
+    page = open_page(person)
+    page.fill("#composer-input", "How much water?")
+    page.keyboard.press("Enter")
+    sidebar = SidebarPage(page)
+    row = sidebar.row("Watering Young Tomato Plants")
+    expect(row).to_be_visible()
+    expect(row).to_have_attribute("aria-selected", "true")
+    expect(page).to_have_title(re.compile("Watering Young Tomato Plants"))
+    # It is the newest, and its reference is there to be copied.
+    rows = page.locator("#workspaces-container a.jstree-anchor[data-conversation-id]")
+    expect(rows).to_have_text(["Watering Young Tomato Plants", "Painting the house"])
+    by_right_click(sidebar, row)
+    expect(sidebar.menu_item("Copy Conversation Reference")).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_titles_and_names_that_are_code_stay_text(person: Client, open_page: OpenPage) -> None:
+    name = '<img src=x onerror="window.broken=1"> & "Garden"'
+    title = "</a><script>window.broken=2</script><svg onload='window.broken=3'> ${7*7} {{7*7}}"
+    make_workspace(person, name)
+    talk = hold_talk(person, title)
+    page = open_page(person, talk.path)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row(title)).to_be_visible()
+    expect(sidebar.row(name)).to_be_visible()
+    expect(page.locator("#conversation-title")).to_have_text(title)
+
+    # The menu lists workspaces by name, the dialog and the toast say titles, the filter shows both.
+    by_right_click(sidebar, sidebar.row(title))
+    sidebar.menu_item("Move to…").hover()
+    expect(sidebar.menu_item(name)).to_be_visible()
+    page.keyboard.press("Escape")
+    sidebar.choose(sidebar.row(name), "Delete")
+    expect(page.locator("dialog[open]")).to_contain_text(name)
+    page.get_by_role("button", name="Cancel").click()
+    page.fill("#sidebar-filter", "img")
+    expect(page.locator("#sidebar-matches")).to_contain_text(name)
+    page.locator("#sidebar-filter").press("Escape")
+    sidebar.choose(sidebar.row(title), "Delete")
+    expect(page.locator("#toasts")).to_contain_text(title)
+
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img[src='x'], #sidebar script, #toasts script, svg[onload]").count() == 0
