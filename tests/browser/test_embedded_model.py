@@ -40,7 +40,7 @@ def test_the_embedded_model_answers_and_is_quoted_in_another_conversation(
     hashed.nth(1).click()
     reference = str(page.evaluate("navigator.clipboard.readText()"))
     page.get_by_role("button", name="New conversation").first.click()
-    page.fill("#composer-input", f"Repeat what was said here: {reference}")
+    page.fill("#composer-input", f"Answer with one word, which colour is named here? {reference}")
     page.keyboard.press("Enter")
     expect(hashed).to_have_count(2, timeout=300_000)
     expect(page.locator(".message-card").first).to_contain_text("1 reference")
