@@ -134,7 +134,7 @@ class RecordingModel:
             return await self._answered(request, body, answer)
         except (asyncio.CancelledError, ConnectionResetError):
             self._note(hung_up=1)
-            raise
+            raise asyncio.CancelledError from None  # either way the client has gone, which is no error of ours
         finally:
             self._note(running=-1)
 
