@@ -1,0 +1,190 @@
+"""Who may come in, and what they see: setting up, logging in and out, devices, tokens, other people's conversations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.conftest import PageProblems
+from tests.http_client import Client
+from tests.live_server import PASSWORD, LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def log_in(page: Page, email: str, password: str = PASSWORD) -> None:
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def email_of(client: Client) -> str:
+    return str(client.get("/get_user_info").json()["user_email"])
+
+
+def test_the_first_visitor_makes_the_account_and_is_in(
+    start_server: Callable[..., LiveServer], open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    server = start_server()
+    page = open_page(server.client())
+    expect(page.get_by_role("heading", name="Create your account")).to_be_visible()
+    page.get_by_label("E-mail").fill("grace@example.org")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+    expect(page.locator("#composer-input")).to_be_visible()
+    expect(page.locator("#sidebar")).to_contain_text("grace@example.org")
+    page.goto("/account")
+    expect(page.locator("main")).to_contain_text("administrator of this server")
+    # There is no second first account.
+    page.goto("/setup")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def test_a_wrong_password_is_refused_and_the_right_one_lets_in(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("401")
+    page = open_page(server.client())
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    log_in(page, email_of(person), "not the password")
+    expect(page.get_by_role("alert")).to_have_text("The e-mail address or the password is wrong.")
+    expect(page.get_by_label("E-mail")).to_have_value(email_of(person))
+    expect(page.get_by_label("Password")).to_be_focused()
+    log_in(page, email_of(person))
+    expect(page.locator("#composer-input")).to_be_visible()
+
+
+def test_who_logs_out_is_out(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    page.locator(".sidebar-user").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    page.goto("/interface/")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert person.get("/get_user_info").status == 401
+
+
+def test_a_device_logged_out_from_another_is_out(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("401")
+    telephone = open_page(server.sign_in(email_of(person)))
+    expect(telephone.locator("#composer-input")).to_be_visible()
+    page = open_page(person, "/account")
+    devices = page.locator("#session-list .record")
+    expect(devices).to_have_count(2)
+    expect(page.locator("#session-list")).to_contain_text("this device")
+    page.locator("#session-list").get_by_role("button", name=re.compile("^Revoke")).click()
+    page.locator("dialog[open]").get_by_role("button", name="Revoke").click()
+    expect(devices).to_have_count(1)
+
+    # The open page notices with the next thing it asks for, and keeps nobody's text from them.
+    telephone.fill("#composer-input", "Is anybody there?")
+    telephone.keyboard.press("Enter")
+    expect(telephone.get_by_role("heading", name="Log in")).to_be_visible()
+    page.reload()
+    expect(devices).to_have_count(1)
+
+
+def test_a_token_is_shown_once_works_and_ends_when_revoked(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, "/account")
+    expect(page.locator("#token-list")).to_contain_text("No tokens yet.")
+    page.get_by_label("Name").fill("Backup script")
+    page.get_by_label("Read-only").check()
+    page.get_by_role("button", name="Create token").click()
+    program = server.client()
+    program.token = page.get_by_role("textbox", name="Your new token").input_value()
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == program.token
+    page.get_by_role("button", name="Close").click()
+
+    assert program.get("/get_user_info").json()["user_email"] == email_of(person)
+    assert program.post("/create_conversation/assistant/", {}).status == 403
+    page.reload()
+    expect(page.locator("#token-list .record")).to_contain_text("Backup script")
+    expect(page.locator("#token-list .record")).to_contain_text("read-only")
+    assert program.token not in page.content()
+
+    page.get_by_role("button", name="Revoke: Backup script").click()
+    page.locator("dialog[open]").get_by_role("button", name="Revoke").click()
+    expect(page.locator("#token-list")).to_contain_text("No tokens yet.")
+    assert program.get("/get_user_info").status == 401
+
+
+def test_a_new_password_logs_out_every_other_device(server: LiveServer, person: Client, open_page: OpenPage) -> None:
+    email = email_of(person)
+    other = server.sign_in(email)
+    page = open_page(person, "/account")
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_label("New password").fill("another fine password")
+    page.get_by_role("button", name="Change password").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    assert other.get("/get_user_info").status == 401
+    page.reload()
+    expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    expect(page.locator("#session-list .record")).to_have_count(1)
+    again = open_page(server.client())
+    log_in(again, email, "another fine password")
+    expect(again.locator("#composer-input")).to_be_visible()
+
+
+def test_what_is_told_about_oneself_is_kept(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/account")
+    page.get_by_label("About me").fill("I grow <b>tomatoes</b>.")
+    page.get_by_label("How to answer me").fill("Briefly.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    page.reload()
+    expect(page.get_by_label("About me")).to_have_value("I grow <b>tomatoes</b>.")
+    expect(page.get_by_label("How to answer me")).to_have_value("Briefly.")
+
+
+def test_nobody_sees_what_is_somebody_elses(
+    newcomer: Callable[[], Client], open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    owner, stranger = newcomer(), newcomer()
+    talk = hold_talk(owner, "Growing tomatoes", "My secret fertiliser")
+    page = open_page(stranger)
+    expect(page.locator("#sidebar-status")).to_have_text("No conversations yet.")
+    page.fill("#sidebar-filter", "tomatoes")
+    expect(page.locator("#sidebar-filter-status")).to_have_text("Nothing matches.")
+
+    missing = talk.conversation_id[:-6] + "zzzzzz"
+    for theirs, nobodys in (
+        (talk.path, f"/interface/{quote(missing, safe='')}"),
+        (f"/r/{talk.friendly_id}/{talk.hashes[0]}", f"/r/{talk.friendly_id[:-4]}zzzz/{talk.hashes[0]}"),
+        (f"/r/{talk.friendly_id}/1", "/r/nothing_here_zzzz/1"),
+    ):
+        texts = []
+        for path in (theirs, nobodys):
+            answer = page.goto(path)
+            assert answer is not None
+            assert answer.status == 404
+            texts.append(page.locator(".panel").inner_text())
+        assert texts[0] == texts[1]
+        assert "fertiliser" not in page.content()
+
+
+def test_a_permalink_leads_there_by_way_of_the_login(server: LiveServer, person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "And how much light?")
+    page = open_page(server.client(), f"/r/{talk.friendly_id}/{talk.hashes[2]}")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    log_in(page, email_of(person))
+    card = page.locator(f".message-card:has([data-msg-hash='{talk.hashes[2]}'])")
+    expect(card).to_contain_text("And how much light?")
+    expect(card).to_be_in_viewport()
+    expect(page).to_have_url(re.compile(re.escape(talk.path) + r"\?message="))
