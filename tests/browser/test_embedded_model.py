@@ -40,6 +40,7 @@ def test_the_embedded_model_answers_and_is_quoted_in_another_conversation(
     hashed.nth(1).click()
     reference = str(page.evaluate("navigator.clipboard.readText()"))
     page.get_by_role("button", name="New conversation").first.click()
+    expect(page.locator(".message-card")).to_have_count(0)
     page.fill("#composer-input", f"Answer with one word, which colour is named here? {reference}")
     page.keyboard.press("Enter")
     expect(hashed).to_have_count(2, timeout=300_000)
