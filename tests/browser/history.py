@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from database.connection import close_store
-from database.conversations import create_conversation
-from database.turns import accept_turn, finish_turn
 from tests.http_client import Client
 
 
@@ -78,24 +75,3 @@ def conversation(client: Client, title: str) -> dict[str, Any] | None:
 def _succeed(reply: Any) -> Any:
     assert reply.status in (200, 201), reply.text
     return reply.json()
-
-
-def store_long_talk(users_dir: str, user_email: str, title: str, *, turns: int) -> str:
-    """The id of a conversation of `turns` questions and answers, put into the store without asking a model."""
-    owner = {"users_dir": users_dir, "user_email": user_email}
-    try:
-        conversation_id = create_conversation(**owner, domain="assistant", title=title).conversation_id
-        for number in range(1, turns + 1):
-            turn = {**owner, "conversation_id": conversation_id}
-            accepted = accept_turn(**turn, text=f"Question {number}", config={})
-            finish_turn(
-                **turn,
-                response_message_id=accepted.response_message_id,
-                text=f"Answer {number}.\n\nIn two paragraphs.",
-                status="complete",
-                config={},
-                title=title,
-            )
-    finally:
-        close_store(users_dir)
-    return conversation_id
