@@ -82,7 +82,7 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
   const get = (path, query, { signal } = {}) => request('GET', path, { query, signal });
   const post = (path, body = {}, { signal } = {}) => request('POST', path, { body, signal });
   const put = (path, body = {}) => request('PUT', path, { body });
-  const remove = (path) => request('DELETE', path);
+  const remove = (path, body) => request('DELETE', path, { body });
 
   return {
     get,
