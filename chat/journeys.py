@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from database.errors import StorageBusyError, StoreError
+from database.errors import NotFoundError, StorageBusyError, StoreError
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
 from language_models.ports import ChatModel
@@ -147,12 +147,14 @@ def _go_on() -> None:
 
 def broken(turn: Turn, error: Exception) -> events.Event:
     """Note a failure of ours; the log has the whole of it, the person a sentence."""
-    log.error("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
-    stored = isinstance(error, StoreError)
-    code = "storage_failed" if stored else "internal_error"
-    message = (
-        error.message if isinstance(error, StoreError) else "Something went wrong here. The server's log says what."
-    )
+    code, message = "internal_error", "Something went wrong here. The server's log says what."
+    if isinstance(error, NotFoundError):
+        code, message = "conversation_not_found", "This conversation was deleted before the model was asked."
+        log.info("the turn %s has no conversation any more: %s", turn.accepted.response_message_id, error)
+    else:
+        log.error("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
+        if isinstance(error, StoreError):
+            code, message = "storage_failed", error.message
     turn.status = "failed"
     turn.config["error"] = {"code": code, "message": message}
     return events.error(code=code, message=message)

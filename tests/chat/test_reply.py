@@ -8,11 +8,12 @@ import re
 import pytest
 
 from chat.errors import EmptyMessageError, MessageTooLongError
+from database.conversations import delete_conversation
 from database.errors import ConversationNotFoundError, TurnInProgressError
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.scripted import Reply, ScriptedChatModel
 
-from .conftest import Talk, fid, joined, part
+from .conftest import EMAIL, Talk, fid, joined, part
 
 
 def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk: Talk) -> None:
@@ -92,6 +93,20 @@ def test_no_model_is_a_clear_error_and_the_message_is_kept(talk: Talk) -> None:
     conversation = talk.new()
     assert part(talk.say(conversation, "Are you there?"), "error")["code"] == "model_unavailable"
     assert talk.again(conversation).get_message_list()[0]["text"] == "Are you there?"
+
+
+@pytest.mark.parametrize("text", ["And now?", "See @conversation_growing_tomatoes_k3m9_message_1"])
+def test_a_conversation_deleted_before_its_model_is_asked_says_so(talk: Talk, text: str) -> None:
+    conversation = talk.about("Numbers", ("one?", "1"))
+    stream = conversation.reply(talk.query(text))
+    delete_conversation(users_dir=talk.users_dir, user_email=EMAIL, conversation_id=conversation.conversation_id)
+    events = list(stream)
+    assert part(events, "error") == {
+        "code": "conversation_not_found",
+        "message": "This conversation was deleted before the model was asked.",
+    }
+    assert events[-1]["done"] is True
+    assert talk.models.main_model.prompts == []
 
 
 def test_a_second_message_while_one_is_answered_is_refused_and_leaves_nothing(talk: Talk) -> None:
