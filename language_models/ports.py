@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 
@@ -120,4 +124,30 @@ class ChatModel(Protocol):
 
     async def aclose(self) -> None:
         """Free connections and child processes."""
+        ...
+
+
+class EmbeddingModel(Protocol):
+    """A model that places texts in a space where near means alike. Any thread may use it, several at once."""
+
+    @property
+    def name(self) -> str:
+        """What people call it, e.g. "all-minilm-l6-v2"; vectors of different names do not compare."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers in each vector; may ask the provider for one, and then raises like `embed`."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised vectors, shape (len(texts), dimensions), in the order of `texts`. Blocks.
+
+        Raises ModelUnavailableError while the model is not there (it does not wait for a download), and the other
+        errors of `language_models.errors`.
+        """
+        ...
+
+    def state(self) -> ModelState:
+        """Whether the model can embed now; cheap, never blocks."""
         ...
