@@ -225,7 +225,7 @@ class ParsedReferences:
     """The references of a message, each once, in order of appearance.
 
     Attributes:
-        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`.
+        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`. None that is in `claim_ids`.
         claim_ids: Ids from the older form `@memory:<id>`.
         clean_text: The text without references and with single spaces, for retrieval.
         spans: Where they stand in the text, start and end of each occurrence.
@@ -249,9 +249,11 @@ def parse_references(text: str) -> ParsedReferences:
     found = list(_find(text))
     edges = [0, *(edge for reference in found for edge in reference[:2]), len(text)]
     kept = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    claim_ids = dict.fromkeys(one.claim_id for one in found if one.claim_id)
+    friendly_ids = dict.fromkeys(one.friendly_id for one in found if one.friendly_id)
     return ParsedReferences(
-        friendly_ids=tuple(dict.fromkeys(one.friendly_id for one in found if one.friendly_id)),
-        claim_ids=tuple(dict.fromkeys(one.claim_id for one in found if one.claim_id)),
+        friendly_ids=tuple(friendly_id for friendly_id in friendly_ids if friendly_id not in claim_ids),
+        claim_ids=tuple(claim_ids),
         clean_text=_SPACES.sub(" ", kept).strip(" "),
         spans=tuple(one[:2] for one in found),
     )

@@ -44,7 +44,7 @@ const KINDS = [
 
 /**
  * What a message refers to. The message is sent as typed; `cleanText`, without references and with single spaces, serves
- * retrieval. Each id stands once, in order of appearance.
+ * retrieval. Each id stands once, in order of appearance; what is written in both forms counts as the older.
  *
  * @param {string} text
  * @returns {{cleanText: string, claimIds: string[], friendlyIds: string[]}}
@@ -61,7 +61,7 @@ export function parseMemoryReferences(text) {
   }
   kept.push(text.slice(from));
   const cleanText = trimSpace(kept.join('').replace(SPACES, ' '));
-  return { cleanText, claimIds: [...claimIds], friendlyIds: [...friendlyIds] };
+  return { cleanText, claimIds: [...claimIds], friendlyIds: [...friendlyIds].filter((id) => !claimIds.has(id)) };
 }
 
 /**
