@@ -9,6 +9,8 @@ import { createReplyLine } from './message_card_reply.js';
 import { decorateReferences } from './reference_chips.js';
 import { createReport } from './reference_report.js';
 
+/** As long as the animation of that name. */
+const FLASH_MS = 1600;
 const ENDINGS = new Set(['cancelled', 'interrupted']);
 
 function endingOf(message) {
@@ -36,6 +38,7 @@ export class MessageCard {
   #editor = null;
   #shownText = null;
   #streaming = false;
+  #flashing = 0;
 
   constructor(message, page) {
     this.message = message;
@@ -141,7 +144,9 @@ export class MessageCard {
     // Reading a size makes the browser notice that the class was away, so that the animation begins again.
     void node.offsetWidth;
     node.classList.add('flash');
-    node.addEventListener('animationend', () => node.classList.remove('flash'), { once: true });
+    // By the clock: who wants no motion sees it lit, and no animation ends.
+    clearTimeout(this.#flashing);
+    this.#flashing = setTimeout(() => node.classList.remove('flash'), FLASH_MS);
   }
 
   close() {
