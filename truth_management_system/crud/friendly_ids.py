@@ -1,0 +1,72 @@
+"""Giving readable ids: every claim, entity, tag and context gets its own here, however it is born."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from ..changes import ChangeSet
+from ..errors import FriendlyIdTakenError, InvalidKnowledgeError
+from ..utils import GROUP_SUFFIXES, friendly_id_candidates, is_reserved, is_well_formed
+
+_TRIES = 20
+
+
+def insert_named(
+    changes: ChangeSet,
+    table: str,
+    row: Mapping[str, Any],
+    *,
+    text: str,
+    suffix: str = "",
+    kind: str = "",
+) -> str:
+    """Insert `row` with the readable id that it brings, else with one made of `text`; returns the id.
+
+    suffix: "_context", "_entity" or "_tag" for a group; claims have none. kind: a word before it. Raises
+    InvalidKnowledgeError and FriendlyIdTakenError for an id that was given and can't be had; IntegrityError for other
+    conflicts.
+    """
+    given = row.get("friendly_id")
+    if given:
+        check_given(given, suffix=suffix)
+        if not _inserted(changes, table, {**row, "friendly_id": given}):
+            raise FriendlyIdTakenError(given)
+        return str(given)
+    for candidate in islice(friendly_id_candidates(text, suffix, kind=kind), _TRIES):
+        if _inserted(changes, table, {**row, "friendly_id": candidate}):
+            return candidate
+    raise FriendlyIdTakenError(candidate)
+
+
+def check_given(friendly_id: str, *, suffix: str) -> None:
+    """Raise InvalidKnowledgeError for an id that a user may not give to something of this kind."""
+    if not is_well_formed(friendly_id):
+        raise InvalidKnowledgeError(
+            f"{friendly_id!r} can't be an id: use 3 to 128 letters, digits, '_' and '-', a letter first."
+        )
+    lowered = friendly_id.lower()
+    if is_reserved(lowered):
+        raise InvalidKnowledgeError(f"{friendly_id!r} begins like a reference of another kind. Choose another id.")
+    foreign = [other for other in GROUP_SUFFIXES if other != suffix and lowered.endswith(other)]
+    if foreign:
+        raise InvalidKnowledgeError(f"{friendly_id!r} ends in {foreign[0]!r}, which names something of another kind.")
+
+
+def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:
+    """Whether `row` is in; False where its readable id is taken."""
+    # Asked first, since a failed insert costs more; the UNIQUE index decides all the same.
+    sql = f"SELECT 1 FROM {table} WHERE user_email = ? AND friendly_id = ? COLLATE NOCASE"
+    if changes.db.select(sql, [row["user_email"], row["friendly_id"]]):
+        return False
+    try:
+        with changes.attempt():
+            changes.insert(table, row)
+    except IntegrityError as error:
+        if "friendly_id" in str(error.orig):
+            return False
+        raise
+    return True

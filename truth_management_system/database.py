@@ -1,0 +1,262 @@
+"""The store of the knowledge base: transactions, plain SQL with `?` parameters, and its schema's life."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, Engine, RowMapping, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import StaticPool
+
+from database.clock import now_iso
+from database.dialect import connect_sqlite, sqlite_engine, store_error
+
+from .config import PKBConfig
+from .errors import KnowledgeTooNewError, KnowledgeUnavailableError
+from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+
+log = logging.getLogger(__name__)
+Parameters = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What a statement did: the rows it gave (mappings by column), and how many it changed."""
+
+    rows: Sequence[RowMapping]
+    rowcount: int
+
+    def fetchone(self) -> RowMapping | None:
+        """The first row, if there is one."""
+        return self.rows[0] if self.rows else None
+
+    def fetchall(self) -> Sequence[RowMapping]:
+        """All rows."""
+        return self.rows
+
+
+class PKBDatabase:
+    """One knowledge base. Safe to use from any thread: many read, one writes at a time.
+
+    Statements within `transaction()` see and make one change; others stand for themselves. Driver errors come out as
+    KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means.
+    """
+
+    def __init__(self, config: PKBConfig) -> None:
+        self.config = config
+        self.statements = 0
+        self._readers: Engine | None = None
+        self._writer: Engine | None = None
+        self._writing = threading.RLock()
+        self._local = threading.local()
+        self._columns: dict[str, tuple[str, ...]] = {}
+
+    def connect(self) -> PKBDatabase:
+        """Open the store, making its folder. Raises KnowledgeUnavailableError."""
+        if self._writer is not None:
+            return self
+        try:
+            if self.config.in_memory:
+                self._writer = self._readers = _memory_engine()
+            else:
+                self.config.path.parent.mkdir(parents=True, exist_ok=True)
+                synchronous = self.config.synchronous
+                self._writer = sqlite_engine(self.config.path, synchronous=synchronous, writing=True)
+                self._readers = sqlite_engine(self.config.path, synchronous=synchronous, writing=False)
+        except OSError as error:
+            raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
+        return self
+
+    def initialize_schema(self) -> None:
+        """Bring the store to today's schema. Safe to run twice, and by two processes at once.
+
+        Raises KnowledgeTooNewError for a store that a newer version wrote, KnowledgeUnavailableError for one that is
+        none of ours.
+        """
+        version = self.get_schema_version()
+        if version == SCHEMA_VERSION:
+            return
+        if version > SCHEMA_VERSION:
+            raise KnowledgeTooNewError(
+                f"The knowledge base has schema version {version}, this program knows {SCHEMA_VERSION}. "
+                "Start the newer version."
+            )
+        if 0 < version < FIRST_VERSION:
+            raise KnowledgeUnavailableError(
+                "This knowledge base was written by an earlier implementation. Export it there as JSON, and import it."
+            )
+        for number in range(FIRST_VERSION, SCHEMA_VERSION + 1):
+            with self.transaction():
+                self._apply(number)
+
+    def get_schema_version(self) -> int:
+        """The version of the store's schema; 0 for an empty one."""
+        if not self.select("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"):
+            return 0
+        return int(self.select("SELECT COALESCE(MAX(version), 0) FROM schema_version")[0][0])
+
+    @contextmanager
+    def transaction(self) -> Iterator[PKBDatabase]:
+        """Everything inside happens or nothing does. An inner one joins the outer one."""
+        if getattr(self._local, "in_transaction", False):
+            yield self
+            return
+        with self._writing, _our_errors(), self._open(self._writer).begin() as connection:
+            self._local.in_transaction = True
+            try:
+                with self._using(connection):
+                    yield self
+            finally:
+                self._local.in_transaction = False
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of a transaction that is taken back alone where it raises."""
+        with self.transaction(), self._local.connection.begin_nested():
+            yield
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The stored columns of a table, in order, without those that are computed."""
+        if table not in self._columns:
+            names = self.select("SELECT name FROM pragma_table_info(?)", [table])
+            self._columns[table] = tuple(name for (name,) in names)
+        return self._columns[table]
+
+    def execute(self, sql: str, parameters: Parameters = ()) -> Executed:
+        """Run one statement that may change something."""
+        with self.transaction(), _our_errors():
+            result = self._run(self._local.connection, sql, parameters)
+            rows = result.mappings().all() if result.returns_rows else ()
+            return Executed(rows=rows, rowcount=result.rowcount)
+
+    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        """Run one statement for each of `rows`."""
+        if not rows:
+            return
+        with self.transaction(), _our_errors():
+            self.statements += 1
+            self._local.connection.exec_driver_sql(sql, [tuple(row) for row in rows])
+
+    def fetchone(self, sql: str, parameters: Parameters = ()) -> RowMapping | None:
+        """The first row of a query as a mapping, or None."""
+        with self._reading() as connection:
+            return self._run(connection, sql, parameters).mappings().first()
+
+    def fetchall(self, sql: str, parameters: Parameters = ()) -> Sequence[RowMapping]:
+        """The rows of a query as mappings."""
+        with self._reading() as connection:
+            return self._run(connection, sql, parameters).mappings().all()
+
+    def select(self, sql: str, parameters: Parameters = ()) -> Sequence[Sequence[Any]]:
+        """The rows of a query as tuples: the quick way for many rows."""
+        with self._reading() as connection:
+            return self._run(connection, sql, parameters).all()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[PKBDatabase]:
+        """Reads inside see one state of the store."""
+        with self._reading() as connection, self._using(connection):
+            yield self
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for engine in {self._readers, self._writer} - {None}:
+            assert engine is not None
+            engine.dispose()
+        self._readers = self._writer = None
+
+    def __enter__(self) -> PKBDatabase:
+        return self.connect()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        own = getattr(self._local, "connection", None)
+        if own is not None:
+            with _our_errors():
+                yield own
+        elif self.config.in_memory:
+            with self.transaction():
+                yield self._local.connection
+        else:
+            with _our_errors(), self._open(self._readers).connect() as connection:
+                yield connection
+
+    @contextmanager
+    def _using(self, connection: Connection) -> Iterator[None]:
+        """What this thread does meanwhile, it does on `connection`."""
+        before = getattr(self._local, "connection", None)
+        self._local.connection = connection
+        try:
+            yield
+        finally:
+            self._local.connection = before
+
+    def _open(self, engine: Engine | None) -> Engine:
+        if engine is None:
+            raise KnowledgeUnavailableError("The knowledge base is closed.")
+        return engine
+
+    def _run(self, connection: Connection, sql: str, parameters: Parameters) -> CursorResult[Any]:
+        self.statements += 1
+        return connection.exec_driver_sql(sql, tuple(parameters))
+
+    def _apply(self, number: int) -> None:
+        if self.get_schema_version() >= number:
+            return  # another process was first
+        self.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)")
+        for statement in MIGRATIONS[number]:
+            self.execute(statement)
+        self.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, now_iso()))
+
+
+def get_database(config: PKBConfig) -> PKBDatabase:
+    """The knowledge base that `config` names, open and of today's schema. Raises KnowledgeUnavailableError."""
+    database = PKBDatabase(config).connect()
+    try:
+        database.initialize_schema()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def get_memory_database() -> PKBDatabase:
+    """An empty knowledge base that ends with the process."""
+    return get_database(PKBConfig(db_path=":memory:"))
+
+
+def _memory_engine() -> Engine:
+    engine = create_engine("sqlite://", creator=lambda: connect_sqlite(":memory:"), poolclass=StaticPool)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except PoolTimeoutError as error:
+        raise KnowledgeUnavailableError("The knowledge base is read too much at once. Try again.") from error
+    except DBAPIError as error:
+        log.exception("the knowledge base failed")
+        raise KnowledgeUnavailableError(_sentence(error)) from error
+
+
+def _sentence(error: DBAPIError) -> str:
+    return store_error(error).message.replace("The database", "The knowledge base")

@@ -1,0 +1,139 @@
+"""What can go wrong in the knowledge base: types with a stable code and a sentence that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class KnowledgeError(Exception):
+    """The root of all errors of the knowledge base."""
+
+    code = "knowledge_error"
+
+    def __init__(self, message: str, *, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = dict(details or {})
+
+
+class InvalidKnowledgeError(KnowledgeError, ValueError):
+    """What was given makes no sense: an unknown field, an empty statement, a malformed id."""
+
+    code = "bad_request"
+
+
+class CycleError(InvalidKnowledgeError):
+    """A context or tag would lie below itself."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"Cycle: a {kind} can't be moved below itself.")
+
+
+class FriendlyIdTakenError(KnowledgeError):
+    """The friendly id that was asked for names something else already."""
+
+    code = "conflict"
+
+    def __init__(self, friendly_id: str) -> None:
+        super().__init__(f"The id {friendly_id!r} is taken. Choose another one, or leave it empty.")
+
+
+class DuplicateNameError(KnowledgeError):
+    """Something of this kind has this name already."""
+
+    code = "conflict"
+
+
+class UndoConflictError(KnowledgeError):
+    """What is to be undone was changed again since, or was undone already."""
+
+    code = "conflict"
+
+
+class NotFoundError(KnowledgeError):
+    """What was named is not there, or belongs to somebody else: the two look the same."""
+
+    noun = "thing"
+
+    def __init__(self, reference: object = "") -> None:
+        self.code = f"{self.noun}_not_found"
+        named = f" {reference!r}" if reference else ""
+        super().__init__(f"There is no {self.noun.replace('_', ' ')}{named}.")
+
+
+class ClaimNotFoundError(NotFoundError):
+    """No such claim."""
+
+    noun = "claim"
+
+
+class NoteNotFoundError(NotFoundError):
+    """No such note."""
+
+    noun = "note"
+
+
+class EntityNotFoundError(NotFoundError):
+    """No such entity."""
+
+    noun = "entity"
+
+
+class TagNotFoundError(NotFoundError):
+    """No such tag."""
+
+    noun = "tag"
+
+
+class ContextNotFoundError(NotFoundError):
+    """No such context."""
+
+    noun = "context"
+
+
+class ConflictNotFoundError(NotFoundError):
+    """No such conflict set."""
+
+    noun = "conflict"
+
+
+class PlanNotFoundError(NotFoundError):
+    """No such plan, or it expired."""
+
+    noun = "plan"
+
+
+class ChangeNotFoundError(NotFoundError):
+    """No such entry in the audit log."""
+
+    noun = "change"
+
+
+class ReferenceNotFoundError(NotFoundError):
+    """A reference that names nothing."""
+
+    noun = "reference"
+
+
+class AmbiguousReferenceError(KnowledgeError):
+    """A name that several things bear."""
+
+    code = "ambiguous"
+
+    def __init__(self, reference: str, candidates: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(
+            f"{reference!r} names {len(candidates)} things. Use the id of the one you mean.",
+            details={"candidates": list(candidates)},
+        )
+        self.candidates = list(candidates)
+
+
+class KnowledgeUnavailableError(KnowledgeError):
+    """The store of the knowledge base can't be opened, read or written now."""
+
+    code = "knowledge_unavailable"
+
+
+class KnowledgeTooNewError(KnowledgeUnavailableError):
+    """A newer version of the program wrote this store."""

@@ -1,0 +1,343 @@
+"""What the knowledge base holds, as its callers see it. JSON columns stay text, as stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from .constants import ClaimStatus, ConflictStatus
+from .utils import EPOCH, generate_uuid, now_iso
+
+CLAIM_COLUMNS = (
+    "claim_id",
+    "user_email",
+    "claim_number",
+    "friendly_id",
+    "claim_type",
+    "claim_types",
+    "statement",
+    "subject_text",
+    "predicate",
+    "object_text",
+    "context_domain",
+    "context_domains",
+    "status",
+    "confidence",
+    "created_at",
+    "updated_at",
+    "valid_from",
+    "valid_to",
+    "meta_json",
+    "retracted_at",
+    "possible_questions",
+    "source_activity_id",
+)
+NOTE_COLUMNS = ("note_id", "user_email", "title", "body", "context_domain", "meta_json", "created_at", "updated_at")
+ENTITY_COLUMNS = (
+    "entity_id",
+    "user_email",
+    "friendly_id",
+    "entity_type",
+    "name",
+    "meta_json",
+    "created_at",
+    "updated_at",
+)
+TAG_COLUMNS = ("tag_id", "user_email", "friendly_id", "name", "parent_tag_id", "meta_json", "created_at", "updated_at")
+CONTEXT_COLUMNS = (
+    "context_id",
+    "user_email",
+    "friendly_id",
+    "name",
+    "description",
+    "parent_context_id",
+    "meta_json",
+    "created_at",
+    "updated_at",
+)
+CONFLICT_SET_COLUMNS = ("conflict_set_id", "user_email", "status", "resolution_notes", "created_at", "updated_at")
+
+
+class _Stored:
+    """What all models can: become a row, and come from one."""
+
+    _columns: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stored columns."""
+        return {column: getattr(self, column) for column in self._columns}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """Out of a row that has at least the stored columns."""
+        return cls(**{column: row[column] for column in cls._columns if column in row})
+
+
+@dataclass(slots=True)
+class Claim(_Stored):
+    """One atomic memory.
+
+    Attributes:
+        claim_id: UUID.
+        user_email: Whose it is; "" where there are no users.
+        claim_number: Counts the user's claims from 1; 0 until it is stored.
+        friendly_id: Readable id; "" until it is stored, unless the user chose one.
+        claim_type: The first of `claim_types`, a JSON array of text. `context_domain` likewise.
+        statement: What it says.
+        subject_text, predicate, object_text: The same taken apart, where that was done.
+        confidence: 0 to 1, or None.
+        valid_from, valid_to: ISO 8601, UTC; no end: None.
+        meta_json: Further data, a JSON object; `pinned` in it pins the claim everywhere.
+        possible_questions: JSON array of the questions that it answers.
+        source_activity_id: The message that it was learned from.
+    """
+
+    claim_id: str
+    user_email: str = ""
+    claim_number: int = 0
+    friendly_id: str = ""
+    claim_type: str = ""
+    claim_types: str = "[]"
+    statement: str = ""
+    subject_text: str | None = None
+    predicate: str | None = None
+    object_text: str | None = None
+    context_domain: str = ""
+    context_domains: str = "[]"
+    status: str = ClaimStatus.ACTIVE.value
+    confidence: float | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+    valid_from: str = EPOCH
+    valid_to: str | None = None
+    meta_json: str | None = None
+    retracted_at: str | None = None
+    possible_questions: str | None = None
+    source_activity_id: str | None = None
+
+    @classmethod
+    def create(
+        cls,
+        statement: str,
+        claim_type: str,
+        context_domain: str,
+        *,
+        user_email: str | None = None,
+        friendly_id: str | None = None,
+        claim_types: Sequence[str] | None = None,
+        context_domains: Sequence[str] | None = None,
+        possible_questions: Sequence[str] | str | None = None,
+        **fields: Any,
+    ) -> Claim:
+        """A new claim, not stored yet. Further `fields` are columns; those that are None keep their defaults."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        return cls(
+            claim_id=generate_uuid(),
+            statement=statement,
+            claim_type=str(claim_type),
+            claim_types=_primary_first(claim_type, claim_types),
+            context_domain=str(context_domain),
+            context_domains=_primary_first(context_domain, context_domains),
+            user_email=user_email or "",
+            friendly_id=friendly_id or "",
+            possible_questions=_json_array(possible_questions),
+            **given,
+        )
+
+    @property
+    def all_types(self) -> list[str]:
+        """Every type, the primary one first."""
+        return list(json.loads(self.claim_types))
+
+    @property
+    def all_domains(self) -> list[str]:
+        """Every domain, the primary one first."""
+        return list(json.loads(self.context_domains))
+
+    @property
+    def questions(self) -> list[str]:
+        """The questions that it answers."""
+        return list(json.loads(self.possible_questions or "[]"))
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """`meta_json`, read."""
+        return dict(json.loads(self.meta_json or "{}"))
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it goes into every conversation."""
+        return bool(self.meta.get("pinned"))
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether another claim contradicts it, undecided."""
+        return self.status == ClaimStatus.CONTESTED
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether it was deleted."""
+        return self.status == ClaimStatus.RETRACTED
+
+    def rendered(self) -> str:
+        """As models read it: the statement, and the first question that it answers."""
+        questions = self.questions
+        return f"{self.statement} (answers: {questions[0]})" if questions else self.statement
+
+
+@dataclass(slots=True)
+class Note(_Stored):
+    """Longer text."""
+
+    note_id: str
+    user_email: str = ""
+    title: str | None = None
+    body: str = ""
+    context_domain: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(cls, body: str, title: str | None = None, *, user_email: str | None = None, **fields: Any) -> Note:
+        """A new note, not stored yet."""
+        return cls(note_id=generate_uuid(), body=body, title=title, user_email=user_email or "", **fields)
+
+
+@dataclass(slots=True)
+class Entity(_Stored):
+    """A person, place, organisation or other thing that claims are about."""
+
+    entity_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    entity_type: str = ""
+    name: str = ""
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        entity_type: str,
+        *,
+        user_email: str | None = None,
+        friendly_id: str | None = None,
+        meta_json: str | None = None,
+    ) -> Entity:
+        """A new entity, not stored yet."""
+        return cls(
+            entity_id=generate_uuid(),
+            name=name,
+            entity_type=str(entity_type),
+            user_email=user_email or "",
+            friendly_id=friendly_id or "",
+            meta_json=meta_json,
+        )
+
+
+@dataclass(slots=True)
+class Tag(_Stored):
+    """A label; labels form a tree."""
+
+    tag_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    name: str = ""
+    parent_tag_id: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        parent_tag_id: str | None = None,
+        *,
+        user_email: str | None = None,
+        friendly_id: str | None = None,
+        meta_json: str | None = None,
+    ) -> Tag:
+        """A new tag, not stored yet."""
+        return cls(
+            tag_id=generate_uuid(),
+            name=name,
+            parent_tag_id=parent_tag_id,
+            user_email=user_email or "",
+            friendly_id=friendly_id or "",
+            meta_json=meta_json,
+        )
+
+
+@dataclass(slots=True)
+class Context(_Stored):
+    """A group of claims; groups form a tree."""
+
+    context_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    name: str = ""
+    description: str | None = None
+    parent_context_id: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        description: str | None = None,
+        parent_context_id: str | None = None,
+        *,
+        user_email: str | None = None,
+        friendly_id: str | None = None,
+        meta_json: str | None = None,
+    ) -> Context:
+        """A new context, not stored yet."""
+        return cls(
+            context_id=generate_uuid(),
+            name=name,
+            description=description,
+            parent_context_id=parent_context_id,
+            user_email=user_email or "",
+            friendly_id=friendly_id or "",
+            meta_json=meta_json,
+        )
+
+
+@dataclass(slots=True)
+class ConflictSet(_Stored):
+    """Claims that contradict each other."""
+
+    conflict_set_id: str
+    user_email: str = ""
+    status: str = ConflictStatus.OPEN.value
+    resolution_notes: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+    member_claim_ids: list[str] = field(default_factory=list)
+
+
+Claim._columns = CLAIM_COLUMNS
+Note._columns = NOTE_COLUMNS
+Entity._columns = ENTITY_COLUMNS
+Tag._columns = TAG_COLUMNS
+Context._columns = CONTEXT_COLUMNS
+ConflictSet._columns = CONFLICT_SET_COLUMNS
+
+
+def _primary_first(primary: str, further: Sequence[str] | None) -> str:
+    values = [str(primary), *(str(value) for value in further or ())]
+    return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
+
+
+def _json_array(values: Sequence[str] | str | None) -> str | None:
+    if values is None or isinstance(values, str):
+        return values
+    return json.dumps(list(values), ensure_ascii=False)

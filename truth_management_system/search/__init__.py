@@ -1,0 +1,3 @@
+"""Finding claims: by words, by meaning, by both."""
+
+from __future__ import annotations
