@@ -8,12 +8,16 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from .errors import StorageBusyError, StorageFailedError, StoreError
 
+DRIVER_ERRORS = (DBAPIError, sqlite3.Error)
+"""What is raised where the database refuses or fails, by SQLAlchemy and by the driver itself."""
+
 BUSY_TIMEOUT_MS = 10_000
-_READERS = 24
+READERS = 24
 
 
 def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.Connection:
@@ -34,23 +38,33 @@ def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.
 
 def sqlite_engine(path: Path, *, synchronous: str, writing: bool) -> Engine:
     """An engine over `path`; the writing one has a single connection whose transactions lock at their beginning."""
-    engine = create_engine(
+    engine = bare_engine(path, synchronous=synchronous, connections=1 if writing else READERS)
+    statement = beginning(writing=writing)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+    return engine
+
+
+def bare_engine(path: Path, *, synchronous: str, connections: int) -> Engine:
+    """An engine over `path` with at most so many connections, whose transactions somebody else begins."""
+    return create_engine(
         "sqlite://",
         creator=lambda: connect_sqlite(path, synchronous=synchronous),
         poolclass=QueuePool,
-        pool_size=1 if writing else _READERS,
+        pool_size=connections,
         max_overflow=0,
         pool_reset_on_return="rollback",
         json_serializer=_to_json,
         json_deserializer=orjson.loads,
     )
-    begin = "BEGIN IMMEDIATE" if writing else "BEGIN"
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
 
-    return engine
+def beginning(*, writing: bool) -> str:
+    """The statement that begins a transaction; one that will write takes its lock at once."""
+    return "BEGIN IMMEDIATE" if writing else "BEGIN"
 
 
 def store_error(error: Exception) -> StoreError:

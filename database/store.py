@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import IntegrityError
 
 from . import dialect
-from .errors import StorageBusyError, StorageFailedError
+from .errors import StorageFailedError
+from .kept_connections import KeptConnections
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class Store:
 
     def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
         self.path = path
-        self._readers = dialect.sqlite_engine(path, synchronous=synchronous, writing=False)
-        self._writer = dialect.sqlite_engine(path, synchronous=synchronous, writing=True)
+        self._readers = KeptConnections(path, synchronous=synchronous, writing=False)
+        self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
         self._jobs: queue.PriorityQueue[tuple[int, int, Job[Any] | None, Future[Any]]] = queue.PriorityQueue()
         self._count = itertools.count()
         self._closed = False
@@ -63,11 +63,9 @@ class Store:
     def reading(self) -> Iterator[Connection]:
         """A connection whose statements all see one state of the database."""
         try:
-            with self._readers.connect() as connection:
+            with self._readers.transaction() as connection:
                 yield connection
-        except PoolTimeoutError as error:
-            raise StorageBusyError("The server is reading too much at once. Try again in a moment.") from error
-        except DBAPIError as error:
+        except dialect.DRIVER_ERRORS as error:
             log.exception("reading failed")
             raise dialect.store_error(error) from error
 
@@ -91,8 +89,8 @@ class Store:
         self._closed = True
         self._jobs.put((max(Urgency) + 1, next(self._count), None, Future()))
         self._thread.join()
-        self._writer.dispose()
-        self._readers.dispose()
+        self._writer.close()
+        self._readers.close()
 
     def _work(self) -> None:
         while True:
@@ -104,11 +102,11 @@ class Store:
 
     def _run(self, job: Job[T], future: Future[T]) -> None:
         try:
-            with self._writer.begin() as connection:
+            with self._writer.transaction() as connection:
                 result = job(connection)
         except IntegrityError as error:
             future.set_exception(error)
-        except DBAPIError as error:
+        except dialect.DRIVER_ERRORS as error:
             log.exception("writing failed")
             future.set_exception(dialect.store_error(error))
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is

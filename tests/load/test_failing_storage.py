@@ -143,8 +143,7 @@ def test_a_store_that_can_only_be_read_says_so_and_goes_on_when_it_can_be_writte
     store = open_store(app.extensions["anaphora"].users_dir)
 
     def read_only(switch: str) -> None:
-        with store._writer.connect() as connection:
-            connection.connection.driver_connection.execute(f"PRAGMA query_only = {switch}")
+        store._writer._idle.queue[0].connection.driver_connection.execute(f"PRAGMA query_only = {switch}")
 
     read_only("ON")
     refused = ada.post(f"/send_message/{conversation_id}", json={"messageText": "Hello"})
