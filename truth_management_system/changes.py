@@ -149,6 +149,18 @@ def recording(
         _open.changes = None
 
 
+@contextmanager
+def watching() -> Iterator[list[str]]:
+    """The ids of the audit entries that this thread writes meanwhile, in order."""
+    written: list[str] = []
+    watchers: list[list[str]] = _open.__dict__.setdefault("watchers", [])
+    watchers.append(written)
+    try:
+        yield written
+    finally:
+        watchers.remove(written)
+
+
 def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
     """Put back what the change `audit_id` changed; returns the id of the entry that records this.
 
@@ -226,6 +238,8 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
     }
     sql = f"INSERT INTO audit_log ({', '.join(row)}) VALUES ({_marks(row)})"
     changes.db.execute(sql, list(row.values()))
+    for written in getattr(_open, "watchers", ()):
+        written.append(changes.audit_id)
 
 
 def _where(key: Mapping[str, Any]) -> str:

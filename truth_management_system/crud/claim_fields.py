@@ -1,0 +1,125 @@
+"""What a claim may hold: each column's check, for new claims and for changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ..constants import ClaimStatus
+from ..errors import InvalidKnowledgeError
+from ..models import Claim
+from .base import json_object, known_fields, optional_text, required_text
+
+LONGEST_STATEMENT = 20_000
+_LONGEST_NOTE = 2_000
+_MOST_VALUES = 20
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+def checked_claim(claim: Claim) -> dict[str, Any]:
+    """The row of a new claim. Raises InvalidKnowledgeError."""
+    row = claim.to_dict()
+    return row | {column: check(row[column]) for column, check in _CHECKS.items() if column in row}
+
+
+def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that `changes` changes, as stored; a new primary type or domain takes the old one's place.
+
+    Raises InvalidKnowledgeError for a column that can't be changed or a value that makes no sense.
+    """
+    known_fields(changes, _CHECKS)
+    checked = {column: _CHECKS[column](value) for column, value in changes.items()}
+    for one, many in (("claim_type", "claim_types"), ("context_domain", "context_domains")):
+        if one in checked or many in checked:
+            checked |= _primary(before, checked, one, many)
+    return checked
+
+
+def category_name(value: Any, what: str) -> str:
+    """A type or domain as stored: lowercase, spaces as underscores. Raises InvalidKnowledgeError."""
+    name = "_".join(str(value).strip().lower().replace("-", " ").split())
+    if not _NAME.fullmatch(name):
+        raise InvalidKnowledgeError(f"{value!r} is no {what}: use up to 40 letters, digits and '_', a letter first.")
+    return name
+
+
+def iso_time(value: Any, what: str) -> str:
+    """An ISO 8601 time or date, as it was given. Raises InvalidKnowledgeError."""
+    try:
+        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InvalidKnowledgeError(f"{value!r} is no time for {what}: write it like 2026-02-08T10:00:00Z.") from error
+    return str(value)
+
+
+def _primary(before: Claim, checked: Mapping[str, Any], one: str, many: str) -> dict[str, str]:
+    values: list[str] = json.loads(checked.get(many) or getattr(before, many))
+    primary = checked.get(one) or (values[0] if many in checked and values else getattr(before, one))
+    others = [value for value in values if value not in {primary, getattr(before, one)} or many in checked]
+    return {one: primary, many: json.dumps(list(dict.fromkeys([primary, *others])), ensure_ascii=False)}
+
+
+def _names(what: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        return json.dumps([category_name(one, what) for one in _values(value, f"{what}s")], ensure_ascii=False)
+
+    return check
+
+
+def _values(value: Any, what: str) -> Sequence[Any]:
+    try:
+        values = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise InvalidKnowledgeError(f"The {what} are no list.") from error
+    if not isinstance(values, list | tuple):
+        raise InvalidKnowledgeError(f"The {what} are no list.")
+    if len(values) > _MOST_VALUES:
+        raise InvalidKnowledgeError(f"{len(values)} {what} are too many; {_MOST_VALUES} are possible.")
+    return values
+
+
+def _questions(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    texts = [required_text(one, "question", longest=_LONGEST_NOTE) for one in _values(value, "possible questions")]
+    return json.dumps(texts, ensure_ascii=False) if texts else None
+
+
+def _status(value: Any) -> str:
+    try:
+        return ClaimStatus(value).value
+    except ValueError as error:
+        raise InvalidKnowledgeError(f"{value!r} is no status; use one of {', '.join(ClaimStatus)}.") from error
+
+
+def _confidence(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidKnowledgeError(f"{value!r} is no confidence; use a number from 0 to 1.")
+    return float(value)
+
+
+def _note(what: str) -> Callable[[Any], str | None]:
+    return lambda value: optional_text(value, what, longest=_LONGEST_NOTE)
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "statement": lambda value: required_text(value, "statement", longest=LONGEST_STATEMENT),
+    "claim_type": lambda value: category_name(value, "type"),
+    "claim_types": _names("type"),
+    "context_domain": lambda value: category_name(value, "domain"),
+    "context_domains": _names("domain"),
+    "status": _status,
+    "confidence": _confidence,
+    "valid_from": lambda value: iso_time(value, "the beginning"),
+    "valid_to": lambda value: None if value in (None, "") else iso_time(value, "the end"),
+    "meta_json": lambda value: json_object(value, "further data"),
+    "possible_questions": _questions,
+    "subject_text": _note("subject"),
+    "predicate": _note("predicate"),
+    "object_text": _note("object"),
+}

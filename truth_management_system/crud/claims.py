@@ -1,0 +1,202 @@
+"""Claims: adding, changing, retracting, and the ways to name one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..changes import ChangeSet, recording
+from ..constants import ClaimStatus, EntityRole, EntityType
+from ..database import PKBDatabase
+from ..errors import ContextNotFoundError, InvalidKnowledgeError
+from ..models import CLAIM_COLUMNS, Claim
+from ..search.base import SearchFilters
+from ..utils import now_iso
+from .base import OwnedRows, like_prefix, marks
+from .claim_fields import checked_changes, checked_claim
+from .entities import EntityCRUD
+from .friendly_ids import insert_named
+from .links import link_claim_tag
+from .tags import TagCRUD
+
+EntityNames = Mapping[str, str]
+"""name, type (or entity_type), role."""
+
+_Claims = list[Claim]
+_ORDERS = frozenset({"updated_at", "created_at", "claim_number", "statement", "confidence", "valid_from", "status"})
+_LARGEST_NUMBER = 2**62
+
+
+class ClaimCRUD(OwnedRows[Claim]):
+    """The claims of one user."""
+
+    table, key, columns, model = "claims", "claim_id", CLAIM_COLUMNS, Claim
+
+    def __init__(self, db: PKBDatabase, user_email: str | None = None) -> None:
+        super().__init__(db, user_email)
+        self._tags = TagCRUD(db, user_email)
+        self._entities = EntityCRUD(db, user_email)
+
+    def add(
+        self,
+        claim: Claim,
+        tags: Sequence[str] | None = None,
+        entities: Sequence[EntityNames] | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Claim:
+        """Store a new claim with its number and readable id; returns it.
+
+        tags: names; entities: `{"name", "type", "role"}`; those that don't exist are born with it. contexts: ids.
+        Raises InvalidKnowledgeError, FriendlyIdTakenError, ContextNotFoundError; then nothing is stored.
+        """
+        claim.user_email = self.user_email
+        row = checked_claim(claim)
+        with recording(
+            self.db,
+            user_email=self.user_email,
+            action="add",
+            object_type="claim",
+            object_id=claim.claim_id,
+            title=row["statement"],
+        ) as changes:
+            row["claim_number"] = self._next_number()
+            row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
+            self._file(changes, claim.claim_id, tags or (), entities or (), contexts or ())
+        return Claim(**row)
+
+    def edit(self, claim_id: str, changes: Mapping[str, Any]) -> Claim | None:
+        """Change columns of a claim; None where there is no such claim.
+
+        What never changes: its ids, its number, its birth. Raises InvalidKnowledgeError.
+        """
+        before = self.get(claim_id)
+        if before is None:
+            return None
+        checked = checked_changes(before, changes)
+        if "status" in checked and checked["status"] != before.status:
+            checked["retracted_at"] = now_iso() if checked["status"] == ClaimStatus.RETRACTED else None
+        return self._changed(before, checked, action="edit")
+
+    def delete(self, claim_id: str) -> Claim | None:
+        """Retract a claim: it stays, with status `retracted` and its time. None where there is no such claim."""
+        before = self.get(claim_id)
+        if before is None or before.is_retracted:
+            return before
+        retracted = {"status": ClaimStatus.RETRACTED.value, "retracted_at": now_iso()}
+        return self._changed(before, retracted, action="delete")
+
+    def pin(self, claim_id: str, *, pinned: bool = True) -> Claim | None:
+        """Let a claim go into every conversation, or no longer; None where there is no such claim."""
+        before = self.get(claim_id)
+        if before is None:
+            return None
+        meta = {key: value for key, value in before.meta.items() if key != "pinned"} | (
+            {"pinned": True} if pinned else {}
+        )
+        changed = {"meta_json": json.dumps(meta, ensure_ascii=False) if meta else None}
+        return self._changed(before, changed, action="pin" if pinned else "unpin")
+
+    def tag(self, claim_id: str, name: str) -> None:
+        """Give a claim the tag of this name, which is made where there is none."""
+        with recording(self.db, user_email=self.user_email, action="link", object_type="claim", object_id=claim_id):
+            tag, _ = self._tags.get_or_create(name)
+            link_claim_tag(self.db, claim_id, tag.tag_id)
+
+    def list(
+        self,
+        filters: SearchFilters | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        order_by: str = "-updated_at",
+    ) -> _Claims:
+        """Claims, newest change first unless `order_by` names another column ("-": descending).
+
+        Without filters every status is listed. Raises InvalidKnowledgeError for a column that can't order.
+        """
+        column = order_by.removeprefix("-")
+        if column not in _ORDERS:
+            raise InvalidKnowledgeError(f"{order_by!r} is no order; use one of {', '.join(sorted(_ORDERS))}.")
+        direction = "DESC" if order_by.startswith("-") else "ASC"
+        condition, parameters = _condition(filters)
+        order = f"claims.{column} {direction}, claims.claim_rowid {direction}"
+        return self._where(condition, parameters, order=order, limit=limit, offset=offset)
+
+    def count(self, filters: SearchFilters | None = None) -> int:
+        """How many claims the filters let through."""
+        return self._count(*_condition(filters))
+
+    def get_by_claim_number(self, number: int) -> Claim | None:
+        """The user's claim with this number, or None."""
+        return self._first("claims.claim_number = ?", [number]) if 0 < number < _LARGEST_NUMBER else None
+
+    def get_pinned(self, limit: int = 100) -> _Claims:
+        """Active and contested claims that go into every conversation, newest change first."""
+        return self.list(SearchFilters(pinned=True), limit=limit)
+
+    def search_friendly_ids(self, prefix: str, limit: int = 10) -> _Claims:
+        """Active and contested claims whose readable id begins with `prefix`, in any case, in order of the id."""
+        statuses = ClaimStatus.default_search_statuses()
+        condition = f"claims.friendly_id LIKE ? ESCAPE '!' AND claims.status IN ({marks(statuses)})"
+        parameters = [like_prefix(prefix), *statuses]
+        return self._where(condition, parameters, order="claims.friendly_id COLLATE NOCASE", limit=limit)
+
+    def _changed(self, before: Claim, changes: Mapping[str, Any], *, action: str) -> Claim:
+        fields = {name: value for name, value in changes.items() if getattr(before, name) != value}
+        if not fields:
+            return before
+        with recording(
+            self.db,
+            user_email=self.user_email,
+            action=action,
+            object_type="claim",
+            object_id=before.claim_id,
+            title=before.statement,
+            detail={"fields": fields},
+        ) as recorded:
+            key = {"claim_id": before.claim_id}
+            recorded.update("claims", key, {**fields, "updated_at": now_iso()})
+            after = self.get(before.claim_id)
+        assert after is not None
+        return after
+
+    def _file(
+        self,
+        changes: ChangeSet,
+        claim_id: str,
+        tags: Sequence[str],
+        entities: Sequence[EntityNames],
+        contexts: Sequence[str],
+    ) -> None:
+        tag_ids = dict.fromkeys(self._tags.get_or_create(name)[0].tag_id for name in tags)
+        changes.insert_many("claim_tags", [{"claim_id": claim_id, "tag_id": tag_id} for tag_id in tag_ids])
+        parts = dict.fromkeys(self._part(entity) for entity in entities)
+        rows = [{"claim_id": claim_id, "entity_id": entity_id, "role": role} for entity_id, role in parts]
+        changes.insert_many("claim_entities", rows)
+        self._check_contexts(contexts)
+        groups = [{"context_id": context_id, "claim_id": claim_id} for context_id in dict.fromkeys(contexts)]
+        changes.insert_many("context_claims", groups)
+
+    def _part(self, named: EntityNames) -> tuple[str, str]:
+        kind = named.get("type") or named.get("entity_type") or EntityType.OTHER
+        entity, _ = self._entities.get_or_create(named["name"], kind)
+        return entity.entity_id, named.get("role") or EntityRole.MENTIONED
+
+    def _check_contexts(self, contexts: Sequence[str]) -> None:
+        sql = f"SELECT context_id FROM contexts WHERE user_email = ? AND context_id IN ({marks(contexts)})"
+        own = {row[0] for row in self.db.select(sql, [self.user_email, *contexts])} if contexts else set()
+        for context_id in contexts:
+            if context_id not in own:
+                raise ContextNotFoundError(context_id)
+
+    def _next_number(self) -> int:
+        sql = (
+            "INSERT INTO claim_numbers (user_email, last_number) VALUES (?, 1) "
+            "ON CONFLICT (user_email) DO UPDATE SET last_number = last_number + 1 RETURNING last_number"
+        )
+        return int(self.db.execute(sql, [self.user_email]).rows[0]["last_number"])
+
+
+def _condition(filters: SearchFilters | None) -> tuple[str, Sequence[Any]]:
+    conditions, parameters = filters.to_sql_conditions() if filters else ([], [])
+    return " AND ".join(conditions) or "1 = 1", parameters

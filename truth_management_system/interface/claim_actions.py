@@ -1,0 +1,273 @@
+"""What one can do with claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..changes import recording
+from ..constants import ClaimStatus
+from ..crud.claims import EntityNames
+from ..crud.links import LINK_SUPERSEDES, link_claims, supersession_heads
+from ..errors import ClaimNotFoundError, InvalidKnowledgeError, KnowledgeError
+from ..ingestion.similar import find_similar
+from ..models import Claim
+from ..results import ActionResult
+from ..search.base import SearchFilters
+from .outcomes import Outcome, outcome
+from .parts import ApiParts, present
+
+MOST_IN_BULK = 100
+_BULK_FIELDS = frozenset(
+    {
+        "statement",
+        "claim_type",
+        "context_domain",
+        "tags",
+        "entities",
+        "contexts",
+        "confidence",
+        "valid_from",
+        "valid_to",
+        "meta_json",
+        "friendly_id",
+        "possible_questions",
+        "claim_types",
+        "context_domains",
+        "source_activity_id",
+    }
+)
+
+
+class ClaimActions(ApiParts):
+    """Adding, changing, retracting, pinning claims."""
+
+    @outcome("add", "claim")
+    def add_claim(
+        self,
+        statement: str,
+        claim_type: str = "fact",
+        context_domain: str = "personal",
+        tags: Sequence[str] | None = None,
+        entities: Sequence[EntityNames] | None = None,
+        auto_extract: bool = True,
+        *,
+        contexts: Sequence[str] | None = None,
+        supersedes: str | None = None,
+        suggest_similar: bool = False,
+        **fields: Any,
+    ) -> Outcome:
+        """Add a claim; `.data` is the Claim.
+
+        tags: names. entities: `{"name", "type", "role"}`. auto_extract: have a model find tags and entities where none
+        are given; without a model, a warning says so. contexts: ids. supersedes: id of the claim that this one
+        replaces. suggest_similar: look for near duplicates and contradictions; they are in `metadata["similar"]`.
+        fields: confidence, valid_from, valid_to, meta_json, friendly_id, possible_questions, claim_types,
+        context_domains, source_activity_id.
+        """
+        unknown = set(fields) - _BULK_FIELDS
+        if unknown:
+            raise InvalidKnowledgeError(f"A claim has no {', '.join(sorted(unknown))}.")
+        warnings: list[str] = []
+        if auto_extract:
+            tags, entities = self._extracted(statement, tags, entities, warnings)
+        similar = find_similar(self, statement) if suggest_similar else []
+        claim = Claim.create(statement, claim_type, context_domain, **present(fields))
+        with recording(
+            self.db,
+            user_email=self.owner,
+            action="add",
+            object_type="claim",
+            object_id=claim.claim_id,
+            title=str(statement),
+        ):
+            added = self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
+            if supersedes is not None:
+                self._supersede(added.claim_id, supersedes)
+        return Outcome(added, added.claim_id, warnings, {"similar": similar} if suggest_similar else {})
+
+    @outcome("add_bulk", "claim")
+    def add_claims_bulk(
+        self, claims: Sequence[Mapping[str, Any]], auto_extract: bool = False, stop_on_error: bool = False
+    ) -> Outcome:
+        """Add up to 100 claims as one change; one that makes no sense leaves the others alone.
+
+        `.data`: `{"results": [{index, success, claim_id, friendly_id} or {index, success, error}], "added_count",
+        "failed_count"}`. stop_on_error: then nothing is added.
+        """
+        if len(claims) > MOST_IN_BULK:
+            raise InvalidKnowledgeError(f"{len(claims)} claims are too many; {MOST_IN_BULK} are possible at once.")
+        results: list[dict[str, Any]] = []
+        with recording(
+            self.db,
+            user_email=self.owner,
+            action="add_bulk",
+            object_type="claim",
+            title=f"{len(claims)} memories",
+            detail={"count": len(claims)},
+        ) as changes:
+            for index, given in enumerate(claims):
+                try:
+                    with changes.attempt():
+                        added = self._add_one(given, auto_extract=auto_extract)
+                except KnowledgeError as error:
+                    if stop_on_error:
+                        raise
+                    results.append({"index": index, "success": False, "error": error.message})
+                    continue
+                names = {"claim_id": added.claim_id, "friendly_id": added.friendly_id}
+                results.append({"index": index, "success": True, **names})
+        count = sum(result["success"] for result in results)
+        return Outcome({"results": results, "added_count": count, "failed_count": len(results) - count})
+
+    @outcome("edit", "claim")
+    def edit_claim(self, claim_id: str, **changes: Any) -> Outcome:
+        """Change columns of a claim; `.data` is the Claim as it is now."""
+        edited = self.claims.edit(claim_id, changes)
+        if edited is None:
+            raise ClaimNotFoundError(claim_id)
+        return Outcome(edited, claim_id)
+
+    @outcome("delete", "claim")
+    def delete_claim(self, claim_id: str) -> Outcome:
+        """Retract a claim; it stays, with status `retracted`. `.data` is the Claim."""
+        deleted = self.claims.delete(claim_id)
+        if deleted is None:
+            raise ClaimNotFoundError(claim_id)
+        return Outcome(deleted, claim_id)
+
+    @outcome("get", "claim")
+    def get_claim(self, claim_id: str) -> Outcome:
+        """`.data` is the Claim."""
+        return Outcome(self._claim(claim_id), claim_id)
+
+    @outcome("get_by_ids", "claim")
+    def get_claims_by_ids(self, claim_ids: Sequence[str]) -> Outcome:
+        """`.data`: the claims in the order of the ids, None for those that are not there."""
+        found = {claim.claim_id: claim for claim in self.claims.get_many(claim_ids)}
+        return Outcome([found.get(claim_id) for claim_id in claim_ids])
+
+    @outcome("get", "claim")
+    def get_claim_by_friendly_id(self, friendly_id: str) -> Outcome:
+        """`.data` is the Claim."""
+        claim = self.claims.get_by_friendly_id(friendly_id.removeprefix("@"))
+        if claim is None:
+            raise ClaimNotFoundError(friendly_id)
+        return Outcome(claim, claim.claim_id)
+
+    def resolve_claim_identifier(self, identifier: str | int) -> Claim | None:
+        """The claim that `42`, `#42`, `claim_42`, `@…`, a UUID or a readable id names."""
+        return self.references.claim(str(identifier))
+
+    @outcome("pin", "claim")
+    def pin_claim(self, claim_id: str, pin: bool = True) -> Outcome:
+        """Let a claim go into every conversation, or no longer; `.data` is the Claim."""
+        pinned = self.claims.pin(claim_id, pinned=pin)
+        if pinned is None:
+            raise ClaimNotFoundError(claim_id)
+        return Outcome(pinned, claim_id)
+
+    @outcome("get_pinned", "claim")
+    def get_pinned_claims(self, limit: int = 50) -> Outcome:
+        """`.data`: the claims that go into every conversation, newest change first."""
+        return Outcome(self.claims.get_pinned(limit))
+
+    @outcome("list", "claim")
+    def list_claims(
+        self, filters: SearchFilters | None = None, limit: int = 50, offset: int = 0, order_by: str = "-updated_at"
+    ) -> Outcome:
+        """`.data`: `{"claims": [...], "total_count": n}`."""
+        claims = self.claims.list(filters, limit=limit, offset=offset, order_by=order_by)
+        return Outcome({"claims": claims, "total_count": self.claims.count(filters)})
+
+    @outcome("supersede", "claim")
+    def supersede_claim(self, new_claim_id: str, old_claim_id: str, resolution_notes: str | None = None) -> Outcome:
+        """Let one claim take another's place; `.data`: `{"claim", "old_claim_id", "head_claim_id"}`."""
+        new, old = self._claim(new_claim_id), self._claim(old_claim_id)
+        detail = {"superseded": old_claim_id, "notes": resolution_notes or ""}
+        with recording(
+            self.db,
+            user_email=self.owner,
+            action="supersede",
+            object_type="claim",
+            object_id=new_claim_id,
+            title=old.statement,
+            detail=detail,
+        ):
+            linked = self._supersede(new_claim_id, old_claim_id)
+        head = supersession_heads(self.db, [old_claim_id])[old_claim_id]
+        warnings = [] if linked else [f"@{old.friendly_id} was superseded by @{new.friendly_id} before."]
+        data = {"claim": self._claim(new_claim_id), "old_claim_id": old_claim_id, "head_claim_id": head}
+        return Outcome(data, new_claim_id, warnings)
+
+    @outcome("change_bulk", "claim")
+    def change_claims(self, claim_ids: Sequence[str], change: str, value: str | None = None) -> Outcome:
+        """One change to many claims, with one undo; `.data`: `{"results": [{claim_id, success, error?}]}`.
+
+        change: "retract", "pin", "unpin", "set_type", "set_domain" (value: a name), "add_tag" (value: a name),
+        "add_to_context" (value: an id).
+        """
+        act = self._bulk_change(change, value or "")
+        results: list[dict[str, Any]] = []
+        with recording(
+            self.db,
+            user_email=self.owner,
+            action=change,
+            object_type="claim",
+            title=f"{len(claim_ids)} memories",
+            detail={"count": len(claim_ids), "value": value},
+        ) as changes:
+            for claim_id in dict.fromkeys(claim_ids):
+                try:
+                    with changes.attempt():
+                        act(claim_id)
+                    results.append({"claim_id": claim_id, "success": True})
+                except KnowledgeError as error:
+                    results.append({"claim_id": claim_id, "success": False, "error": error.message})
+        return Outcome({"results": results})
+
+    def _bulk_change(self, change: str, value: str) -> Any:
+        changes = {
+            "retract": lambda claim_id: self.claims.delete(self._claim(claim_id).claim_id),
+            "pin": lambda claim_id: self.claims.pin(self._claim(claim_id).claim_id),
+            "unpin": lambda claim_id: self.claims.pin(self._claim(claim_id).claim_id, pinned=False),
+            "set_type": lambda claim_id: self.claims.edit(self._claim(claim_id).claim_id, {"claim_type": value}),
+            "set_domain": lambda claim_id: self.claims.edit(self._claim(claim_id).claim_id, {"context_domain": value}),
+            "add_tag": lambda claim_id: self.claims.tag(self._claim(claim_id).claim_id, value),
+            "add_to_context": lambda claim_id: self.contexts.add_claim(value, self._claim(claim_id).claim_id),
+        }
+        if change not in changes:
+            raise InvalidKnowledgeError(f"{change!r} is no change; use one of {', '.join(changes)}.")
+        return changes[change]
+
+    def _add_one(self, given: Mapping[str, Any], *, auto_extract: bool) -> Claim:
+        if not isinstance(given, Mapping) or set(given) - _BULK_FIELDS:
+            raise InvalidKnowledgeError(f"A claim is an object with {', '.join(sorted(_BULK_FIELDS))}.")
+        result: ActionResult = self.add_claim(**{"statement": "", **given}, auto_extract=auto_extract)
+        if not result.success:
+            raise InvalidKnowledgeError(result.errors[0])
+        claim: Claim = result.data
+        return claim
+
+    def _supersede(self, new_claim_id: str, old_claim_id: str) -> bool:
+        self._claim(old_claim_id)
+        if new_claim_id == old_claim_id:
+            raise InvalidKnowledgeError("A claim can't supersede itself.")
+        linked = link_claims(self.db, new_claim_id, old_claim_id, LINK_SUPERSEDES)
+        self.claims.edit(old_claim_id, {"status": ClaimStatus.SUPERSEDED.value})
+        return linked is not None
+
+    def _extracted(
+        self,
+        statement: str,
+        tags: Sequence[str] | None,
+        entities: Sequence[EntityNames] | None,
+        warnings: list[str],
+    ) -> tuple[Sequence[str] | None, Sequence[EntityNames] | None]:
+        """What a model finds in `statement`, for what was not given."""
+        if tags is None:
+            tags = self.llm.generate_tags(statement)
+        if entities is None:
+            entities = self.llm.extract_entities(statement)
+        warnings += self.llm.take_warnings()
+        return tags, entities

@@ -1,0 +1,55 @@
+"""How an action's end becomes an `ActionResult`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, ParamSpec
+
+from ..changes import watching
+from ..errors import KnowledgeError
+from ..results import ActionResult
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an action that succeeded gives."""
+
+    data: Any = None
+    object_id: str | None = None
+    warnings: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], Callable[P, ActionResult]]:
+    """Make a method that gives an Outcome, or raises a KnowledgeError, give an ActionResult.
+
+    Its metadata has `audit_id` where something was changed, and `error_code` and `details` where it failed.
+    """
+
+    def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:
+        @wraps(method)
+        def act(*args: P.args, **kwargs: P.kwargs) -> ActionResult:
+            try:
+                with watching() as written:
+                    done = method(*args, **kwargs)
+            except KnowledgeError as error:
+                metadata = {"error_code": error.code, "details": error.details}
+                return ActionResult(False, action, object_type, errors=[error.message], metadata=metadata)
+            audit = {"audit_id": written[-1]} if written else {}
+            return ActionResult(
+                True,
+                action,
+                object_type,
+                object_id=done.object_id,
+                data=done.data,
+                warnings=list(done.warnings),
+                metadata={**audit, **done.metadata},
+            )
+
+        return act
+
+    return decorate

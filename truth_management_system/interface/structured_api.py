@@ -1,0 +1,137 @@
+"""The one public door of the knowledge base for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..changes import undo
+from ..errors import AmbiguousReferenceError, InvalidKnowledgeError, ReferenceNotFoundError
+from ..portability import export_data, export_markdown, import_data
+from ..results import ActionResult
+from ..search.autocomplete import autocomplete
+from ..search.base import SearchFilters
+from .claim_actions import ClaimActions
+from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
+from .outcomes import Outcome, outcome
+from .parts import ApiParts
+
+__all__ = ["ActionResult", "StructuredAPI"]
+
+_MOST_RESULTS = 200
+
+
+class _Finding(ApiParts):
+    """Search, references, completion."""
+
+    @outcome("search", "claim")
+    def search(
+        self,
+        query: str,
+        strategy: str = "hybrid",
+        k: int | None = None,
+        filters: SearchFilters | Mapping[str, Any] | None = None,
+        include_contested: bool | None = None,
+    ) -> Outcome:
+        """`.data`: SearchResults, best first.
+
+        strategy: "hybrid", "fts", "embedding", "rewrite", "mapreduce". `.warnings` say which search could not take
+        part.
+        """
+        wanted = _filters(filters)
+        if include_contested is None:
+            include_contested = self.config.include_contested_by_default
+        wanted.include_contested = wanted.include_contested and include_contested
+        found = self.search_strategy.search(
+            query, strategy=strategy, k=_count(k, self.config.default_k), filters=wanted
+        )
+        return Outcome(found.results, warnings=found.warnings)
+
+    @outcome("search", "note")
+    def search_notes(self, query: str, k: int = 20, context_domain: str | None = None) -> Outcome:
+        """`.data`: (Note, score) pairs, best first."""
+        return Outcome(self.search_strategy.search_notes(query, k=_count(k, k), context_domain=context_domain))
+
+    def resolve_reference(self, reference_id: str) -> ActionResult:
+        """What a reference names: `.data` is `{type, claims, source_id, source_name, notes}`.
+
+        A name that several things bear: type "ambiguous", with their `candidates`.
+        """
+        resolved: ActionResult = self._resolve_reference(reference_id)
+        if resolved.metadata.get("error_code") == AmbiguousReferenceError.code:
+            candidates = resolved.metadata["details"]["candidates"]
+            resolved.data = {"type": "ambiguous", "claims": [], "candidates": candidates}
+        return resolved
+
+    @outcome("resolve", "reference")
+    def _resolve_reference(self, reference_id: str) -> Outcome:
+        try:
+            found = self.references.resolve(str(reference_id))
+        except ReferenceNotFoundError as error:
+            error.message = f"No memory or context found with ID: {reference_id}"
+            raise
+        return Outcome(found.as_dict(), found.source_id)
+
+    @outcome("autocomplete", "reference")
+    def autocomplete(self, prefix: str, limit: int = 10) -> Outcome:
+        """`.data`: `{memories, contexts, entities, tags, domains}`, what begins with `prefix` first, then by words."""
+        return Outcome(autocomplete(self.db, self.owner, prefix, limit=_count(limit, limit)))
+
+
+class _Keeping(ApiParts):
+    """Export, import, history."""
+
+    @outcome("export", "knowledge")
+    def export_data(self) -> Outcome:
+        """`.data`: everything, as one JSON object."""
+        return Outcome(export_data(self.db, self.owner))
+
+    @outcome("export", "knowledge")
+    def export_markdown(self) -> Outcome:
+        """`.data`: everything, as Markdown."""
+        return Outcome(export_markdown(self.db, self.owner))
+
+    @outcome("import", "knowledge")
+    def import_data(self, payload: Mapping[str, Any], mode: str = "merge") -> Outcome:
+        """Take in what `export_data` gave; twice adds nothing. `.data`: how many rows of each table came in."""
+        imported = import_data(self.db, self.owner, payload, mode=mode)
+        return Outcome(imported["counts"], metadata={"skipped": imported["skipped"]})
+
+    @outcome("list", "audit")
+    def get_audit_log(self, action: str | None = None, limit: int = 100, before: int | None = None) -> Outcome:
+        """`.data`: `{"entries": [...], "count": n}`, newest first; `before` is the `audit_seq` to go on from."""
+        columns = "audit_seq, audit_id, action, object_type, object_id, title, detail, created_at, undone_by"
+        sql = (
+            f"SELECT {columns} FROM audit_log WHERE user_email = ? AND (? IS NULL OR action = ?) "
+            "AND (? IS NULL OR audit_seq < ?) ORDER BY audit_seq DESC LIMIT ?"
+        )
+        rows = self.db.fetchall(sql, [self.owner, action, action, before, before, limit])
+        entries = [{**row, "detail": json.loads(row["detail"])} for row in rows]
+        return Outcome({"entries": entries, "count": len(entries)})
+
+    @outcome("undo", "audit")
+    def undo(self, audit_id: str) -> Outcome:
+        """Take back one change; `.data`: the id of the entry that records this, which can be undone as well."""
+        return Outcome(undo(self.db, user_email=self.owner, audit_id=audit_id), audit_id)
+
+
+class StructuredAPI(ClaimActions, NoteActions, LabelActions, ContextActions, ConflictActions, _Finding, _Keeping):
+    """Everything that one user can do with a knowledge base.
+
+    Every action gives an ActionResult: bad input, missing things and a store that can't be reached are errors in it,
+    never exceptions.
+    """
+
+
+def _filters(given: SearchFilters | Mapping[str, Any] | None) -> SearchFilters:
+    if isinstance(given, SearchFilters):
+        return given
+    try:
+        return SearchFilters(**(given or {}))
+    except TypeError as error:
+        raise InvalidKnowledgeError("There is no such filter.") from error
+
+
+def _count(wanted: int | None, otherwise: int) -> int:
+    return max(1, min(wanted if wanted is not None else otherwise, _MOST_RESULTS))
