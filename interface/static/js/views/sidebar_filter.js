@@ -121,6 +121,8 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
         moveFocus(event, { input, list });
         return;
       }
+      // Whoever ends a search is not leaving the sidebar.
+      if (!list.hidden) event.preventDefault();
       clear();
       input.focus();
     });

@@ -92,6 +92,7 @@ export class SidebarTree {
     this.#markSelected();
     this.#container.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    this.#forgetGoneRow();
   }
 
   /** Show a conversation as the open one, its workspaces opened and its row in view. Null: none is open. */
@@ -211,11 +212,17 @@ export class SidebarTree {
     if (wasOpen) await this.openWorkspace(workspaceId);
   }
 
+  /** jsTree goes on naming a row that is gone as the current one, by which the tree could not be entered any more. */
+  #forgetGoneRow() {
+    const current = this.#container.getAttribute('aria-activedescendant');
+    if (!current || document.getElementById(current)) return;
+    this.#container.setAttribute('aria-activedescendant', this.#container.querySelector('.jstree-node')?.id ?? '');
+    if (!this.#container.contains(document.activeElement)) this.#container.tabIndex = 0;
+  }
+
   #load(node) {
     return new Promise((resolve) => this.#tree.load_node(node.id, resolve));
   }
-
-  /** The touch that opened a menu must not, when it ends, also count as a click, which would close it again. */
 
   /** The touch that opened a menu must not, when it ends, also count as a click, which would close it again. */
   #keepLongPressMenus() {
