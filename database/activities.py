@@ -5,20 +5,34 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, Text, bindparam, insert, select, update
 
 from .clock import now_iso
 from .errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from .prepared import Prepared
 from .schema import activities, threads
 
 _SHORT_ID_LENGTHS = (6, 8, 12, 32)
-_INSERT = insert(activities).returning(activities.c.seq, sort_by_parameter_order=True)
-_TAKEN = select(activities.c.short_id).where(
-    activities.c.conversation_id == bindparam("conversation_id"),
-    activities.c.short_id.in_(bindparam("wanted", expanding=True)),
+_COLUMNS = (
+    "activity_id",
+    "user_email",
+    "conversation_id",
+    "recipe",
+    "type",
+    "short_id",
+    "reply_to_id",
+    "thread_id",
+    "actor_type",
+    "actor_id",
+    "actor_name",
+    "payload",
+    "created_at",
 )
+_AT_ONCE = 50
+"""So many are one statement: more would be more parameters than some databases take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,36 +71,19 @@ def insert_activities(
     connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
 ) -> list[StoredActivity]:
     """Store activities of one conversation, in this order."""
-    short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
-    rows = [
-        {
-            "activity_id": new.activity_id,
-            "user_email": user_email,
-            "conversation_id": conversation_id,
-            "recipe": new.recipe,
-            "type": new.type,
-            "short_id": short_id,
-            "reply_to_id": new.place.reply_to_id,
-            "thread_id": new.place.thread_id,
-            "actor_type": new.actor_type,
-            "actor_id": new.actor_id,
-            "actor_name": new.actor_name,
-            "payload": new.payload,
-            "created_at": new.created_at,
-        }
-        for new, short_id in zip(born, short_ids, strict=True)
-    ]
-    stored = connection.execute(_INSERT, rows)
-    return [
-        StoredActivity(seq=seq, activity_id=new.activity_id, short_id=short_id)
-        for seq, new, short_id in zip(stored.scalars(), born, short_ids, strict=True)
-    ]
+    stored: list[StoredActivity] = []
+    for start in range(0, len(born), _AT_ONCE):
+        stored += _insert(
+            connection, born[start : start + _AT_ONCE], user_email=user_email, conversation_id=conversation_id
+        )
+    return stored
 
 
 def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
     """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, 32 where they are taken."""
     wanted = [short_id for activity_id in activity_ids for short_id in _short_ids_of(activity_id)]
-    taken = set(connection.execute(_TAKEN, {"conversation_id": conversation_id, "wanted": wanted}).scalars())
+    named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
+    taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
     given = []
     for activity_id in activity_ids:
         short_id = next(candidate for candidate in _short_ids_of(activity_id) if candidate not in taken)
@@ -114,6 +111,50 @@ def find_place(
         raise ThreadMismatchError("The message you reply to belongs to another thread.")
     thread = parent.thread_id or _open_thread(connection, user_email=user_email, root=parent)
     return Place(reply_to_id=parent.activity_id, thread_id=thread)
+
+
+def _insert(
+    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
+) -> Iterator[StoredActivity]:
+    short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
+    values: dict[str, Any] = {}
+    for number, (new, short_id) in enumerate(zip(born, short_ids, strict=True)):
+        row = {
+            "activity_id": new.activity_id,
+            "user_email": user_email,
+            "conversation_id": conversation_id,
+            "recipe": new.recipe,
+            "type": new.type,
+            "short_id": short_id,
+            "reply_to_id": new.place.reply_to_id,
+            "thread_id": new.place.thread_id,
+            "actor_type": new.actor_type,
+            "actor_id": new.actor_id,
+            "actor_name": new.actor_name,
+            "payload": new.payload,
+            "created_at": new.created_at,
+        }
+        values.update((f"{name}_{number}", value) for name, value in row.items())
+    numbers: dict[str, int] = dict(_inserting(len(born)).rows(connection, **values))
+    for new, short_id in zip(born, short_ids, strict=True):
+        yield StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
+
+
+@cache
+def _inserting(count: int) -> Prepared:
+    rows = [
+        {name: bindparam(f"{name}_{number}", type_=activities.c[name].type) for name in _COLUMNS}
+        for number in range(count)
+    ]
+    # Told of each row which one it is: a database need not return them in the order in which they were given.
+    return Prepared(insert(activities).values(rows).returning(activities.c.activity_id, activities.c.seq))
+
+
+@cache
+def _taken(count: int) -> Prepared:
+    wanted = [bindparam(f"wanted_{number}", type_=Text) for number in range(count)]
+    in_conversation = activities.c.conversation_id == bindparam("conversation", type_=Text)
+    return Prepared(select(activities.c.short_id).where(in_conversation, activities.c.short_id.in_(wanted)))
 
 
 def _short_ids_of(activity_id: str) -> Iterator[str]:

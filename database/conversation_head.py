@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from .clock import now_iso
 from .errors import ConversationNotFoundError
+from .prepared import Prepared
 from .schema import conversations
 
 _c = conversations.c
-_HEAD = select(
+_HEADS = select(
     _c.conversation_id,
     _c.user_email,
     _c.created_at,
-    _c.conversation_friendly_id.label("friendly_id"),
+    _c.conversation_friendly_id,
     _c.title,
     _c.title_force_set,
     _c.message_count,
     _c.last_ordinal,
     _c.running_message_id,
 ).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
-_LIVE_HEAD = _HEAD.where(_c.deleted_at.is_(None))
+_HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
 _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
 
 
@@ -42,6 +44,9 @@ class ConversationHead:
     running_message_id: str | None
 
 
+_FIELDS = tuple(ConversationHead.__dataclass_fields__)
+
+
 def access_head(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
     """The head of a conversation of this user.
 
@@ -57,13 +62,18 @@ def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id
 
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
-    connection.execute(_TOUCH, {"touched": conversation_id, "updated_at": now_iso(), **changes})
+    _touching(tuple(changes)).run(connection, touched=conversation_id, updated_at=now_iso(), **changes)
 
 
-def _one(connection: Connection, query: Select[*tuple[Any, ...]], **which: str) -> ConversationHead:
-    row = connection.execute(query, which).one_or_none()
+@cache
+def _touching(columns: tuple[str, ...]) -> Prepared:
+    return Prepared(_TOUCH, columns=("updated_at", *columns))
+
+
+def _one(connection: Connection, query: Prepared, *, user_email: str, conversation_id: str) -> ConversationHead:
+    row = query.row(connection, user_email=user_email, conversation_id=conversation_id)
     if row is None:
         raise ConversationNotFoundError
-    values = dict(row._mapping)
+    values = dict(zip(_FIELDS, row, strict=True))
     values["title_force_set"] = bool(values["title_force_set"])
     return ConversationHead(**values)

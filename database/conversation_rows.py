@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, and_, select
+from sqlalchemy import Select, and_, select
 
 from .default_workspace import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from .schema import conversation_workspaces, conversations, workspaces
@@ -64,7 +65,8 @@ class ConversationListRow(NamedTuple):
     workspace_name: str
 
 
-_OWN_COLUMNS = tuple(name for name in ConversationRow.__dataclass_fields__ if not name.startswith("workspace_"))
+_FIELDS = tuple(ConversationRow.__dataclass_fields__)
+_OWN_COLUMNS = tuple(name for name in _FIELDS if not name.startswith("workspace_"))
 _PLACE = conversations.outerjoin(
     conversation_workspaces, conversation_workspaces.c.conversation_id == conversations.c.conversation_id
 ).outerjoin(
@@ -82,9 +84,9 @@ def select_conversations() -> Select[Any]:
     return select(*columns, workspaces.c.workspace_id, workspaces.c.workspace_name).select_from(_PLACE)
 
 
-def conversation_row(row: Row[Any]) -> ConversationRow:
+def conversation_row(row: Sequence[Any]) -> ConversationRow:
     """A row of `select_conversations`; what lies in no stored workspace lies in the default one."""
-    fields = dict(row._mapping)
+    fields = dict(zip(_FIELDS, row, strict=True))
     for flag in ("title_force_set", "archived", "stateless"):
         fields[flag] = bool(fields[flag])
     if fields["workspace_id"] is None:

@@ -20,6 +20,7 @@ from .conversation_list import list_conversations
 from .conversation_rows import ConversationRow, conversation_metadata, conversation_row, select_conversations
 from .default_workspace import default_workspace_id, ensure_default_workspace
 from .errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
+from .prepared import Prepared
 from .schema import conversation_workspaces, conversations, workspaces
 
 __all__ = [
@@ -53,8 +54,8 @@ _LIVE = and_(
     conversations.c.conversation_id == bindparam("conversation"),
     conversations.c.deleted_at.is_(None),
 )
-_LIVE_ROW = select_conversations().where(_LIVE)
-_LIVE_VERSION = select(conversations.c.version).where(_LIVE)
+_LIVE_ROW = Prepared(select_conversations().where(_LIVE))
+_LIVE_VERSION = Prepared(select(conversations.c.version).where(_LIVE))
 
 
 def new_conversation_id(user_email: str) -> str:
@@ -130,7 +131,7 @@ def get_conversation(*, users_dir: str, user_email: str, conversation_id: str) -
 
 def read_live(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
     """`get_conversation` inside a transaction of the caller."""
-    row = connection.execute(_LIVE_ROW, {"owner": user_email, "conversation": conversation_id}).first()
+    row = _LIVE_ROW.row(connection, owner=user_email, conversation=conversation_id)
     if row is None:
         raise ConversationNotFoundError
     return conversation_row(row)
@@ -139,7 +140,8 @@ def read_live(connection: Connection, *, user_email: str, conversation_id: str) 
 def conversation_version(*, users_dir: str, user_email: str, conversation_id: str) -> int | None:
     """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
     with open_store(users_dir).reading() as connection:
-        return connection.execute(_LIVE_VERSION, {"owner": user_email, "conversation": conversation_id}).scalar()
+        row = _LIVE_VERSION.row(connection, owner=user_email, conversation=conversation_id)
+    return None if row is None else row[0]
 
 
 def update_conversation(*, users_dir: str, user_email: str, conversation_id: str, changes: Mapping[str, Any]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,16 @@ def bare_engine(path: Path, *, synchronous: str, connections: int) -> Engine:
 def beginning(*, writing: bool) -> str:
     """The statement that begins a transaction; one that will write takes its lock at once."""
     return "BEGIN IMMEDIATE" if writing else "BEGIN"
+
+
+@contextmanager
+def attempt(connection: Connection) -> Iterator[None]:
+    """One statement that a constraint may refuse, without harm to the rest of the transaction."""
+    if connection.dialect.name == "sqlite":
+        yield  # takes a refused statement back alone
+    else:
+        with connection.begin_nested():
+            yield
 
 
 def store_error(error: Exception) -> StoreError:

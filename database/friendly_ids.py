@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Row, and_, bindparam, exists, or_, select, update
+from sqlalchemy import BindParameter, Connection, Row, and_, bindparam, exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 
 from .connection import open_store
+from .dialect import attempt
 from .errors import ConversationNotFoundError
+from .prepared import Prepared
 from .schema import conversations, messages
 
 _SALTED_ATTEMPTS = 5
@@ -23,14 +25,23 @@ _MESSAGES_AT_ONCE = 400
 _SLICES_WAITED_FOR = 5
 
 _Value = str | BindParameter[str]
+_OWN = and_(
+    conversations.c.user_email == bindparam("owner"), conversations.c.conversation_id == bindparam("conversation")
+)
+_FRIENDLY_ID = Prepared(select(conversations.c.conversation_friendly_id).where(_OWN))
+_TAKE = Prepared(
+    update(conversations)
+    .where(_OWN)
+    .values(conversation_friendly_id=bindparam("candidate"), version=conversations.c.version + 1)
+)
 
 
 def friendly_id_candidates(title: str, created_at: str, conversation_id: str) -> Iterator[str]:
     """Friendly ids to try in turn, without end: the plain one, five salted ones, then ones with a longer hash."""
     yield generate_conversation_friendly_id(title, created_at)
-    for attempt in count(1):
-        salt = f"{conversation_id}{attempt}"
-        if attempt <= _SALTED_ATTEMPTS:
+    for number in count(1):
+        salt = f"{conversation_id}{number}"
+        if number <= _SALTED_ATTEMPTS:
             yield generate_conversation_friendly_id(title, created_at, salt=salt)
         else:
             yield generate_conversation_friendly_id(title, created_at, salt=salt, hash_length=_LONG_HASH)
@@ -47,12 +58,12 @@ def assign_friendly_id(
     Raises:
         ConversationNotFoundError: this user has no such conversation.
     """
-    own = and_(conversations.c.user_email == user_email, conversations.c.conversation_id == conversation_id)
-    row = connection.execute(select(conversations.c.conversation_friendly_id).where(own)).first()
+    own = {"owner": user_email, "conversation": conversation_id}
+    row = _FRIENDLY_ID.row(connection, **own)
     if row is None:
         raise ConversationNotFoundError
-    if row.conversation_friendly_id is not None:
-        return str(row.conversation_friendly_id)
+    if row[0] is not None:
+        return str(row[0])
     candidates = friendly_id_candidates(title, created_at, conversation_id)
     return next(candidate for candidate in candidates if _take(connection, own, candidate))
 
@@ -102,11 +113,10 @@ def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str, all_m
     return named
 
 
-def _take(connection: Connection, own: ColumnElement[bool], candidate: str) -> bool:
-    values = {"conversation_friendly_id": candidate, "version": conversations.c.version + 1}
+def _take(connection: Connection, own: Mapping[str, str], candidate: str) -> bool:
     try:
-        with connection.begin_nested():
-            connection.execute(update(conversations).where(own).values(values))
+        with attempt(connection):
+            _TAKE.run(connection, **own, candidate=candidate)
     except IntegrityError:
         return False
     return True

@@ -6,19 +6,22 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from conversation_reference_utils import unique_message_short_hash
 
+from .prepared import Prepared
 from .schema import messages
 
 _PROBES = 4
 _IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation")
-_PROBE = select(messages.c.seq).where(_IN_CONVERSATION, messages.c.message_short_hash == bindparam("short_hash"))
+_PROBE = Prepared(
+    select(messages.c.seq).where(_IN_CONVERSATION, messages.c.message_short_hash == bindparam("short_hash"))
+)
 # As one value: ten thousand rows would take ten times as long.
 _ALL = select(func.aggregate_strings(messages.c.message_short_hash, " ")).where(_IN_CONVERSATION)
-_UNHASHED = (
+_UNHASHED = Prepared(
     select(messages.c.message_id, messages.c.text)
     .where(_IN_CONVERSATION, messages.c.message_short_hash.is_(None))
     .order_by(messages.c.seq)
 )
-_GIVE = (
+_GIVE = Prepared(
     update(messages).where(messages.c.message_id == bindparam("id")).values(message_short_hash=bindparam("short_hash"))
 )
 
@@ -40,13 +43,14 @@ class TakenHashes:
     def __contains__(self, short_hash: object) -> bool:
         if short_hash in self._given:
             return True
-        asked = {"conversation": self._conversation_id, "short_hash": short_hash}
         if self._all is None and self._probes >= _PROBES:
-            self._all = frozenset((self._connection.execute(_ALL, asked).scalar() or "").split())
+            joined = self._connection.execute(_ALL, {"conversation": self._conversation_id}).scalar()
+            self._all = frozenset((joined or "").split())
         if self._all is not None:
             return short_hash in self._all
         self._probes += 1
-        return self._connection.execute(_PROBE, asked).first() is not None
+        asked = {"conversation": self._conversation_id, "short_hash": short_hash}
+        return _PROBE.row(self._connection, **asked) is not None
 
     def give(self, friendly_id: str, text: str) -> str:
         """A hash for `text` that nobody has; from now on it is taken."""
@@ -57,8 +61,8 @@ class TakenHashes:
 
 def hash_unhashed(connection: Connection, *, conversation_id: str, friendly_id: str) -> None:
     """Give every message of the conversation that has no hash one, oldest first, and store it."""
-    unhashed = connection.execute(_UNHASHED, {"conversation": conversation_id}).all()
+    unhashed = _UNHASHED.rows(connection, conversation=conversation_id)
     taken = TakenHashes(connection, conversation_id)
     given = [{"id": message_id, "short_hash": taken.give(friendly_id, text)} for message_id, text in unhashed]
     if given:
-        connection.execute(_GIVE, given)
+        _GIVE.run_each(connection, given)

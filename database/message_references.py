@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, exists, func, insert, literal, select, update
 
 from .connection import open_store
 from .conversation_head import touch
 from .errors import MessageNotFoundError
+from .prepared import Prepared
 from .schema import conversations, message_references, messages
 from .store import Urgency
 
 _PREVIEW = 200
 _BACKLINKS = 200
+
+_PLACE = Prepared(
+    select(messages.c.conversation_id)
+    .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+    .where(
+        messages.c.message_id == bindparam("message"),
+        messages.c.user_email == bindparam("owner"),
+        messages.c.deleted_at.is_(None),
+        conversations.c.deleted_at.is_(None),
+    )
+)
+_KEEP = Prepared(update(messages).where(messages.c.message_id == bindparam("message")), columns=("report",))
+_FORGET = Prepared(delete(message_references).where(message_references.c.message_id == bindparam("message")))
+_REFER = Prepared(insert(message_references), columns=[column.name for column in message_references.c])
 
 
 def store_report(*, users_dir: str, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
@@ -28,14 +43,14 @@ def store_report(*, users_dir: str, user_email: str, message_id: str, report: Se
 
     def store(connection: Connection) -> None:
         conversation_id = _access(connection, user_email=user_email, message_id=message_id)
-        connection.execute(update(messages).where(messages.c.message_id == message_id).values(report=entries))
-        connection.execute(delete(message_references).where(message_references.c.message_id == message_id))
+        _KEEP.run(connection, message=message_id, report=entries)
+        _FORGET.run(connection, message=message_id)
         rows = [
             {"message_id": message_id, "position": position, "user_email": user_email} | _reference(entry)
             for position, entry in enumerate(entries)
         ]
         if rows:
-            connection.execute(insert(message_references), rows)
+            _REFER.run_each(connection, rows)
         touch(connection, conversation_id)
 
     open_store(users_dir).write(store, urgency=Urgency.STREAM)
@@ -100,19 +115,10 @@ def _referring(user_email: str, message_id: str) -> Select[Any]:
 
 def _access(connection: Connection, *, user_email: str, message_id: str) -> str:
     """The conversation of a live message of this user."""
-    conversation_id: str | None = connection.execute(
-        select(messages.c.conversation_id)
-        .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
-        .where(
-            messages.c.message_id == message_id,
-            messages.c.user_email == user_email,
-            messages.c.deleted_at.is_(None),
-            conversations.c.deleted_at.is_(None),
-        )
-    ).scalar_one_or_none()
-    if conversation_id is None:
+    row = _PLACE.row(connection, message=message_id, owner=user_email)
+    if row is None:
         raise MessageNotFoundError
-    return conversation_id
+    return str(row[0])
 
 
 def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:

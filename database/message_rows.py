@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -18,6 +19,7 @@ from sqlalchemy import (
     select,
 )
 
+from .prepared import Prepared
 from .schema import activities, conversations, message_references, messages
 
 _sources = messages.alias("sources")
@@ -127,7 +129,7 @@ def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
 
 
 _LIVE = live_in(bindparam("conversation_id", type_=Text))
-_ALL = _ROWS.where(_LIVE).order_by(messages.c.ordinal)
+_ALL = Prepared(_ROWS.where(_LIVE).order_by(messages.c.ordinal))
 # A window is cut inside the index: messages before it are counted there, never fetched.
 _IN_WINDOW = messages.c.seq.in_(
     select(messages.c.seq)
@@ -136,37 +138,54 @@ _IN_WINDOW = messages.c.seq.in_(
     .limit(bindparam("limit", type_=Integer))
     .offset(bindparam("start", type_=Integer))
 )
-_WINDOW = _ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal)
+_WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
 # Read backwards through the index, so that only what is asked for is fetched.
-_FROM_END = (
+_FROM_END = Prepared(
     select(*(messages.c[name] for name in MessageText._fields if name != "index"))
     .where(_LIVE)
     .order_by(messages.c.ordinal.desc())
     .limit(bindparam("limit", type_=Integer))
     .offset(bindparam("behind", type_=Integer))
-    .execution_options(yield_per=64)
+)
+_IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation_id", type_=Text)
+_BY_ID = Prepared(_INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_id == bindparam("message_id", type_=Text)))
+_BY_HASH = Prepared(
+    _INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_short_hash == bindparam("short_hash", type_=Text))
 )
 
 
 def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
     """All live messages of a conversation, in order."""
-    rows = connection.execute(_ALL, {"conversation_id": conversation_id})
+    rows = _ALL.rows(connection, conversation_id=conversation_id)
     return [_message((*row, index)) for index, row in enumerate(rows, 1)]
 
 
 def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
-    rows = connection.execute(_WINDOW, {"conversation_id": conversation_id, "start": start, "limit": limit})
+    rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
     return [_message((*row, index)) for index, row in enumerate(rows, start + 1)]
 
 
 def newest_first(
     connection: Connection, conversation_id: str, *, before: int, count: int, limit: int
-) -> Iterator[MessageText]:
+) -> Generator[MessageText, None, None]:
     """Of `count` live messages those from index `before - 1` downwards, at most `limit`, read as they are asked for."""
     window = {"conversation_id": conversation_id, "behind": count + 1 - before, "limit": limit}
-    for position, row in enumerate(connection.execute(_FROM_END, window), 1):
-        yield MessageText._make((*row, before - position))
+    with closing(_FROM_END.some(connection, **window)) as rows:
+        for position, row in enumerate(rows, 1):
+            yield MessageText._make((*row, before - position))
+
+
+def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:
+    """The message of this conversation with this id, deleted or not, or None."""
+    row = _BY_ID.row(connection, conversation_id=conversation_id, message_id=message_id)
+    return None if row is None else _message(row)
+
+
+def row_with_hash(connection: Connection, conversation_id: str, short_hash: str) -> MessageRow | None:
+    """The message of this conversation with this short hash, deleted or not, or None."""
+    row = _BY_HASH.row(connection, conversation_id=conversation_id, short_hash=short_hash)
+    return None if row is None else _message(row)
 
 
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:

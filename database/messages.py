@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import closing
 
-from sqlalchemy import ColumnElement, Connection
+from sqlalchemy import Connection
 
 from .connection import open_store
 from .conversation_head import access_head
 from .errors import ConversationNotFoundError, MessageNotFoundError
 from .message_changes import delete_message, edit_message, move_messages
-from .message_rows import MessageRow, MessageText, all_rows, message_shape, newest_first, rows_from, rows_where
+from .message_rows import (
+    MessageRow,
+    MessageText,
+    all_rows,
+    message_shape,
+    newest_first,
+    row_with_hash,
+    row_with_id,
+    rows_from,
+    rows_where,
+)
 from .schema import messages
 
 __all__ = [
@@ -88,7 +100,7 @@ def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, sh
     """
     with open_store(users_dir).reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return _one_in(connection, conversation_id, messages.c.message_short_hash == short_hash.lower())
+        return row_with_hash(connection, conversation_id, short_hash.lower())
 
 
 def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
@@ -98,7 +110,7 @@ def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, mess
     """
     with open_store(users_dir).reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return _one_in(connection, conversation_id, messages.c.message_id == message_id)
+        return row_with_id(connection, conversation_id, message_id)
 
 
 def last_messages(
@@ -118,18 +130,8 @@ def last_messages(
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
         wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
-        newest = newest_first(connection, conversation_id, **wanted)
-        if max_chars is None:
-            return list(newest)[::-1]
-        first = list(itertools.islice(newest, 1))
-        left = max_chars - sum(len(row.text) for row in first)
-        fitting = []
-        for row in newest:
-            left -= len(row.text)
-            if left < 0:
-                break
-            fitting.append(row)
-        return [*first, *fitting][::-1]
+        with closing(newest_first(connection, conversation_id, **wanted)) as newest:
+            return (list(newest) if max_chars is None else _fitting(newest, max_chars))[::-1]
 
 
 def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> int:
@@ -156,20 +158,23 @@ def message_location(*, users_dir: str, user_email: str, message_id: str) -> tup
         return found[0].conversation_id, found[0]
 
 
-def _one_in(connection: Connection, conversation_id: str, condition: ColumnElement[bool]) -> MessageRow | None:
-    found = rows_where(connection, (messages.c.conversation_id == conversation_id) & condition)
-    return found[0] if found else None
+def _fitting(newest: Iterator[MessageText], max_chars: int) -> list[MessageText]:
+    fitting = list(itertools.islice(newest, 1))
+    left = max_chars - sum(len(row.text) for row in fitting)
+    for row in newest:
+        left -= len(row.text)
+        if left < 0:
+            break
+        fitting.append(row)
+    return fitting
 
 
 def _index_of(connection: Connection, conversation_id: str, named: int | str, *, count: int) -> int:
     if isinstance(named, int):
         index = named if 1 <= named <= count else 0
     else:
-        row = _one_in(
-            connection,
-            conversation_id,
-            (messages.c.message_id == named) | (messages.c.message_short_hash == named.lower()),
-        )
+        row = row_with_id(connection, conversation_id, named)
+        row = row or row_with_hash(connection, conversation_id, named.lower())
         index = row.index if row else 0
     if index == 0:
         raise MessageNotFoundError

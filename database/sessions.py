@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from .clock import iso, iso_in, now, now_iso
 from .connection import open_store
 from .errors import SessionNotFoundError
+from .prepared import Prepared
 from .schema import sessions, users
 from .secret_tokens import fingerprint, new_secret
 from .store import Urgency
@@ -21,7 +22,7 @@ _SEEN_EVERY = timedelta(minutes=1)
 _LONGEST_TEXT = 300
 
 _c = sessions.c
-_OWNER = (
+_OWNER = Prepared(
     select(_c.user_email, _c.last_seen_at)
     .join_from(sessions, users, users.c.user_email == _c.user_email)
     .where(
@@ -76,13 +77,14 @@ def find_session(*, users_dir: str, token: str) -> str | None:
     session_hash, moment = fingerprint(token), now()
     store = open_store(users_dir)
     with store.reading() as connection:
-        row = connection.execute(_OWNER, {"fingerprint": session_hash, "moment": iso(moment)}).first()
+        row = _OWNER.row(connection, fingerprint=session_hash, moment=iso(moment))
     if row is None:
         return None
-    if row.last_seen_at < iso(moment - _SEEN_EVERY):
+    user_email, last_seen_at = row
+    if last_seen_at < iso(moment - _SEEN_EVERY):
         seen = update(sessions).where(_c.session_hash == session_hash).values(last_seen_at=iso(moment))
         store.submit(lambda connection: connection.execute(seen).rowcount, urgency=Urgency.INDEX)
-    return str(row.user_email)
+    return str(user_email)
 
 
 def list_sessions(*, users_dir: str, user_email: str, current_token: str | None = None) -> list[SessionShape]:

@@ -15,6 +15,7 @@ from .clock import iso_in
 from .connection import open_store
 from .conversation_head import access_head
 from .errors import MessageNotFoundError, StreamExpiredError
+from .prepared import Prepared
 from .schema import conversations, messages, stream_events
 from .store import Urgency
 from .turn_identity import finished_turn
@@ -30,7 +31,7 @@ _PURGED_AT_ONCE = 20
 
 _e = stream_events.c
 _asked = messages.alias("asked")
-_APPEND = insert(stream_events)
+_APPEND = Prepared(insert(stream_events), columns=("message_id", "seq", "event"))
 _EVENTS = (
     select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
 )
@@ -52,9 +53,8 @@ class StreamRead:
 def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]) -> None:
     """Store events (message_id, seq, event) of any number of answers: the body of a job of the writer."""
     if rows:
-        connection.execute(
-            _APPEND,
-            [{"message_id": message_id, "seq": seq, "event": event} for message_id, seq, event in rows],
+        _APPEND.run_each(
+            connection, [{"message_id": message_id, "seq": seq, "event": event} for message_id, seq, event in rows]
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from .conversation_head import ConversationHead
+from .prepared import Prepared
 from .schema import activities, messages
 
 
@@ -59,9 +60,21 @@ class FinishedTurn(Turn):
     status: str
 
 
+class _Identity(NamedTuple):
+    """One message of a turn. `behind`: how many live messages come after it."""
+
+    message_id: str
+    short_hash: str | None
+    in_answer_to: str | None
+    status: str
+    deleted_at: str | None
+    short_id: str
+    behind: int
+
+
 _later = messages.alias("later")
 _asked = messages.alias("asked")
-_IDENTITIES = (
+_IDENTITIES = Prepared(
     select(
         messages.c.message_id,
         messages.c.message_short_hash,
@@ -96,10 +109,10 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
 
     An answer without a question (an import) stands for both.
     """
-    rows = connection.execute(_IDENTITIES, {"conversation_id": head.conversation_id, "answer": response_message_id})
-    found = {row.message_id: row for row in rows}
+    rows = _IDENTITIES.rows(connection, conversation_id=head.conversation_id, answer=response_message_id)
+    found = {identity.message_id: identity for identity in map(_Identity._make, rows)}
     response = found[response_message_id]
-    question = found.get(response.in_answer_to, response)
+    question = found.get(response.in_answer_to or "", response)
     return FinishedTurn(
         user_message_id=question.message_id,
         response_message_id=response.message_id,
@@ -107,14 +120,14 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
         response_message_index=_index(head, response),
         user_short_id=question.short_id,
         response_short_id=response.short_id,
-        user_message_short_hash=question.message_short_hash,
-        response_message_short_hash=response.message_short_hash,
+        user_message_short_hash=question.short_hash,
+        response_message_short_hash=response.short_hash,
         title=head.title,
         conversation_friendly_id=head.friendly_id,
         status=response.status,
     )
 
 
-def _index(head: ConversationHead, identity: Row[*tuple[Any, ...]]) -> int:
+def _index(head: ConversationHead, identity: _Identity) -> int:
     """Counted from the end, where the messages of a turn just finished are."""
-    return 0 if identity.deleted_at is not None else head.message_count - int(identity.behind)
+    return 0 if identity.deleted_at is not None else head.message_count - identity.behind

@@ -19,6 +19,7 @@ from .errors import MessageNotFoundError, TurnInProgressError
 from .friendly_ids import assign_friendly_id
 from .message_hashes import TakenHashes, hash_unhashed
 from .message_references import store_report
+from .prepared import Prepared
 from .schema import messages
 from .store import Urgency
 from .stored_text import storable
@@ -28,15 +29,34 @@ __all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_t
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
-_INSERT = insert(messages)
-_RESPONSE_STATUS = select(messages.c.status).where(
-    messages.c.message_id == bindparam("answer"),
-    messages.c.conversation_id == bindparam("conversation"),
-    messages.c.sender != "user",
+_COLUMNS = (
+    "seq",
+    "message_id",
+    "user_email",
+    "conversation_id",
+    "ordinal",
+    "sender",
+    "text",
+    "status",
+    "message_short_hash",
+    "in_answer_to",
+    "config",
+    "report",
+    "created_at",
 )
-_STORE_RESPONSE = update(messages).where(
+_INSERT = Prepared(insert(messages), columns=_COLUMNS)
+_RESPONSE_STATUS = Prepared(
+    select(messages.c.status).where(
+        messages.c.message_id == bindparam("answer"),
+        messages.c.conversation_id == bindparam("conversation"),
+        messages.c.sender != "user",
+    )
+)
+_RESPONSE = update(messages).where(
     messages.c.message_id == bindparam("answer"), messages.c.conversation_id == bindparam("conversation")
 )
+_STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status"))
+_STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "config"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +138,15 @@ def finish_in(
 ) -> FinishedTurn:
     """`finish_turn` within a transaction; `config` None leaves the stored one."""
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
-    found = connection.execute(_RESPONSE_STATUS, answer).scalar_one_or_none()
+    found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    if found == "streaming":
+    if found == ("streaming",):
         head = _name(connection, head, title=title)
-        values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
-        connection.execute(_STORE_RESPONSE, answer | values)
+        if config is None:
+            _STORE_RESPONSE.run(connection, **answer, text=text, status=status)
+        else:
+            _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, text=text, status=status, config=dict(config))
         hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
         ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
         touch(connection, head.conversation_id, title=head.title, **ended)
@@ -143,7 +165,7 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
     short_hash = None
     if head.friendly_id is not None:
         short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
-    connection.execute(_INSERT, _message_rows(head, question, user, response, short_hash, created_at))
+    _INSERT.run_each(connection, _message_rows(head, question, user, response, short_hash, created_at))
     touch(
         connection,
         head.conversation_id,
