@@ -1,14 +1,31 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { completeMention, conversationChosen, mentionAt, messageChosen } from '../../interface/static/js/models/mention.js';
+import { completeMention, conversationChosen, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/js/models/mention.js';
 
 const at = (text) => mentionAt(text, text.length);
 
-test('the sign and words ask for conversations', () => {
-  assert.deepEqual(at('@'), { kind: 'conversation', start: 0, end: 1, query: '' });
-  assert.deepEqual(at('see @react perf'), { kind: 'conversation', start: 4, end: 15, query: 'react perf' });
-  assert.deepEqual(at('(@data'), { kind: 'conversation', start: 1, end: 6, query: 'data' });
+test('the sign and words ask for everything that has a name', () => {
+  assert.deepEqual(at('@'), { kind: 'any', start: 0, end: 1, query: '' });
+  assert.deepEqual(at('see @react perf'), { kind: 'any', start: 4, end: 15, query: 'react perf' });
+  assert.deepEqual(at('(@data'), { kind: 'any', start: 1, end: 6, query: 'data' });
+});
+
+test('a number, an id and its ending ask for everything too', () => {
+  for (const query of ['claim_4', '#42', 'prefer_morning_a3f2', 'health_goals_context', 'Conversa']) {
+    assert.deepEqual(at(`@${query}`), { kind: 'any', start: 0, end: query.length + 1, query });
+  }
+});
+
+test('behind a whole id nothing is asked any more', () => {
+  for (const text of ['@prefer_morning_a3f2 ', '@claim_42 is', '@#42 and', '@fitness_tag\tx']) assert.equal(at(text), null, text);
+  assert.equal(at('@morning workouts').query, 'morning workouts');
+});
+
+test('a stroke at the beginning asks for commands, until its word ends', () => {
+  assert.deepEqual(at('/'), { kind: 'command', start: 0, end: 1, query: '' });
+  assert.deepEqual(at('/Mem'), { kind: 'command', start: 0, end: 4, query: 'mem' });
+  for (const text of ['/memory I', ' and/or', 'a /', '/etc/hosts', '/2']) assert.equal(at(text), null, text);
 });
 
 test('the prefix asks for the friendly id alone', () => {
@@ -33,7 +50,7 @@ test('what is complete, no reference or long past is left alone', () => {
 });
 
 test('only what stands before the caret counts', () => {
-  assert.deepEqual(mentionAt('@rea and later @data', 4), { kind: 'conversation', start: 0, end: 4, query: 'rea' });
+  assert.deepEqual(mentionAt('@rea and later @data', 4), { kind: 'any', start: 0, end: 4, query: 'rea' });
 });
 
 test('a choice takes the place of what was typed', () => {
@@ -49,4 +66,11 @@ test('a choice takes the place of what was typed', () => {
 
 test('a message without a hash is chosen by its number', () => {
   assert.equal(messageChosen('react_p44e', { index: 5, message_short_hash: null }), '@conversation_react_p44e_message_5 ');
+});
+
+test('a chosen memory, context, entity, tag or domain is inserted by its name', () => {
+  const text = 'by @heal';
+  const { text: completed, caret } = completeMention(text, at(text), knowledgeChosen({ friendly_id: 'health_goals_context' }));
+  assert.deepEqual([completed, caret], ['by @health_goals_context ', 25]);
+  assert.equal(mentionAt(completed, caret), null);
 });

@@ -1,9 +1,12 @@
 /**
  * A tiny emitter: the only way in which the views of a page tell each other what happened.
  *
- * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:created {conversationId}`,
+ * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made}` (a promise
+ * of the id, null where there is none), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
  * `conversation:updated {conversationId, title?, conversation_friendly_id?, last_updated?}`,
- * `conversation:deleted {conversationId}`.
+ * `conversation:deleted {conversationId}`; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
+ * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
+ * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
  *            off: (name: string, listener: (detail: any) => void) => void,

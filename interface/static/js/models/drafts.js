@@ -1,7 +1,7 @@
 const MOST_DRAFTS = 100;
 
 /**
- * Unsent texts, one for each conversation, kept in the browser until they are sent.
+ * Unsent texts and the memories attached to them, for each conversation, kept in the browser until they are sent.
  *
  * A full or forbidden storage is no reason to fail: the draft then lives as long as the page.
  *
@@ -30,13 +30,21 @@ export function createDrafts(storage, owner) {
     }
   }
 
+  const kept = (conversationId) => {
+    const draft = drafts[conversationId ?? ''] ?? '';
+    return typeof draft === 'string' ? { text: draft } : draft;
+  };
+
   return {
-    get: (conversationId) => drafts[conversationId ?? ''] ?? '',
-    set(conversationId, text) {
+    get: (conversationId) => kept(conversationId).text ?? '',
+    /** @returns {Array<{claim_id: string, friendly_id: string, statement: string}>} */
+    attached: (conversationId) => kept(conversationId).attached ?? [],
+    set(conversationId, text, attached = []) {
       // Another tab may have written since.
       drafts = { ...read() };
       delete drafts[conversationId ?? ''];
-      if (text.trim() !== '') drafts[conversationId ?? ''] = text;
+      if (attached.length > 0) drafts[conversationId ?? ''] = { text, attached };
+      else if (text.trim() !== '') drafts[conversationId ?? ''] = text;
       for (const oldest of Object.keys(drafts).slice(0, -MOST_DRAFTS)) delete drafts[oldest];
       write();
     },

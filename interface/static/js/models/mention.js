@@ -1,8 +1,11 @@
-/** What a person is in the middle of referring to, seen from the text before the caret. */
+/** What a person is in the middle of referring to, or commanding, seen from the text before the caret. */
 
 const OPENING = /[\s([{<"'`«‹“‘„‚]/;
 const MESSAGE_PART = /^(?:conversation|conv)_(.+)_(?:message|msg)_([^\s]*)$/i;
 const PREFIX = /^(?:conversation|conv)(?:_|$)/i;
+/** A whole id with more text behind it: nothing is looked for any more. */
+const COMPLETE = /^(?:#\d+|[a-z][a-z0-9-]*_[a-z0-9_-]+)\s/i;
+const COMMAND = /^\/([a-z]*)$/i;
 const LONGEST_QUERY = 60;
 const MOST_WORDS = 4;
 
@@ -21,14 +24,19 @@ function signBefore(text) {
 }
 
 /**
+ * `any` is asked of everything that has a name, `conversation` and `message` of what their prefix says, `command` of the
+ * commands that a message can begin with.
+ *
  * @param {string} text
  * @param {number} caret
- * @returns {null | {kind: 'conversation', start: number, end: number, query: string}
+ * @returns {null | {kind: 'any'|'conversation'|'command', start: number, end: number, query: string}
  *   | {kind: 'message', start: number, end: number, friendlyId: string, query: string}}
- *   `start` is where the `@` stands; `end` is the caret.
+ *   `start` is where the sign stands; `end` is the caret.
  */
 export function mentionAt(text, caret) {
   const before = text.slice(0, caret);
+  const command = COMMAND.exec(before);
+  if (command) return { kind: 'command', start: 0, end: caret, query: command[1].toLowerCase() };
   const start = signBefore(before);
   if (start < 0 || insideCode(before.slice(0, start))) return null;
   const typed = before.slice(start + 1);
@@ -36,16 +44,16 @@ export function mentionAt(text, caret) {
   if (message) {
     return { kind: 'message', start, end: caret, friendlyId: message[1].toLowerCase(), query: message[2] };
   }
-  return conversationMention(typed, start, caret);
+  return namedMention(typed, start, caret);
 }
 
-function conversationMention(typed, start, end) {
-  const named = PREFIX.test(typed);
-  // After the prefix an id is being typed; without it, a few words of a title on one line.
-  const pattern = named ? /^\S*$/ : /^[^\n@]*$/;
+function namedMention(typed, start, end) {
+  const prefixed = PREFIX.test(typed);
+  // After the prefix an id is being typed; without it, a few words of a name or title on one line.
+  const pattern = prefixed ? /^\S*$/ : /^[^\n@]*$/;
   if (!pattern.test(typed) || typed.length > LONGEST_QUERY || typed.startsWith(' ')) return null;
-  if (typed.split(' ').length > MOST_WORDS) return null;
-  return { kind: 'conversation', start, end, query: typed.replace(PREFIX, '') };
+  if (typed.split(' ').length > MOST_WORDS || COMPLETE.test(typed)) return null;
+  return { kind: prefixed ? 'conversation' : 'any', start, end, query: typed.replace(PREFIX, '') };
 }
 
 /**
@@ -68,4 +76,9 @@ export function conversationChosen(friendlyId) {
 /** @param {string} friendlyId @param {{index: number, message_short_hash?: string|null}} message */
 export function messageChosen(friendlyId, { index, message_short_hash: hash }) {
   return `${conversationChosen(friendlyId)}${hash || index} `;
+}
+
+/** @param {{friendly_id: string}} named a memory, context, entity, tag or domain @returns {string} what choosing it inserts */
+export function knowledgeChosen({ friendly_id: friendlyId }) {
+  return `@${friendlyId} `;
 }

@@ -49,3 +49,13 @@ export function excerpt(text, length = 200) {
   const characters = Array.from(line.slice(0, length * 2 + 2));
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
+
+const REMEMBER = /^\s*(?:please,?\s+)?remember\s+(?:this|that)\b/i;
+
+/**
+ * @param {object} message
+ * @returns {boolean} whether its sender asks to keep what it says: memories are proposed after the answer
+ */
+export function asksToBeRemembered(message) {
+  return isFromUser(message) && REMEMBER.test(message.text ?? '');
+}

@@ -5,9 +5,17 @@ const ICONS = {
   message: 'chat-square-text',
   message_range: 'chat-square-text',
   conversation: 'chat',
+  claim: 'lightbulb',
   context: 'folder',
+  entity: 'person',
+  tag: 'tag',
+  domain: 'collection',
   document: 'file-text',
 };
+/** Where a target names what is in the knowledge base. */
+const KNOWLEDGE_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
+/** An id of ours, by its looks: with an ending that says so, or with four characters at the end of which one is a digit. */
+const KNOWLEDGE_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z].*_(?=[a-z]*\d)[a-z0-9]{4})$/i;
 
 /** @param {object} entry */
 export function isGiven(entry) {
@@ -47,10 +55,28 @@ export function summaryLine(entries, words) {
   return [words.summary(total), ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`)].join(' · ');
 }
 
-/** @param {string} ref with or without its sign @returns {string} the name alone, lowercase for conversations */
+/**
+ * @param {object|null} entry
+ * @returns {{kind: string, id: string}|null} what to show in the knowledge panel; null where it leads elsewhere or nowhere
+ */
+export function knowledgeTarget(entry) {
+  const id = entry?.target?.[KNOWLEDGE_IDS[entry?.kind]];
+  return id ? { kind: entry.kind, id } : null;
+}
+
+/** @param {string} name @returns {boolean} whether it is worth asking if the knowledge base has it */
+export function looksLikeKnowledge(name) {
+  return KNOWLEDGE_NAME.test(name);
+}
+
+/**
+ * @param {string} ref as typed, or as a report names it
+ * @returns {string} the name alone, lowercase for conversations; `#42` and `@CLAIM_42` are `claim_42`
+ */
 export function bareReference(ref) {
-  const bare = ref.replace(/^[@#]/, '');
-  return /^conv(ersation)?_/i.test(bare) ? bare.toLowerCase() : bare;
+  const bare = ref.replace(/^[@#]/, '').replace(/^mem(?:ory)?:/, '');
+  if (/^\d+$/.test(bare)) return `claim_${bare}`;
+  return /^(?:conv(?:ersation)?_|claim_\d+$)/i.test(bare) ? bare.toLowerCase() : bare;
 }
 
 /**

@@ -1,8 +1,10 @@
 import { strings } from '../lib/strings.js';
+import { createMemories } from './composer_memories.js';
 import { createReplyChip } from './composer_reply.js';
 import { element, setHidden } from './dom.js';
 
 const SIGNS = /[@#]/;
+const COMMAND = /^\s*\/[a-z]*(?:\s|$)/i;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
 
@@ -14,7 +16,8 @@ function growWith(input) {
 }
 
 /**
- * Where a message is written: grows with its text, completes references and shows them, keeps drafts.
+ * Where a message is written: grows with its text, completes references and shows them, attaches memories, runs commands,
+ * keeps drafts.
  *
  * @param {object} page beside what views share: `domain`, `limits: {message}`, `drafts`
  * @param {{onSend: (payload: object) => Promise<void>, onStop: () => Promise<void>}} options `onSend` throws when the message
@@ -27,19 +30,31 @@ export function mountComposer(page, { onSend, onStop }) {
   const stopButton = document.getElementById('stop-button');
   const problem = element('p', { id: 'composer-problem', role: 'alert', hidden: true });
   form.prepend(problem);
-  const reply = createReplyChip(document.getElementById('composer-chips'));
+  const chips = document.getElementById('composer-chips');
+  const memories = createMemories({
+    place: chips.appendChild(element('div')), buttons: sendButton.parentElement, input, page, onChange: keepDraft,
+  });
+  const reply = createReplyChip(chips.appendChild(element('div')));
   let references = null;
+  let commands = null;
   let conversationId = null;
+  /** Where what is being sent was written. */
+  let from = null;
   let sending = false;
   let running = false;
 
   function changed() {
     growWith(input);
-    page.drafts.set(conversationId, input.value);
+    keepDraft();
     references?.show(input.value);
     tellButtons();
     // The part that knows references comes with the first text that may hold one.
-    if (!references && SIGNS.test(input.value)) loadReferences().then(() => references.follow(), () => {});
+    const mayHoldOne = SIGNS.test(input.value) || COMMAND.test(input.value);
+    if (!references && mayHoldOne) loadReferences().then(() => references.follow(), () => {});
+  }
+
+  function keepDraft() {
+    page.drafts.set(conversationId, input.value, memories.attached());
   }
 
   async function loadReferences() {
@@ -54,10 +69,11 @@ export function mountComposer(page, { onSend, onStop }) {
     setHidden(sendButton, running);
   }
 
-  function tellProblem(text, onAgain = null) {
+  /** @param {{label: string, onAct: () => void}|null} [remedy] what can be done about it */
+  function tellProblem(text, remedy = null) {
     setHidden(problem, !text);
     problem.replaceChildren(text);
-    if (onAgain) problem.append(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.again, onclick: onAgain }));
+    if (remedy) problem.append(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: remedy.label, onclick: remedy.onAct }));
   }
 
   function setText(text) {
@@ -73,6 +89,20 @@ export function mountComposer(page, { onSend, onStop }) {
     return { referenced_friendly_ids: friendlyIds, referenced_claim_ids: claimIds };
   }
 
+  /** Enter: a command is carried out, everything else is sent. */
+  async function submit() {
+    if (!COMMAND.test(input.value)) return send();
+    if (sending) return undefined;
+    references?.close();
+    try {
+      commands ??= (await import('./composer_commands.js')).createCommands(form, page, { onSend: send, tellProblem });
+    } catch (error) {
+      return tellProblem(words.failed(error.message), { label: words.again, onAct: submit });
+    }
+    const typed = input.value;
+    return commands.run(typed, { onDone: () => input.value === typed && setText('') });
+  }
+
   async function send() {
     if (sendButton.disabled) return;
     if (input.value.length > page.limits.message) {
@@ -81,32 +111,36 @@ export function mountComposer(page, { onSend, onStop }) {
     }
     const text = input.value;
     const target = reply.target;
-    const from = conversationId;
+    const attached = memories.attached();
+    const along = { ...memories.payload(), ...(target ? { reply_to: target.message_id } : {}) };
+    from = conversationId;
     sending = true;
     tellProblem('');
     references?.close();
+    memories.set([]);
     setText('');
     reply.set(null);
     try {
       const named = await referencesIn(text);
-      await onSend({ messageText: text, ...named, ...(target ? { reply_to: target.message_id } : {}) });
+      await onSend({ messageText: text, ...named, ...along });
     } catch (error) {
-      giveBack(from, text, target, error);
+      giveBack({ from, text, target, attached }, error);
     } finally {
       sending = false;
       tellButtons();
     }
   }
 
-  function giveBack(from, text, target, error) {
+  function giveBack({ from, text, target, attached }, error) {
     if (error.name === 'AbortError' || conversationId !== from) {
-      page.drafts.set(from, text);
+      page.drafts.set(from, text, attached);
       return;
     }
+    memories.giveBack(attached);
     setText(input.value ? `${text}\n${input.value}` : text);
     reply.set(target);
     const busy = error.code === 'turn_in_progress';
-    tellProblem(busy ? words.busy : words.failed(error.message), send);
+    tellProblem(busy ? words.busy : words.failed(error.message), { label: words.again, onAct: send });
   }
 
   input.addEventListener('input', () => {
@@ -118,12 +152,12 @@ export function mountComposer(page, { onSend, onStop }) {
     if (references?.handleKey(event) || event.isComposing) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      send();
+      submit();
     } else if (event.key === 'Escape' && reply.target) reply.set(null);
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    send();
+    submit();
   });
   stopButton.addEventListener('click', onStop);
   addEventListener('resize', () => growWith(input));
@@ -136,12 +170,15 @@ export function mountComposer(page, { onSend, onStop }) {
       reply.set(null);
       tellProblem('');
       references?.close();
+      memories.set(page.drafts.attached(id));
       setText(page.drafts.get(id));
     },
     /** A conversation was made for what is being written. */
     rename(id) {
       page.drafts.set(conversationId, '');
+      if (from === conversationId) from = id;
       conversationId = id;
+      keepDraft();
     },
     setRunning(now) {
       running = now;

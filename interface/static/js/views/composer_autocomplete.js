@@ -1,75 +1,42 @@
 import { createLatest } from '../lib/latest.js';
 import { strings } from '../lib/strings.js';
-import { shortTime } from '../lib/times.js';
-import { badgeText, excerpt, senderName } from '../models/message.js';
-import { completeMention, conversationChosen, mentionAt, messageChosen } from '../models/mention.js';
+import { completeMention, mentionAt } from '../models/mention.js';
 import { createListbox } from './composer_listbox.js';
-import { element } from './dom.js';
+import { OFFERS, replacementFor } from './composer_suggestions.js';
 
 const words = strings.composer;
 
-function conversationOption({ friendly_id: friendlyId, title, last_updated: lastUpdated }) {
-  // The server says UTC without saying so.
-  const when = shortTime(`${(lastUpdated ?? '').replace(' ', 'T')}Z`) || shortTime(lastUpdated);
-  return [
-    element('span', { class: 'option-title', text: title || strings.transcript.untitled }),
-    element('span', { class: 'option-about', text: [friendlyId, when].filter(Boolean).join(' · ') }),
-  ];
-}
-
-function messageOption(hit) {
-  const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
-  return [
-    element('span', { class: 'option-about', text: `${senderName(hit, strings.sender)} · ${badge}` }),
-    element('span', { class: 'option-title', text: excerpt(hit.preview, 140) }),
-  ];
-}
-
-/** The two steps: which conversation, then which of its messages. */
-function stepsFor(api) {
-  return {
-    conversation: {
-      ask: ({ query }, options) => api.autocompleteConversations(query, {}, options),
-      option: conversationOption,
-      none: words.noConversations,
-      keys: words.keysConversation,
-      text: (hit) => conversationChosen(hit.friendly_id),
-    },
-    message: {
-      ask: ({ friendlyId, query }, options) => api.findMessages(friendlyId, query, {}, options),
-      option: messageOption,
-      none: words.noMessages,
-      keys: words.keysMessage,
-      text: (hit, mention) => messageChosen(mention.friendlyId, hit),
-    },
-  };
-}
-
 /**
- * Completes references in a text field: `@` and words offer conversations, a chosen one its messages.
+ * Completes references in a text field: `@` and words offer what has such a name, a chosen conversation its messages; `/`
+ * offers commands.
  *
  * @param {HTMLTextAreaElement} input
- * @param {{api: object}} page
+ * @param {{api: object, events: object}} page
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
-export function createAutocomplete(input, { api }, { onComplete }) {
-  const steps = stepsFor(api);
-  const listbox = createListbox(input, { label: words.suggestions, onChoose: choose });
+export function createAutocomplete(input, { api, events }, { onComplete }) {
+  const listbox = createListbox(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
   let mention = null;
   let dismissed = -1;
 
-  const latest = createLatest((asked, options) => steps[asked.kind].ask(asked, options), {
+  const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, signal }), {
     delay: 150,
-    onAnswer: (hits, asked) => show(hits, asked),
+    onAnswer: show,
     onError: (error, asked) => (error.status === 404 ? show([], asked) : listbox.tell(words.searchFailed)),
   });
 
-  function show(hits, asked) {
-    const step = steps[asked.kind];
-    if (hits.length > 0) listbox.show(hits.map((hit) => ({ value: hit, content: step.option(hit) })), step.keys);
-    // Somebody who writes "@home" and a sentence after it is not searching.
-    else if (asked.kind === 'message' || !asked.query.includes(' ')) listbox.tell(step.none);
+  function show(answer, asked) {
+    const offer = OFFERS[asked.kind];
+    const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
+    const failed = offer.failed?.(answer) ?? [];
+    if (groups.length > 0) listbox.show(groups, [...failed, offer.keys()].join(' '));
+    else if (isSearch(asked) && offer.none) listbox.tell([...failed, offer.none].join(' '));
     else listbox.close();
+  }
+
+  /** Somebody who writes "@home" and a sentence after it is not searching. */
+  function isSearch({ kind, query }) {
+    return kind === 'message' || !query.includes(' ');
   }
 
   function close() {
@@ -85,21 +52,32 @@ export function createAutocomplete(input, { api }, { onComplete }) {
       close();
       return;
     }
-    if (!listbox.isOpen()) listbox.tell(words.searching);
+    if (!listbox.isOpen() && found.kind !== 'command') listbox.tell(words.searching);
     mention = found;
     latest.request(found);
   }
 
-  function choose(hit) {
-    if (!mention) return;
-    const { kind } = mention;
-    const completed = completeMention(input.value, mention, steps[kind].text(hit, mention));
+  function complete(replacement) {
+    const completed = completeMention(input.value, mention, replacement);
     input.value = completed.text;
     input.setSelectionRange(completed.caret, completed.caret);
     close();
     onComplete();
     input.focus();
-    if (kind === 'conversation') follow();
+  }
+
+  function choose(chosen) {
+    if (!mention) return;
+    complete(replacementFor(chosen, mention));
+    if (chosen.kind === 'conversation') follow();
+  }
+
+  /** The memory goes with the message, and not into its text. */
+  function useNow({ hit }) {
+    if (!mention) return;
+    complete('');
+    const { claim_id, friendly_id, statement } = hit;
+    events.emit('claim:use-now', { claim_id, friendly_id, statement });
   }
 
   function handleKey(event) {

@@ -19,9 +19,8 @@ export function createPreview(form, page) {
   let shown = '';
 
   function namesIn(text) {
-    if (!text.includes('@')) return [];
     const typed = findReferences(text).map(({ start, end }) => text.slice(start, end));
-    return [...new Set(typed)].filter((ref) => ref.startsWith('@')).slice(0, MOST_CHIPS);
+    return [...new Set(typed)].slice(0, MOST_CHIPS);
   }
 
   async function lookUp(names) {

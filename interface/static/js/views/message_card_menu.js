@@ -15,6 +15,7 @@ function itemsFor(message) {
   return [
     ['reply', 'reply', actions.reply],
     ...shared,
+    ['remember', 'lightbulb', actions.remember],
     ['edit', 'pencil', actions.edit],
     ['moveUp', 'arrow-up', actions.moveUp],
     ['moveDown', 'arrow-down', actions.moveDown],

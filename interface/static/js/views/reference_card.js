@@ -1,13 +1,14 @@
 import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { excerpt } from '../models/message.js';
-import { iconOf } from '../models/report.js';
+import { iconOf, knowledgeTarget } from '../models/report.js';
 import { icon } from '../lib/icons.js';
 import { element } from './dom.js';
 import { hidePopup, showBeside } from './popup.js';
 
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;
+const COUNTS_MEMORIES = new Set(['claim', 'context', 'entity', 'tag', 'domain']);
 const words = strings.references;
 
 let popup = null;
@@ -43,7 +44,7 @@ function aboutOf(entry) {
     sender ? strings.sender[sender === 'user' ? 'user' : 'assistant'] : words.kind[entry.kind] ?? entry.kind,
     saidAt ? shortTime(saidAt) : '',
     index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
-    entry.count > 1 ? words.many(entry.count) : '',
+    entry.count > 1 ? (COUNTS_MEMORIES.has(entry.kind) ? words.memories : words.many)(entry.count) : '',
     entry.chars ? words.details(entry.chars) : '',
     ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
   ].filter(Boolean).join(' · ');
@@ -53,23 +54,41 @@ function aboutOf(entry) {
  * What a reference leads to, as the inside of a card.
  *
  * @param {object} entry of a report
- * @param {{goTo: (target: object) => void}} page
+ * @param {{goTo: (target: object) => void, events: object}} page
  * @returns {Node[]}
  */
-export function describeEntry(entry, { goTo }) {
+export function describeEntry(entry, page) {
   const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
     element('strong', { text: entry.title || entry.ref }));
   const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
   if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
   parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
-  if (entry.target?.conversation_id) {
-    const open = () => {
-      close();
-      goTo(entry.target);
-    };
-    parts.push(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.open, onclick: open }));
-  }
+  const names = (entry.candidates ?? []).map(nameOf).filter(Boolean);
+  if (names.length > 0) parts.push(element('p', { class: 'reference-card-about', text: words.candidates(names) }));
+  const label = knowledgeTarget(entry) ? words.openKnowledge : words.open;
+  const open = () => {
+    close();
+    openTarget(entry, page);
+  };
+  if (leadsSomewhere(entry)) parts.push(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: label, onclick: open }));
   return parts;
+}
+
+function nameOf(candidate) {
+  const { friendly_id: friendlyId, ref } = candidate;
+  return friendlyId ? `@${friendlyId}` : ref ?? candidate.title ?? candidate.name ?? '';
+}
+
+/** @returns {boolean} whether there is something to open */
+export function leadsSomewhere(entry) {
+  return Boolean(entry?.target?.conversation_id || knowledgeTarget(entry));
+}
+
+/** Goes to the message or conversation that an entry leads to, or shows the memories in their panel. */
+export function openTarget(entry, { goTo, events }) {
+  const known = knowledgeTarget(entry);
+  if (known) events.emit('knowledge:open', known);
+  else goTo(entry.target);
 }
 
 async function open(chip, lookUp, page) {

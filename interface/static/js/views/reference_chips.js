@@ -2,11 +2,12 @@ import { formatAddress } from '../lib/address.js';
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
 import { findReferences } from '../models/references.js';
-import { bareReference, entriesByReference, iconOf, isGiven, isMuted } from '../models/report.js';
+import { bareReference, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, looksLikeKnowledge } from '../models/report.js';
 import { element } from './dom.js';
-import { attachReferenceCard } from './reference_card.js';
+import { attachReferenceCard, leadsSomewhere, openTarget } from './reference_card.js';
 
 const CONVERSATION = /^conv(?:ersation)?_/;
+const SIGNS = /[@#]/;
 const UNTOUCHED = 'code, pre, a, .math, .reference-chip';
 
 function reasonOf(entry) {
@@ -30,9 +31,15 @@ export function createChip(typed, entry, page) {
   let known = entry;
 
   chip.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || !known?.target?.conversation_id) return;
+    if (event.ctrlKey || event.metaKey || !leadsSomewhere(known)) return;
     event.preventDefault();
-    page.goTo(known.target);
+    openTarget(known, page);
+  });
+  // What leads to no address is no link to the browser, which then does not listen to keys.
+  chip.addEventListener('keydown', (event) => {
+    if (chip.hasAttribute('href') || (event.key !== 'Enter' && event.key !== ' ')) return;
+    event.preventDefault();
+    chip.click();
   });
   attachReferenceCard(chip, async () => {
     known ??= await page.references.get(bareReference(typed));
@@ -45,6 +52,7 @@ export function createChip(typed, entry, page) {
     chip.dataset.status = found.status;
     const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
     if (conversationId) chip.href = formatAddress(conversationId, messageId);
+    else if (knowledgeTarget(found)) chip.setAttribute('role', 'button');
     if (!isLost(found)) return;
     chip.classList.add('unresolved');
     chip.title = reasonOf(found);
@@ -57,7 +65,7 @@ export function createChip(typed, entry, page) {
 
 function textNodesOf(node) {
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT, (text) =>
-    text.data.includes('@') && !text.parentElement.closest(UNTOUCHED) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT);
+    SIGNS.test(text.data) && !text.parentElement.closest(UNTOUCHED) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT);
   const found = [];
   while (walker.nextNode()) found.push(walker.currentNode);
   return found;
@@ -78,6 +86,16 @@ function replaceIn(textNode, chipFor) {
   textNode.replaceWith(...pieces, textNode.data.slice(position));
 }
 
+/** A chip for what no report names (an answer has none): a name that turns out to mean nothing becomes text again. */
+function chipToBe(name, typed, page) {
+  const chip = createChip(typed, null, page);
+  page.references.get(name).then((found) => {
+    if (CONVERSATION.test(name) || isGiven(found)) chip.show(found);
+    else chip.node.replaceWith(typed);
+  }, () => {});
+  return chip.node;
+}
+
 /**
  * Makes the references in a rendered block chips.
  *
@@ -86,16 +104,14 @@ function replaceIn(textNode, chipFor) {
  * @param {{entries: object[], references: object}} page `entries` of the message's report, and what views share
  */
 export function decorateReferences(node, raw, page) {
-  if (!raw.includes('@')) return;
+  if (!SIGNS.test(raw)) return;
   const meant = new Set(findReferences(raw).map(({ ref }) => bareReference(ref)));
   const entries = entriesByReference(page.entries);
   const chipFor = (name, typed) => {
     const entry = entries.get(name) ?? null;
-    const wanted = meant.has(name) && (entry ? !isMuted(entry) : CONVERSATION.test(name));
-    if (!wanted) return null;
-    const chip = createChip(typed, entry, page);
-    if (!entry) page.references.get(name).then(chip.show, () => {});
-    return chip.node;
+    if (!meant.has(name) || (entry && isMuted(entry))) return null;
+    if (entry) return createChip(typed, entry, page).node;
+    return CONVERSATION.test(name) || looksLikeKnowledge(name) ? chipToBe(name, typed, page) : null;
   };
   textNodesOf(node).forEach((textNode) => replaceIn(textNode, chipFor));
 }

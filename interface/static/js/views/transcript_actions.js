@@ -75,6 +75,8 @@ export function createMessageActions(page) {
     copyId: (message) => copyAndTell(`#${message.short_id}`, strings.copy.done(`#${message.short_id}`)),
     copyPermalink,
     reply: (message) => page.replyTo(message),
+    remember: ({ message_id: messageId }) =>
+      page.events.emit('memory:propose', { conversation_id: page.conversation().conversationId, message_id: messageId }),
     edit,
     moveUp: (message) => move([message.message_id], 'up'),
     moveDown: (message) => move([message.message_id], 'down'),

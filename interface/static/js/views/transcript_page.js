@@ -32,6 +32,7 @@ export class ConversationPage {
   #announcer = document.getElementById('announcer');
   #tabs;
   #opening = null;
+  #made = null;
   #conversation = null;
 
   constructor({ api, events, bootstrap }) {
@@ -58,6 +59,7 @@ export class ConversationPage {
   #shared() {
     return {
       api: this.#api,
+      events: this.#events,
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,
@@ -96,6 +98,7 @@ export class ConversationPage {
     this.#opening?.abort();
     const opening = new AbortController();
     this.#opening = opening;
+    this.#made = null;
     this.#writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
     this.#selection.clear();
@@ -114,6 +117,26 @@ export class ConversationPage {
     } catch (error) {
       if (!opening.signal.aborted) this.#tellFailure(error, { conversationId, messageId });
     }
+  }
+
+  /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
+  #begin(made) {
+    this.open(null);
+    const opening = this.#opening;
+    this.#made = made.then((conversationId) => {
+      if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
+      return conversationId;
+    });
+  }
+
+  /** The conversation that is being written in exists from now on. */
+  #enter(conversationId, keep) {
+    this.#conversation = { conversationId, friendlyId: '', title: '' };
+    this.#transcript.clear(conversationId);
+    this.#showWhetherEmpty();
+    this.#composer.rename(conversationId);
+    this.#writeAddress(keep, conversationId, null);
+    this.#events.emit('conversation:shown', { conversationId });
   }
 
   async #load(messageId, signal) {
@@ -201,7 +224,13 @@ export class ConversationPage {
   }
 
   async #send(payload) {
-    if (!this.#conversation) await this.#createConversation();
+    const opening = this.#opening;
+    const conversationId = this.#conversation?.conversationId ?? (await this.#made) ?? (await this.#create());
+    if (this.#opening === opening) await this.#sendHere(payload);
+    else await this.#sendUnseen(conversationId, payload);
+  }
+
+  async #sendHere(payload) {
     if (!this.#transcript.atEnd) await this.#transcript.load();
     this.#transcript.showState();
     try {
@@ -221,14 +250,23 @@ export class ConversationPage {
     this.#events.emit('conversation:updated', { conversationId, last_updated: now });
   }
 
-  async #createConversation() {
+  async #create() {
+    const opening = this.#opening;
     const { conversation_id: conversationId } = await this.#api.createConversation(this.#domain);
-    this.#conversation = { conversationId, friendlyId: '', title: '' };
-    this.#transcript.clear(conversationId);
-    this.#composer.rename(conversationId);
-    this.#writeAddress('push', conversationId, null);
     this.#events.emit('conversation:created', { conversationId });
-    this.#events.emit('conversation:shown', { conversationId });
+    if (this.#opening === opening) this.#enter(conversationId, 'push');
+    return conversationId;
+  }
+
+  /** Sends to a conversation that the person has left since: its answer goes on by itself. */
+  async #sendUnseen(conversationId, payload) {
+    try {
+      const response = await this.#api.sendMessage(conversationId, payload);
+      await response.body.cancel();
+    } catch (error) {
+      showToast(strings.send.failed(error.message), { kind: 'error' });
+      throw error;
+    }
   }
 
   async #stop() {
@@ -248,6 +286,7 @@ export class ConversationPage {
 
   #follow() {
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
+    this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
     this.#events.on('conversation:deleted', ({ conversationId }) => {
       if (conversationId === this.#conversation?.conversationId) this.open(null);
     });

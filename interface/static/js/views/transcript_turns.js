@@ -2,7 +2,7 @@ import { ApiError } from '../lib/api.js';
 import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
-import { isFromUser } from '../models/message.js';
+import { asksToBeRemembered, isFromUser } from '../models/message.js';
 
 const words = strings.answer;
 let sent = 0;
@@ -179,5 +179,11 @@ export class Turns {
     if (state.done) this.#page.announce(words.finished);
     else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
     await this.#page.refresh();
+    if (state.outcome === 'complete' && turn.question && asksToBeRemembered(turn.question)) this.#propose(answer);
+  }
+
+  #propose({ message_id: messageId }) {
+    const { conversationId } = this.#page.conversation();
+    this.#page.events.emit('memory:propose', { conversation_id: conversationId, message_id: messageId });
   }
 }

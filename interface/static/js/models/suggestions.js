@@ -1,0 +1,53 @@
+/** What `@` offers: the answers of several sources as one list in groups. */
+
+/** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
+const KNOWLEDGE = [
+  { kind: 'claim', part: 'memories' },
+  { kind: 'context', part: 'contexts' },
+  { kind: 'entity', part: 'entities' },
+  { kind: 'tag', part: 'tags' },
+  { kind: 'domain', part: 'domains' },
+];
+const CLAIM_NUMBER = /^(?:#|claim_)/i;
+
+/**
+ * @param {string} query
+ * @returns {Array<'conversations'|'knowledge'>} which sources can know a thing of that name: no conversation has a number
+ */
+export function sourcesFor(query) {
+  return CLAIM_NUMBER.test(query) ? ['knowledge'] : ['conversations', 'knowledge'];
+}
+
+/**
+ * @param {{conversations?: object[], knowledge?: object}} answers of those sources that answered
+ * @param {string} query
+ * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them; one whose first hit bears the very
+ *   name that was typed comes first
+ */
+export function suggestionGroups({ conversations = [], knowledge = {} }, query) {
+  const all = [{ kind: 'conversation', hits: conversations }, ...KNOWLEDGE.map(({ kind, part }) => ({ kind, hits: knowledge[part] ?? [] }))];
+  const groups = all.filter(({ hits }) => hits.length > 0);
+  return groups.toSorted((a, b) => Number(isNamed(b, query)) - Number(isNamed(a, query)));
+}
+
+function isNamed({ hits: [first] }, query) {
+  return query !== '' && first.friendly_id?.toLowerCase() === query.trim().toLowerCase();
+}
+
+/**
+ * What stands below the name of a hit.
+ *
+ * @param {string} kind
+ * @param {object} hit
+ * @param {(n: number) => string} memories how so many memories are called
+ * @returns {string}
+ */
+export function aboutSuggestion(kind, hit, memories) {
+  const details = {
+    claim: [hit.claim_number ? `#${hit.claim_number}` : '', hit.claim_type],
+    entity: [hit.entity_type],
+    context: [Number.isInteger(hit.claim_count) ? memories(hit.claim_count) : ''],
+    domain: [Number.isInteger(hit.claim_count) ? memories(hit.claim_count) : ''],
+  };
+  return [hit.friendly_id, ...(details[kind] ?? [])].filter(Boolean).join(' · ');
+}

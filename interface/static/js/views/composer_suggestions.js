@@ -1,0 +1,113 @@
+import { createKnowledgeApi } from '../lib/knowledge_api.js';
+import { icon } from '../lib/icons.js';
+import { strings } from '../lib/strings.js';
+import { shortTime } from '../lib/times.js';
+import { askTogether } from '../lib/together.js';
+import { COMMANDS, commandsLike } from '../models/commands.js';
+import { conversationChosen, knowledgeChosen, messageChosen } from '../models/mention.js';
+import { badgeText, excerpt, senderName } from '../models/message.js';
+import { iconOf } from '../models/report.js';
+import { aboutSuggestion, sourcesFor, suggestionGroups } from '../models/suggestions.js';
+import { element } from './dom.js';
+
+const words = strings.composer;
+const MOST_OF_A_KIND = 5;
+const USE_NOW = { label: words.useNow, title: words.useNowTitle };
+
+function row(symbol, title, about) {
+  return [
+    icon(symbol),
+    element('span', { class: 'option-title', text: title }),
+    element('span', { class: 'option-about', text: about }),
+  ];
+}
+
+function conversationOption(hit) {
+  const { friendly_id: friendlyId, title, last_updated: lastUpdated } = hit;
+  // The server says UTC without saying so.
+  const when = shortTime(`${(lastUpdated ?? '').replace(' ', 'T')}Z`) || shortTime(lastUpdated);
+  return {
+    value: { kind: 'conversation', hit },
+    content: row('chat', title || strings.transcript.untitled, [friendlyId, when].filter(Boolean).join(' · ')),
+  };
+}
+
+function messageOption(hit) {
+  const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
+  return {
+    value: { kind: 'message', hit },
+    content: row('chat-square-text', excerpt(hit.preview, 140), `${senderName(hit, strings.sender)} · ${badge}`),
+  };
+}
+
+function knowledgeOption(kind, hit) {
+  const title = kind === 'claim' ? excerpt(hit.statement ?? '', 140) : hit.name;
+  return {
+    value: { kind, hit },
+    content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),
+    action: kind === 'claim' ? USE_NOW : null,
+  };
+}
+
+function commandOption({ name, takes }) {
+  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', `/${name} ${takes}`.trim(), words.command[name]) };
+}
+
+/** Conversations alone, each leading on to its messages. */
+const conversations = {
+  ask: ({ query }, { api, signal }) => api.autocompleteConversations(query, {}, { signal }),
+  groups: (hits) => [{ options: hits.map(conversationOption) }],
+  none: words.noConversations,
+  keys: () => words.keysConversation,
+};
+
+const messages = {
+  ask: ({ friendlyId, query }, { api, signal }) => api.findMessages(friendlyId, query, {}, { signal }),
+  groups: (hits) => [{ options: hits.map(messageOption) }],
+  none: words.noMessages,
+  keys: () => words.keysMessage,
+};
+
+/** Everything that has a name, in groups; where one source fails, what the other knows. */
+const anything = {
+  async ask({ query }, { api, signal }) {
+    const sources = {
+      conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
+      knowledge: () => createKnowledgeApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+    };
+    const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
+    return { query, ...(await askTogether(asked)) };
+  },
+  groups: ({ query, answers }) => suggestionGroups(answers, query).map(({ kind, hits }) => ({
+    label: words.groups[kind],
+    options: hits.map((hit) => (kind === 'conversation' ? conversationOption(hit) : knowledgeOption(kind, hit))),
+  })),
+  none: words.nothing,
+  keys: () => words.keysUseNow,
+  failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
+};
+
+const commands = {
+  ask: ({ query }) => Promise.resolve(commandsLike(query)),
+  groups: (found) => [{ options: found.map(commandOption) }],
+  none: '',
+  keys: () => words.keysMessage,
+};
+
+/**
+ * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
+ * `failed` read; `none` is said where nothing matches, '' to say nothing.
+ */
+export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands };
+
+/**
+ * @param {{kind: string, hit: object}} chosen
+ * @param {object} mention in whose place it goes
+ * @returns {string} what is inserted
+ */
+export function replacementFor({ kind, hit }, mention) {
+  if (kind === 'conversation') return conversationChosen(hit.friendly_id);
+  if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'command') return COMMANDS.find(({ name }) => name === hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
+  return knowledgeChosen(hit);
+}

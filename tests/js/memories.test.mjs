@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { createDrafts } from '../../interface/static/js/models/drafts.js';
+import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/js/models/memory_draft.js';
+import { asksToBeRemembered } from '../../interface/static/js/models/message.js';
+import { bareReference, entriesByReference, iconOf, knowledgeTarget, looksLikeKnowledge } from '../../interface/static/js/models/report.js';
+
+function memory() {
+  const kept = new Map();
+  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
+}
+
+const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
+const ANALYSIS = {
+  claim_type: 'preference', context_domain: 'health', tags: ['tea'], entities: [{ name: 'Ada', type: 'person', role: 'subject' }],
+  possible_questions: ['What do I drink?'], friendly_id: 'prefer_tea_a3f2', similar: [],
+};
+
+test('memories attached to a draft outlive the page, with and without a text', () => {
+  const storage = memory();
+  createDrafts(storage, 'ada').set('c1', 'half a thought', [CLAIM]);
+  createDrafts(storage, 'ada').set('c2', '', [CLAIM]);
+  const later = createDrafts(storage, 'ada');
+  assert.deepEqual([later.get('c1'), later.attached('c1')], ['half a thought', [CLAIM]]);
+  assert.deepEqual([later.get('c2'), later.attached('c2')], ['', [CLAIM]]);
+});
+
+test('a draft of text alone has nothing attached, and one that was sent is gone', () => {
+  const storage = memory();
+  const drafts = createDrafts(storage, 'ada');
+  drafts.set('c1', 'text');
+  assert.deepEqual(drafts.attached('c1'), []);
+  drafts.set('c1', 'text', [CLAIM]);
+  drafts.set('c1', '', []);
+  assert.deepEqual([drafts.get('c1'), drafts.attached('c1')], ['', []]);
+  assert.equal(storage.getItem('anaphora:drafts:ada'), null);
+});
+
+test('suggestions fill in what the person has not decided', () => {
+  const draft = { ...draftOf('I prefer tea.'), context_domain: 'personal' };
+  const filled = withSuggestions(draft, ANALYSIS, new Set(['context_domain']));
+  assert.deepEqual(filled, {
+    statement: 'I prefer tea.', claim_type: 'preference', context_domain: 'personal', tags: ['tea'], entities: ANALYSIS.entities,
+  });
+  assert.deepEqual(withSuggestions(draft, { tags: [], claim_type: '' }, new Set()), draft);
+});
+
+test('a memory is added as it was shown; what was found for another text is left out', () => {
+  const draft = { ...draftOf(' I prefer tea. '), tags: ['tea'] };
+  const claim = claimFrom(draft, { analysis: ANALYSIS, analysed: 'I prefer tea.', supersedes: 'c-9' });
+  assert.deepEqual(claim, {
+    statement: 'I prefer tea.', claim_type: 'fact', context_domain: 'personal', tags: ['tea'], entities: [], auto_extract: false,
+    possible_questions: ['What do I drink?'], supersedes: 'c-9',
+  });
+  const other = claimFrom({ ...draft, statement: 'I prefer milk.' }, { analysis: ANALYSIS, analysed: 'I prefer tea.' });
+  assert.deepEqual([other.possible_questions, other.supersedes], [undefined, undefined]);
+});
+
+test('tags are read from a line, each once', () => {
+  assert.deepEqual(tagsIn(' tea, #black ,, tea'), ['tea', 'black']);
+  assert.deepEqual(tagsIn(''), []);
+});
+
+test('the nearest memory that says the same or otherwise is asked about, a related one is not', () => {
+  const similar = [
+    { claim: { claim_id: 'a' }, similarity: 0.99, kind: 'related' },
+    { claim: { claim_id: 'b' }, similarity: 0.8, kind: 'contradiction' },
+    { claim: { claim_id: 'c' }, similarity: 0.9, kind: 'duplicate' },
+  ];
+  assert.equal(nearestQuestion(similar).claim.claim_id, 'c');
+  assert.equal(nearestQuestion(similar.slice(0, 1)), null);
+  assert.equal(nearestQuestion(undefined), null);
+});
+
+test('who says "remember this" asks for proposals, who answers so does not', () => {
+  const asks = (text, sender = 'user') => asksToBeRemembered({ sender, text });
+  for (const text of ['Remember this: I moved.', 'please remember that I moved', ' REMEMBER THIS']) assert.ok(asks(text), text);
+  for (const text of ['I remember this', 'Remember to call', 'remember thistles', '']) assert.ok(!asks(text), text);
+  assert.ok(!asks('Remember this', 'model'));
+});
+
+test('one memory has one name, however it is written', () => {
+  for (const ref of ['#42', '@claim_42', '@CLAIM_42', 'claim_42', '@#42'.slice(1)]) assert.equal(bareReference(ref), 'claim_42');
+  assert.equal(bareReference('@memory:abc-1'), 'abc-1');
+  assert.equal(bareReference('@Prefer_Tea_a3f2'), 'Prefer_Tea_a3f2');
+  assert.equal(entriesByReference([{ ref: '#42' }]).get('claim_42').ref, '#42');
+});
+
+test('what a report names in the knowledge base can be shown there, each kind by its own id and icon', () => {
+  const ids = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
+  for (const [kind, field] of Object.entries(ids)) {
+    assert.deepEqual(knowledgeTarget({ kind, target: { [field]: 'x' } }), { kind, id: 'x' });
+    assert.equal(knowledgeTarget({ kind, target: {} }), null);
+  }
+  assert.equal(knowledgeTarget({ kind: 'message', target: { conversation_id: 'c', message_id: 'm' } }), null);
+  assert.equal(knowledgeTarget(null), null);
+  const icons = Object.keys(ids).map((kind) => iconOf({ kind }));
+  assert.equal(new Set(icons).size, icons.length);
+});
+
+test('names that look like ids of ours are worth a question, handles and decorators are not', () => {
+  for (const name of ['claim_42', 'prefer_tea_a3f2', 'health_goals_context', 'fitness_tag', 'a_1bcd']) assert.ok(looksLikeKnowledge(name), name);
+  for (const name of ['pytest', 'some_code', 'fixture_scope', 'claim_x', 'tag', '_context', 'prefer_tea_a3f2x']) assert.ok(!looksLikeKnowledge(name), name);
+});

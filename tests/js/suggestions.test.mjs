@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { askTogether } from '../../interface/static/js/lib/together.js';
+import { COMMANDS, commandsLike, readCommand } from '../../interface/static/js/models/commands.js';
+import { aboutSuggestion, sourcesFor, suggestionGroups } from '../../interface/static/js/models/suggestions.js';
+
+const memories = (n) => `${n} memories`;
+const knowledge = {
+  memories: [{ friendly_id: 'prefer_morning_a3f2', statement: 'I prefer mornings', claim_number: 42, claim_type: 'preference' }],
+  contexts: [],
+  entities: [{ friendly_id: 'morgan_person_entity', name: 'Morgan', entity_type: 'person' }],
+  tags: [],
+  domains: [{ friendly_id: 'work_domain', name: 'work', claim_count: 3 }],
+};
+const conversations = [{ friendly_id: 'morning_plan_b4f2', title: 'Morning plan' }];
+
+test('what several sources know stands in groups, in one order, empty ones left out', () => {
+  const kinds = suggestionGroups({ knowledge, conversations }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
+  assert.deepEqual(kinds, [['conversation', 1], ['claim', 1], ['entity', 1], ['domain', 1]]);
+});
+
+test('the group of the very thing that was named comes first', () => {
+  assert.equal(suggestionGroups({ knowledge, conversations }, 'Work_Domain')[0].kind, 'domain');
+  assert.equal(suggestionGroups({ knowledge, conversations }, '')[0].kind, 'conversation');
+});
+
+test('a source that did not answer, or answered less, is no harm', () => {
+  assert.deepEqual(suggestionGroups({ conversations }, 'x').map(({ kind }) => kind), ['conversation']);
+  assert.deepEqual(suggestionGroups({ knowledge: { tags: [{ friendly_id: 'a_tag', name: 'a' }] } }, 'x').map(({ kind }) => kind), ['tag']);
+  assert.deepEqual(suggestionGroups({}, 'x'), []);
+});
+
+test('numbers are asked of the knowledge base alone', () => {
+  for (const query of ['#', '#42', 'claim_4', 'CLAIM_']) assert.deepEqual(sourcesFor(query), ['knowledge']);
+  for (const query of ['', 'claims', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'knowledge']);
+});
+
+test('each kind says what it is beside its name', () => {
+  assert.equal(aboutSuggestion('claim', knowledge.memories[0], memories), 'prefer_morning_a3f2 · #42 · preference');
+  assert.equal(aboutSuggestion('entity', knowledge.entities[0], memories), 'morgan_person_entity · person');
+  assert.equal(aboutSuggestion('domain', knowledge.domains[0], memories), 'work_domain · 3 memories');
+  assert.equal(aboutSuggestion('context', { friendly_id: 'a_context', claim_count: 0 }, memories), 'a_context · 0 memories');
+  assert.equal(aboutSuggestion('tag', { friendly_id: 'a_tag', name: 'a' }, memories), 'a_tag');
+});
+
+test('sources that fail or take too long are named, the others are heard', async () => {
+  const never = new Promise(() => {});
+  const { answers, failed } = await askTogether({
+    quick: async () => [1],
+    broken: async () => { throw new Error('out of order'); },
+    thrown: () => { throw new Error('at once'); },
+    slow: () => never,
+  }, { longestWait: 20 });
+  assert.deepEqual(answers, { quick: [1] });
+  assert.deepEqual(failed.toSorted(), ['broken', 'slow', 'thrown']);
+});
+
+test('a command is read with what follows it, over several lines too', () => {
+  assert.deepEqual(readCommand('/memory I like tea,\nblack'), { name: 'memory', rest: 'I like tea,\nblack', isKnown: true });
+  assert.deepEqual(readCommand('  /HELP '), { name: 'help', rest: '', isKnown: true });
+  assert.deepEqual(readCommand('/memroy x'), { name: 'memroy', rest: 'x', isKnown: false });
+});
+
+test('what only begins with a stroke is no command', () => {
+  for (const text of ['/etc/hosts is broken', '/', '/ memory', 'and /memory x', '/2', '']) assert.equal(readCommand(text), null, text);
+});
+
+test('commands are offered by their beginning, and not when they stand there whole', () => {
+  assert.deepEqual(commandsLike(''), COMMANDS);
+  assert.deepEqual(commandsLike('me').map(({ name }) => name), ['memory']);
+  assert.deepEqual(commandsLike('memory'), []);
+});
