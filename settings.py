@@ -19,6 +19,7 @@ from dotenv import dotenv_values
 
 SECRET_FILE = "secret_key"
 _MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
+_EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
 
 
@@ -212,6 +213,12 @@ def _model(text: str) -> str:
     return text
 
 
+def _embedding_model(text: str) -> str:
+    if not _EMBEDDING_PATTERN.fullmatch(text):
+        raise ValueError(f"{text!r} names no model that embeds; use embedded, openai:<model> or none")
+    return text
+
+
 def _url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -243,7 +250,12 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
     SettingRow("DATABASE_URL", "", _sqlite_only, "Another database than SQLite; must be empty in this version."),
     SettingRow("ANAPHORA_MAIN_MODEL", "embedded", _model, "Model that answers.", "--main-model"),
     SettingRow("ANAPHORA_CHEAP_MODEL", "embedded", _model, "Model for titles and distillation.", "--cheap-model"),
-    SettingRow("ANAPHORA_EMBEDDING_MODEL", "none", _model, "Model for embeddings; nothing uses it yet."),
+    SettingRow(
+        "ANAPHORA_EMBEDDING_MODEL",
+        "embedded",
+        _embedding_model,
+        "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB), `openai:<model>`; `none`: words alone.",
+    ),
     SettingRow("OPENAI_BASE_URL", "", _url, "Service that serves `openai:<model>`; OpenAI's own when empty."),
     SettingRow("OPENAI_API_KEY", "", str, "Key for that service."),
     SettingRow("ANTHROPIC_API_KEY", "", str, "Key for `anthropic:<model>`."),

@@ -17,7 +17,7 @@ from database.conversation_rows import ConversationListRow
 from database.conversations import list_conversations
 from database.message_rows import MessageRow
 from database.messages import list_messages
-from tests.live_server import PASSWORD, ROOT
+from tests.live_server import NO_MODELS, PASSWORD, ROOT
 
 EMAIL = "bench@example.org"
 DOMAIN = "assistant"
@@ -118,8 +118,7 @@ def seed(folder: Path, **options: Any) -> None:
 
 def environ(data_dir: Path) -> Mapping[str, str]:
     """The environment of a command on a data folder, without models."""
-    own = {"ANAPHORA_DATA_DIR": str(data_dir), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
-    return {**os.environ, **own}
+    return {**os.environ, **NO_MODELS, "ANAPHORA_DATA_DIR": str(data_dir)}
 
 
 def closed(bench: Bench) -> Path:

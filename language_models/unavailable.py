@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from language_models.errors import ModelError
 from language_models.estimates import estimated_tokens
 from language_models.ports import ChatMessage, Completion, Delta, ModelState
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class UnavailableChatModel:
@@ -64,6 +68,37 @@ class UnavailableChatModel:
     ) -> Completion:
         """Raise the error."""
         raise self._error(self._advice, model=self._name)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class UnavailableEmbeddingModel:
+    """Stands where a provider's key is missing; every request raises the same kind of error."""
+
+    def __init__(self, *, name: str, advice: str, error: type[ModelError]) -> None:
+        """`advice` is one sentence for a person: what is missing and where to set it."""
+        self._name = name
+        self._advice = advice
+        self._error = error
+
+    @property
+    def name(self) -> str:
+        """The name of the model that would be here."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """Raises the error."""
+        raise self._error(self._advice, model=self._name)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Raise the error."""
+        raise self._error(self._advice, model=self._name)
+
+    def state(self) -> ModelState:
+        """Failed; the detail says what to do."""
+        return ModelState(name=self._name, phase="failed", detail=self._advice)
 
     async def aclose(self) -> None:
         """Nothing is open."""

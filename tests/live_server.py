@@ -16,12 +16,13 @@ from tests.http_client import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
+NO_MODELS = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
 _OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
 
 
 @dataclass
 class LiveServer:
-    """One server. `environ` adds settings; without a main model among them it has none.
+    """One server. `environ` adds settings; a model that is not among them it does not have.
 
     Started again after `stop` or `kill`, it has the same port and data.
     """
@@ -60,7 +61,7 @@ class LiveServer:
     def _environ(self) -> dict[str, str]:
         inherited = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}
         own = {"ANAPHORA_DATA_DIR": str(self.data_dir), "ANAPHORA_PORT": str(self.port)}
-        return inherited | {"ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"} | own | dict(self.environ)
+        return inherited | NO_MODELS | own | dict(self.environ)
 
     def _wait_until_it_answers(self, *, seconds: float = 30.0) -> None:
         until = time.monotonic() + seconds

@@ -42,6 +42,8 @@ OWNERS = {
     "dill": ("portability.bundles",),
     "aiohttp": ("language_models",),
     "xllamacpp": ("language_models",),
+    "onnxruntime": ("language_models",),
+    "tokenizers": ("language_models",),
     "argon2": ("database.passwords",),
     "dotenv": ("settings",),
 }

@@ -30,7 +30,7 @@ def load(tmp_path: Path):
 def test_without_any_setting_the_server_is_local_and_answers_with_the_embedded_model(load, tmp_path):
     settings = load()
     assert (settings.host, settings.port) == ("127.0.0.1", 5000)
-    assert (settings.main_model, settings.cheap_model) == ("embedded", "embedded")
+    assert (settings.main_model, settings.cheap_model, settings.embedding_model) == ("embedded",) * 3
     assert settings.users_dir == str(tmp_path / "data" / "users")
     assert settings.distill_budget is None
     assert settings.allowed_hosts == ()
@@ -65,6 +65,7 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_SECRET_KEY", "short", "32 random characters"),
         ("ANAPHORA_MAIN_MODEL", "gpt", "openai:<model>"),
         ("ANAPHORA_CHEAP_MODEL", "openai:", "openai:<model>"),
+        ("ANAPHORA_EMBEDDING_MODEL", "anthropic:claude-x", "embedded, openai:<model> or none"),
         ("OPENAI_BASE_URL", "api.example.org", "such as https://"),
         ("ANAPHORA_CONTEXT_WINDOW", "-1", "whole number"),
         ("ANAPHORA_DISTILL_TIMEOUT", "0", "number of seconds above 0"),
@@ -84,6 +85,8 @@ def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right
 def test_model_settings_take_every_documented_form(load):
     for text in ("embedded", "embedded:small", "embedded:/models/my model.gguf", "openai:gpt-5", "anthropic:x", "none"):
         assert load(ANAPHORA_MAIN_MODEL=text).main_model == text
+    for text in ("embedded", "embedded:all-minilm-l6-v2", "openai:text-embedding-3-small", "none"):
+        assert load(ANAPHORA_EMBEDDING_MODEL=text).embedding_model == text
 
 
 def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(load, tmp_path):

@@ -24,6 +24,7 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Any]]:
         "ANAPHORA_DATA_DIR": str(tmp_path / "data"),
         "ANAPHORA_MAIN_MODEL": "none",
         "ANAPHORA_CHEAP_MODEL": "none",
+        "ANAPHORA_EMBEDDING_MODEL": "none",
         "ANAPHORA_MODEL_DIR": str(tmp_path / "models"),
     }
     settings = load_settings(environ, env_file=tmp_path / "no.env")
@@ -56,6 +57,7 @@ def test_the_catalogue_is_listed_with_what_each_model_needs(run: Callable[..., A
     listed = run("list")
     assert listed.exit_code == 0
     assert "qwen2.5-coder-1.5b-instruct" in listed.output
+    assert "all-minilm-l6-v2, embedding: 23 MB" in listed.output
     assert listed.output.count("not fetched") == len(listed.output.splitlines())
 
 

@@ -45,8 +45,11 @@ def only_from(links: Path) -> Sequence[str]:
     return ("--no-index", "--find-links", str(links))
 
 
-def add_wheel(links: Path, number: int, *, data: bytes | None = None) -> Path:
-    """Make the wheel of part `number`; `data` is what it holds instead of what its record says."""
+def add_wheel(links: Path, number: int, *, data: bytes | None = None, also: Sequence[str] = ()) -> Path:
+    """Make the wheel of part `number`.
+
+    data: what it holds instead of what its record says. also: other files in it.
+    """
     package = f"tiny_model_part{number}"
     info = f"{package}-1.0.dist-info"
     right = CONTENT[(number - 1) * _PART_SIZE : number * _PART_SIZE]
@@ -57,6 +60,8 @@ def add_wheel(links: Path, number: int, *, data: bytes | None = None) -> Path:
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(f"{package}/__init__.py", "raise SystemExit('a model is data, nobody imports it')\n")
         archive.writestr(name, right if data is None else data)
+        for other in also:
+            archive.writestr(other, "something else")
         archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import os
 import shutil
 import threading
@@ -11,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from language_models.catalogue import HubSource
+from language_models.catalogue import HubSource, PackageSource
 from language_models.errors import ModelUnavailableError
-from language_models.fetching import FetchCancelledError, fetch, is_whole
+from language_models.fetching import FetchCancelledError, fetch, is_here, is_whole
 from language_models.fetching_hub import fetch_from_hub
 from language_models.fetching_sources import SourceFailedError
 from tests.language_models.model_sources import (
@@ -235,3 +237,30 @@ def test_when_nobody_delivers_each_source_is_named_with_its_reason(folder: Path,
     assert raised.value.message.startswith("tiny could not be fetched. Check the network, or put the file at")
     assert "127.0.0.1: " in raised.value.message
     assert "tiny-model-part1==1.0: No matching distribution found" in raised.value.message
+
+
+def test_a_file_among_others_in_a_package_is_found_by_its_name(folder: Path, tmp_path: Path) -> None:
+    entry = entry_with(PackageSource(package="tiny-model-part1", version="1.0", member="/data/part01.bin"))
+    first = dataclasses.replace(entry, size=100_000, sha256=hashlib.sha256(CONTENT[:100_000]).hexdigest())
+    links = tmp_path / "links"
+    add_wheel(links, 1, also=("tiny_model_part1/data/other.bin",))
+    assert fetch(first, folder=folder, pip_options=only_from(links)).read_bytes() == CONTENT[:100_000]
+    ambiguous = dataclasses.replace(first, file="other.gguf", sources=(package_source(),))
+    with pytest.raises(ModelUnavailableError, match=r"holds 2 files \.bin instead of one"):
+        fetch(ambiguous, folder=folder, pip_options=only_from(links))
+
+
+def test_what_goes_with_a_model_is_fetched_and_checked_with_it(publisher: Publisher, folder: Path) -> None:
+    companion = dataclasses.replace(entry_with(publisher.source), name="words", file="words.json")
+    entry = dataclasses.replace(entry_with(publisher.source), companions=(companion,))
+    seen: list[tuple[int, int]] = []
+    assert not is_here(entry, folder=folder)
+    assert fetch(entry, folder=folder, progress=lambda *at: seen.append(at)) == folder / "tiny.gguf"
+    assert is_here(entry, folder=folder)
+    assert seen == sorted(seen)
+    assert seen[-1] == (2 * len(CONTENT), 2 * len(CONTENT))
+    (folder / "words.json").write_bytes(b"other words")
+    assert not is_whole(entry, folder=folder)
+    assert fetch(entry, folder=folder) == folder / "tiny.gguf"
+    assert (folder / "words.json").read_bytes() == CONTENT
+    assert len(publisher.ranges) == 3

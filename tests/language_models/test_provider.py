@@ -646,7 +646,9 @@ def test_the_provider_s_models_are_listed_by_name() -> None:
 def embed(handler: Handler, texts: Sequence[str] = ("one", "two")) -> Any:
     async def ask() -> Any:
         async with answering(handler) as server:
-            model = ProviderEmbeddingModel(base_url=server.url, api_key=None, model="vectors")
+            model = ProviderEmbeddingModel(
+                base_url=server.url, api_key=None, model="vectors", retries=RetryPolicy(first_pause=0.001)
+            )
             assert model.name == "vectors"
             try:
                 return await model.embed(texts), server.bodies

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from chat.services import models_from
+from language_models.catalogue import entry_named
+from language_models.embedding_embedded import EmbeddedEmbeddingModel
 from language_models.errors import BadCredentialsError, ModelUnavailableError
 from language_models.model_settings import ModelSetting, parse_model_setting
 from language_models.ports import ChatMessage, ModelState
@@ -119,7 +121,12 @@ def test_a_provider_without_its_key_says_which_is_missing(setting: str, wanted: 
 
 def test_a_provider_with_its_key_or_an_address_of_ones_own_is_ready() -> None:
     keyed = roles(main="openai:gpt-4o", cheap="anthropic:claude-x", openai_api_key="k", anthropic_api_key="k")
-    assert {role: state.phase for role, state in keyed.states().items()} == {"main": "ready", "cheap": "ready"}
+    assert {role: state.phase for role, state in keyed.states().items()} == {
+        "main": "ready",
+        "cheap": "ready",
+        "embedding": "none",
+    }
+    assert "ANAPHORA_EMBEDDING_MODEL" in keyed.states()["embedding"].detail
     assert keyed.main().name == "gpt-4o"
     assert roles(main="openai:local", openai_base_url="http://127.0.0.1:9/v1").main().state().phase == "ready"
 
@@ -201,13 +208,60 @@ def test_a_scripted_model_serves_where_the_operator_wants_one() -> None:
     assert models.for_name("scripted") is models.main()
 
 
-def test_embeddings_come_from_a_provider_or_not_at_all() -> None:
-    models = roles(embedding="openai:vectors", openai_base_url="http://127.0.0.1:9/v1")
+@pytest.mark.parametrize(
+    ("setting", "name", "phase"),
+    [("embedded", "all-minilm-l6-v2", "waiting"), ("openai:vectors", "vectors", "ready")],
+)
+def test_embeddings_come_from_the_embedded_model_or_a_provider(setting: str, name: str, phase: str) -> None:
+    models = roles(embedding=setting, openai_base_url="http://127.0.0.1:9/v1")
     embedding = models.embedding()
     assert embedding is not None
-    assert embedding.name == "vectors"
+    assert embedding.name == name
     assert models.embedding() is embedding
+    assert models.states()["embedding"].phase == phase
+    asyncio.run(models.aclose())
+
+
+def test_without_an_embedding_model_there_is_none() -> None:
     assert roles(embedding="none").embedding() is None
+
+
+def test_a_provider_of_embeddings_without_its_key_says_so() -> None:
+    embedding = roles(embedding="openai:text-embedding-3-small").embedding()
+    assert embedding is not None
+    assert embedding.name == "text-embedding-3-small"
+    assert embedding.state().phase == "failed"
+    with pytest.raises(BadCredentialsError, match="OPENAI_API_KEY"):
+        embedding.embed(["a dog"])
+    with pytest.raises(BadCredentialsError, match="OPENAI_API_KEY"):
+        _ = embedding.dimensions
+
+
+@pytest.mark.parametrize("setting", ["anthropic:claude-x", "scripted", "embedded:small", "embedded:/models/a.gguf"])
+def test_a_model_that_does_not_embed_is_refused_as_one_that_does(setting: str) -> None:
+    with pytest.raises(ValueError, match=r"The embedding model: .*(does not embed|all-minilm-l6-v2)"):
+        roles(embedding=setting)
+
+
+def test_a_model_that_embeds_is_refused_as_one_that_answers() -> None:
+    with pytest.raises(ValueError, match=r"qwen2\.5-coder-0\.5b-instruct"):
+        roles(main="embedded:all-minilm-l6-v2")
+
+
+def test_starting_begins_to_fetch_the_embedding_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("language_models.fetching.fetch", lambda entry, **_how: asked.append(entry.name))
+    models = roles(embedding="embedded", model_dir=tmp_path)
+    models.start()
+    asyncio.run(models.aclose())
+    assert asked == ["all-minilm-l6-v2"]
+
+
+def test_another_model_may_stand_in_for_embedding(tmp_path: Path) -> None:
+    stand_in = EmbeddedEmbeddingModel(entry_named("embedding"), folder=tmp_path)
+    models = roles(embedding="none", overrides={"embedding": stand_in})
+    assert models.embedding() is stand_in
+    assert models.states()["embedding"] == stand_in.state()
     asyncio.run(models.aclose())
 
 
