@@ -1,0 +1,177 @@
+"""Conflict sets: claims that contradict each other, until a person decides."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..changes import ChangeSet, recording
+from ..constants import ClaimStatus, ConflictStatus
+from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
+from ..models import CONFLICT_SET_COLUMNS, ConflictSet
+from ..utils import generate_uuid, now_iso
+from .base import MOST_AT_ONCE, OwnedRows, marks, optional_text
+from .links import LINK_SUPERSEDES, link_claims
+
+_FEWEST_MEMBERS = 2
+_LONGEST_NOTES = 10_000
+
+
+class ConflictCRUD(OwnedRows[ConflictSet]):
+    """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status."""
+
+    table, key, columns, model = "conflict_sets", "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
+
+    def create(self, claim_ids: Sequence[str], notes: str | None = None) -> ConflictSet:
+        """Say that claims contradict each other: they become contested; returns the set.
+
+        Raises InvalidKnowledgeError for fewer than two claims and for one that does not hold any more,
+        ClaimNotFoundError.
+        """
+        members = list(dict.fromkeys(claim_ids))
+        if not _FEWEST_MEMBERS <= len(members) <= MOST_AT_ONCE:
+            raise InvalidKnowledgeError(f"A conflict needs two to {MOST_AT_ONCE} different claims.")
+        conflict = ConflictSet(
+            conflict_set_id=generate_uuid(), user_email=self.user_email, resolution_notes=_notes(notes)
+        )
+        with self.db.transaction():
+            title = self._contestable(members)[members[0]]
+            with self._recording("add", conflict.conflict_set_id, title) as changes:
+                changes.insert("conflict_sets", conflict.to_dict())
+                self._join(changes, conflict.conflict_set_id, members)
+            return self._existing(conflict.conflict_set_id)
+
+    def add_member(self, conflict_set_id: str, claim_id: str) -> ConflictSet:
+        """Let one more claim take part in an open conflict; one that does already stays.
+
+        Raises ConflictNotFoundError, ClaimNotFoundError, InvalidKnowledgeError for a conflict that is resolved.
+        """
+        with self.db.transaction():
+            conflict = self._open(conflict_set_id)
+            if claim_id not in conflict.member_claim_ids:
+                title = self._contestable([claim_id])[claim_id]
+                with self._recording("link", conflict_set_id, title) as changes:
+                    self._join(changes, conflict_set_id, [claim_id])
+            return self._existing(conflict_set_id)
+
+    def resolve(
+        self, conflict_set_id: str, resolution_notes: str | None = None, winning_claim_id: str | None = None
+    ) -> ConflictSet:
+        """End a conflict: the winner supersedes the others; without one all hold again.
+
+        Who takes part in another open conflict stays contested. Raises ConflictNotFoundError, InvalidKnowledgeError for
+        a conflict that is resolved or a winner that is no member or does not hold any more.
+        """
+        with self.db.transaction():
+            conflict = self._open(conflict_set_id)
+            contested = self._contested(conflict)
+            if winning_claim_id is not None and winning_claim_id not in contested:
+                raise InvalidKnowledgeError("The winner has to be a claim of this conflict that still holds.")
+            title = next(iter(contested.values()), "")
+            detail = {"winning_claim_id": winning_claim_id}
+            with self._recording("resolve", conflict_set_id, title, detail=detail) as changes:
+                fields = {"status": ConflictStatus.RESOLVED.value, "updated_at": now_iso()}
+                if resolution_notes is not None:
+                    fields["resolution_notes"] = _notes(resolution_notes) or ""
+                changes.update("conflict_sets", {"conflict_set_id": conflict_set_id}, fields)
+                self._settle(changes, list(contested), winning_claim_id)
+            return self._existing(conflict_set_id)
+
+    def get_open(self, limit: int = 100, offset: int = 0) -> builtins.list[ConflictSet]:
+        """Conflicts that nobody decided, newest first."""
+        order = "conflict_sets.created_at DESC, conflict_sets.conflict_set_id"
+        return self._where("conflict_sets.status = 'open'", [], order=order, limit=limit, offset=offset)
+
+    def count_open(self) -> int:
+        """How many conflicts nobody decided."""
+        return self._count("conflict_sets.status = 'open'")
+
+    def _where(self, condition: str, parameters: Sequence[Any], **page: Any) -> builtins.list[ConflictSet]:
+        found = super()._where(condition, parameters, **page)
+        by_id = {conflict.conflict_set_id: conflict for conflict in found}
+        sql = (
+            "SELECT conflict_set_id, claim_id FROM conflict_set_members JOIN claims USING (claim_id) "
+            f"WHERE conflict_set_id IN ({marks(by_id)}) ORDER BY claims.claim_number"
+        )
+        for conflict_set_id, claim_id in self.db.select(sql, list(by_id)) if by_id else ():
+            by_id[conflict_set_id].member_claim_ids.append(claim_id)
+        return found
+
+    def _settle(self, changes: ChangeSet, contested: Sequence[str], winner: str | None) -> None:
+        elsewhere = self._contested_elsewhere(contested)
+        for claim_id in contested:
+            if winner not in (None, claim_id):
+                _set_status(changes, claim_id, ClaimStatus.SUPERSEDED)
+                link_claims(self.db, str(winner), claim_id, LINK_SUPERSEDES)
+            elif claim_id not in elsewhere:
+                _set_status(changes, claim_id, ClaimStatus.ACTIVE)
+
+    def _join(self, changes: ChangeSet, conflict_set_id: str, claim_ids: Sequence[str]) -> None:
+        rows = [{"conflict_set_id": conflict_set_id, "claim_id": claim_id} for claim_id in claim_ids]
+        changes.insert_many("conflict_set_members", rows)
+        for claim_id in claim_ids:
+            _set_status(changes, claim_id, ClaimStatus.CONTESTED)
+
+    def _contestable(self, claim_ids: Sequence[str]) -> dict[str, str]:
+        """The statements of claims that can take part in a conflict, by id."""
+        sql = (
+            f"SELECT claim_id, status, statement FROM claims WHERE user_email = ? AND claim_id IN ({marks(claim_ids)})"
+        )
+        found = {row[0]: row for row in self.db.select(sql, [self.user_email, *claim_ids])}
+        for claim_id in claim_ids:
+            if claim_id not in found:
+                raise ClaimNotFoundError(claim_id)
+            if found[claim_id][1] not in ClaimStatus.default_search_statuses():
+                raise InvalidKnowledgeError(f"A claim that is {found[claim_id][1]} can't be in conflict with another.")
+        return {claim_id: statement for claim_id, _, statement in found.values()}
+
+    def _contested(self, conflict: ConflictSet) -> dict[str, str]:
+        """The statements of the members that are still contested, by id."""
+        sql = (
+            "SELECT claim_id, statement FROM conflict_set_members JOIN claims USING (claim_id) "
+            "WHERE conflict_set_id = ? AND claims.status IN ('contested', 'active') ORDER BY claims.claim_number"
+        )
+        rows = self.db.select(sql, [conflict.conflict_set_id])
+        return {claim_id: statement for claim_id, statement in rows}  # noqa: C416 (a row is no pair to mypy)
+
+    def _contested_elsewhere(self, claim_ids: Sequence[str]) -> set[str]:
+        sql = (
+            "SELECT claim_id FROM conflict_set_members JOIN conflict_sets USING (conflict_set_id) "
+            f"WHERE conflict_sets.status = 'open' AND claim_id IN ({marks(claim_ids)})"
+        )
+        return {claim_id for (claim_id,) in self.db.select(sql, claim_ids)}
+
+    def _open(self, conflict_set_id: str) -> ConflictSet:
+        conflict = self._existing(conflict_set_id)
+        if conflict.status != ConflictStatus.OPEN:
+            raise InvalidKnowledgeError("This conflict is resolved already.")
+        return conflict
+
+    def _existing(self, conflict_set_id: str) -> ConflictSet:
+        conflict = self.get(conflict_set_id)
+        if conflict is None:
+            raise ConflictNotFoundError(conflict_set_id)
+        return conflict
+
+    def _recording(
+        self, action: str, conflict_set_id: str, title: str, *, detail: Mapping[str, Any] | None = None
+    ) -> AbstractContextManager[ChangeSet]:
+        return recording(
+            self.db,
+            user_email=self.user_email,
+            action=action,
+            object_type="conflict",
+            object_id=conflict_set_id,
+            title=title,
+            detail=detail,
+        )
+
+
+def _set_status(changes: ChangeSet, claim_id: str, status: ClaimStatus) -> None:
+    changes.update("claims", {"claim_id": claim_id}, {"status": status.value, "updated_at": now_iso()})
+
+
+def _notes(value: Any) -> str | None:
+    return optional_text(value, "notes", longest=_LONGEST_NOTES)

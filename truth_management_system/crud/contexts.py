@@ -1,0 +1,104 @@
+"""Contexts: a tree of groups under which a person files claims."""
+
+from __future__ import annotations
+
+import builtins
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from ..changes import ChangeSet, recording
+from ..errors import ClaimNotFoundError, ContextNotFoundError
+from ..models import CONTEXT_COLUMNS, Claim, Context
+from .groups import description, further_data, held_claims, one_line
+from .tree import Trees, parent_id
+
+
+class CountedContext(NamedTuple):
+    """A context with the number of active and contested claims it holds itself, and of contexts right below it."""
+
+    context: Context
+    claim_count: int
+    child_count: int
+
+
+class ContextCRUD(Trees[Context]):
+    """The contexts of one user. Their names need not differ: whoever means one by name may have to choose."""
+
+    table, key, columns, model = "contexts", "context_id", CONTEXT_COLUMNS, Context
+    noun, links, parent, missing = "context", "context_claims", "parent_context_id", ContextNotFoundError
+    checks = {  # noqa: RUF012
+        "name": one_line,
+        "description": description,
+        "parent_context_id": parent_id,
+        "meta_json": further_data,
+    }
+
+    def get_children(self, parent_context_id: str | None = None) -> builtins.list[Context]:
+        """The contexts right below one, or the roots, by name."""
+        return self._children(parent_context_id)
+
+    def list_all(self) -> builtins.list[CountedContext]:
+        """All contexts by name, with their counts; two queries, however many there are."""
+        contexts = self._page("1 = 1", [])
+        children: dict[str | None, int] = {}
+        for context in contexts:
+            children[context.parent_context_id] = children.get(context.parent_context_id, 0) + 1
+        counts = self._counted_claims("1 = 1", [])
+        return [
+            CountedContext(context, counts.get(context.context_id, 0), children.get(context.context_id, 0))
+            for context in contexts
+        ]
+
+    def claims_of(self, context_id: str, limit: int = 100, offset: int = 0) -> builtins.list[Claim]:
+        """The active and contested claims that are filed under this very context, newest change first."""
+        found = (
+            "SELECT claim_id FROM context_claims JOIN contexts USING (context_id) "
+            "WHERE context_id = ? AND contexts.user_email = ?"
+        )
+        return held_claims(self.db, self.user_email, found, [context_id, self.user_email], limit=limit, offset=offset)
+
+    def contexts_of(self, claim_id: str) -> builtins.list[Context]:
+        """The contexts under which a claim is filed, by name."""
+        filed = "contexts.context_id IN (SELECT context_id FROM context_claims WHERE claim_id = ?)"
+        return self._page(filed, [claim_id])
+
+    def add_claim(self, context_id: str, claim_id: str) -> bool:
+        """File a claim under a context; False where it was there already.
+
+        Raises ContextNotFoundError and ClaimNotFoundError.
+        """
+        with self.db.transaction():
+            title = self._statement(claim_id)
+            if self.get(context_id) is None:
+                raise ContextNotFoundError(context_id)
+            if title is None:
+                raise ClaimNotFoundError(claim_id)
+            if self._holds(context_id, claim_id):
+                return False
+            with self._filing("link", claim_id, title) as changes:
+                changes.insert("context_claims", {"context_id": context_id, "claim_id": claim_id})
+        return True
+
+    def remove_claim(self, context_id: str, claim_id: str) -> bool:
+        """Take a claim out of a context; False where it was not in it."""
+        with self.db.transaction():
+            title = self._statement(claim_id)
+            if title is None or self.get(context_id) is None or not self._holds(context_id, claim_id):
+                return False
+            with self._filing("unlink", claim_id, title) as changes:
+                changes.delete("context_claims", {"context_id": context_id, "claim_id": claim_id})
+        return True
+
+    def _holds(self, context_id: str, claim_id: str) -> bool:
+        sql = "SELECT 1 FROM context_claims WHERE context_id = ? AND claim_id = ?"
+        return bool(self.db.select(sql, [context_id, claim_id]))
+
+    def _statement(self, claim_id: str) -> str | None:
+        sql = "SELECT statement FROM claims WHERE claim_id = ? AND user_email = ?"
+        rows = self.db.select(sql, [claim_id, self.user_email])
+        return rows[0][0] if rows else None
+
+    def _filing(self, action: str, claim_id: str, title: str) -> AbstractContextManager[ChangeSet]:
+        return recording(
+            self.db, user_email=self.user_email, action=action, object_type="claim", object_id=claim_id, title=title
+        )

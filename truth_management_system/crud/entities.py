@@ -1,0 +1,116 @@
+"""Entities: the people, places, projects and other things that claims are about."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
+from ..models import ENTITY_COLUMNS, Claim, Entity
+from ..utils import name_key
+from .claim_fields import category_name
+from .groups import Groups, further_data, held_claims, one_line
+
+
+class EntityCRUD(Groups[Entity]):
+    """The entities of one user. Two of one type never have the same name."""
+
+    table, key, columns, model = "entities", "entity_id", ENTITY_COLUMNS, Entity
+    noun, links = "entity", "claim_entities"
+    checks = {  # noqa: RUF012
+        "name": one_line,
+        "entity_type": lambda value: category_name(value, "type"),
+        "meta_json": further_data,
+    }
+
+    def list(
+        self, entity_type: str | None = None, limit: int = 100, offset: int = 0, query: str = ""
+    ) -> builtins.list[Entity]:
+        """Entities by name: of one type, and with `query` in the name, where these are given."""
+        return self._page(*self._condition(entity_type, query), limit=limit, offset=offset)
+
+    def count(self, entity_type: str | None = None, query: str = "") -> int:
+        """How many `list` would give."""
+        return self._count(*self._condition(entity_type, query))
+
+    def find_by_name(self, name: str) -> builtins.list[Entity]:
+        """The entities of this name, in any case, oldest first; where there are none, those that once had it."""
+        return super().find_by_name(name) or self._find_by_alias(name)
+
+    def get_or_create(self, name: str, entity_type: str) -> tuple[Entity, bool]:
+        """The entity of this name and type, and whether it was made just now. Raises InvalidKnowledgeError."""
+        kind = self.checks["entity_type"](entity_type)
+        with self.db.transaction():
+            for entity in self.find_by_name(one_line(name)):
+                if entity.entity_type == kind:
+                    return entity, False
+            return self.add(Entity.create(name=name, entity_type=kind)), True
+
+    def resolve_claims(self, entity_id: str, limit: int | None = None) -> builtins.list[Claim]:
+        """The active and contested claims about an entity, newest change first; none where there is no such one."""
+        found = (
+            "SELECT claim_id FROM entities CROSS JOIN claim_entities "
+            "WHERE entities.entity_id = ? AND entities.user_email = ? "
+            "AND claim_entities.entity_id = entities.entity_id"
+        )
+        return held_claims(self.db, self.user_email, found, [entity_id, self.user_email], limit=limit)
+
+    def merge(self, source_id: str, target_id: str) -> Entity:
+        """Let one entity become part of another, which keeps the names of both; returns the latter.
+
+        Raises EntityNotFoundError, and InvalidKnowledgeError for an entity and itself.
+        """
+        if source_id == target_id:
+            raise InvalidKnowledgeError("An entity can't be merged with itself: choose another one.")
+        with self.db.transaction():
+            source, target = self._existing(source_id), self._existing(target_id)
+            detail = {"merged": source.name, "merged_id": source_id}
+            with self._recording("merge", target, detail=detail) as changes:
+                changes.insert_many("claim_entities", self._parts_to_take(source_id, target_id))
+                self._update(changes, target_id, {"meta_json": _with_aliases(target, source)})
+                self._delete(changes, source)
+            return self._existing(target_id)
+
+    @staticmethod
+    def aliases(entity: Entity) -> builtins.list[str]:
+        """The names of the entities that became part of this one."""
+        names = json.loads(entity.meta_json or "{}").get("aliases")
+        return [name for name in names if isinstance(name, str)] if isinstance(names, builtins.list) else []
+
+    def _check_place(self, row: Mapping[str, Any]) -> None:
+        condition = "entities.name_key = ? AND entities.entity_type = ? AND entities.entity_id <> ?"
+        if self._count(condition, [name_key(row["name"]), row["entity_type"], row["entity_id"]]):
+            raise DuplicateNameError(f"There is an entity {row['name']!r} of this type already. Use that one.")
+
+    def _condition(self, entity_type: str | None, query: str) -> tuple[str, builtins.list[Any]]:
+        condition, parameters = self._named(query)
+        if not entity_type:
+            return condition, parameters
+        return f"{condition} AND entities.entity_type = ?", [*parameters, entity_type]
+
+    def _existing(self, entity_id: str) -> Entity:
+        entity = self.get(entity_id)
+        if entity is None:
+            raise EntityNotFoundError(entity_id)
+        return entity
+
+    def _find_by_alias(self, name: str) -> builtins.list[Entity]:
+        wanted = name_key(name)
+        renamed = self._page("entities.meta_json LIKE '%\"aliases\"%'", [])
+        return [entity for entity in renamed if wanted in map(name_key, self.aliases(entity))]
+
+    def _parts_to_take(self, source_id: str, target_id: str) -> builtins.list[dict[str, str]]:
+        sql = (
+            "SELECT claim_id, role FROM claim_entities WHERE entity_id = ? "
+            "EXCEPT SELECT claim_id, role FROM claim_entities WHERE entity_id = ?"
+        )
+        rows = self.db.select(sql, [source_id, target_id])
+        return [{"claim_id": claim_id, "entity_id": target_id, "role": role} for claim_id, role in rows]
+
+
+def _with_aliases(target: Entity, source: Entity) -> str:
+    names = dict.fromkeys([*EntityCRUD.aliases(target), source.name, *EntityCRUD.aliases(source)])
+    names.pop(target.name, None)
+    return json.dumps(json.loads(target.meta_json or "{}") | {"aliases": list(names)}, ensure_ascii=False)

@@ -1,0 +1,91 @@
+"""Notes: longer text that is kept beside the claims."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..changes import ChangeSet, recording
+from ..models import NOTE_COLUMNS, Note
+from ..utils import now_iso
+from .base import OwnedRows, json_object, known_fields, optional_text, required_text
+from .claim_fields import category_name
+
+_LONGEST_TITLE = 500
+_LONGEST_BODY = 200_000
+
+
+class NoteCRUD(OwnedRows[Note]):
+    """The notes of one user."""
+
+    table, key, columns, model = "notes", "note_id", NOTE_COLUMNS, Note
+
+    def add(self, note: Note) -> Note:
+        """Store a new note; returns it. Raises InvalidKnowledgeError."""
+        given = note.to_dict()
+        row = given | {"user_email": self.user_email} | _checked({name: given[name] for name in _CHECKS})
+        added = Note(**row)
+        with self._recording("add", added) as changes:
+            changes.insert("notes", row)
+        return added
+
+    def edit(self, note_id: str, changes: Mapping[str, Any]) -> Note | None:
+        """Change fields of a note; None where there is no such note. Raises InvalidKnowledgeError."""
+        known_fields(changes, _CHECKS)
+        checked = _checked(changes)
+        with self.db.transaction():
+            before = self.get(note_id)
+            if before is None:
+                return None
+            fields = {name: value for name, value in checked.items() if getattr(before, name) != value}
+            if fields:
+                with self._recording("edit", before, detail={"fields": fields}) as recorded:
+                    recorded.update("notes", {"note_id": note_id}, {**fields, "updated_at": now_iso()})
+            return self.get(note_id)
+
+    def delete(self, note_id: str) -> bool:
+        """Delete a note for good; False where there is no such note."""
+        with self.db.transaction():
+            note = self.get(note_id)
+            if note is None:
+                return False
+            with self._recording("delete", note) as changes:
+                changes.delete("notes", {"note_id": note_id})
+        return True
+
+    def list(self, limit: int = 100, offset: int = 0) -> builtins.list[Note]:
+        """Notes, newest change first."""
+        return self._where(
+            "1 = 1", [], order="notes.updated_at DESC, notes.note_rowid DESC", limit=limit, offset=offset
+        )
+
+    def count(self) -> int:
+        """How many notes there are."""
+        return self._count()
+
+    def _recording(
+        self, action: str, note: Note, *, detail: Mapping[str, Any] | None = None
+    ) -> AbstractContextManager[ChangeSet]:
+        return recording(
+            self.db,
+            user_email=self.user_email,
+            action=action,
+            object_type="note",
+            object_id=note.note_id,
+            title=note.title or " ".join(note.body[:200].split()),
+            detail=detail,
+        )
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _CHECKS[name](value) for name, value in fields.items()}
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
+    "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),
+    "context_domain": lambda value: category_name(value, "domain") if value else None,
+    "meta_json": lambda value: json_object(value, "further data"),
+}

@@ -1,0 +1,110 @@
+"""Tags: a tree of labels."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+from ..changes import ChangeSet
+from ..errors import CycleError, DuplicateNameError, InvalidKnowledgeError, TagNotFoundError
+from ..models import TAG_COLUMNS, Tag
+from ..utils import name_key
+from .groups import further_data, one_line
+from .tree import Trees, parent_id
+
+
+class TagCRUD(Trees[Tag]):
+    """The tags of one user. Two right below the same tag never have the same name."""
+
+    table, key, columns, model = "tags", "tag_id", TAG_COLUMNS, Tag
+    noun, links, parent, missing = "tag", "claim_tags", "parent_tag_id", TagNotFoundError
+    checks = {  # noqa: RUF012
+        "name": one_line,
+        "parent_tag_id": parent_id,
+        "meta_json": further_data,
+    }
+
+    def list(self, limit: int = 100, offset: int = 0, query: str = "") -> builtins.list[Tag]:
+        """Tags by name, wherever they are in the tree; with `query` in the name, where that is given."""
+        return self._page(*self._named(query), limit=limit, offset=offset)
+
+    def count(self, query: str = "") -> int:
+        """How many `list` would give."""
+        return self._count(*self._named(query))
+
+    def get_children(self, parent_tag_id: str | None = None) -> builtins.list[Tag]:
+        """The tags right below one, or the roots, by name."""
+        return self._children(parent_tag_id)
+
+    def get_or_create(self, name: str, parent: str | None = None) -> tuple[Tag, bool]:
+        """The tag of this name, and whether it was made just now.
+
+        parent: the id of the tag right below which it is; without one, a root of this name is taken before the oldest
+        such tag from elsewhere, and a new tag is a root. Raises InvalidKnowledgeError, TagNotFoundError.
+        """
+        with self.db.transaction():
+            found = self.find_by_name(one_line(name))
+            here = [tag for tag in found if tag.parent_tag_id == parent] or ([] if parent else found)
+            return (here[0], False) if here else (self.add(Tag.create(name=name, parent_tag_id=parent)), True)
+
+    def get_full_path(self, tag_id: str) -> str:
+        """The names from the root down to a tag, such as "health/fitness"; "" where there is no such tag."""
+        return "/".join(tag.name for tag in self.get_hierarchy(tag_id))
+
+    def merge(self, source_id: str, target_id: str) -> Tag:
+        """Let one tag, with its claims and all below it, become part of another; returns the latter.
+
+        Raises TagNotFoundError, InvalidKnowledgeError for a tag and itself, CycleError for one above the other.
+        """
+        if source_id == target_id:
+            raise InvalidKnowledgeError("A tag can't be merged with itself: choose another one.")
+        with self.db.transaction():
+            source, target = self._existing(source_id), self._existing(target_id)
+            if source in self.get_hierarchy(target_id):
+                raise CycleError(self.noun)
+            detail = {"merged": source.name, "merged_id": source_id}
+            with self._recording("merge", target, detail=detail) as changes:
+                self._take_over(changes, source, target)
+            return self._existing(target_id)
+
+    def _check_place(self, row: Mapping[str, Any]) -> None:
+        super()._check_place(row)
+        namesake = self._namesake(row["name"], row["parent_tag_id"])
+        if namesake is not None and namesake.tag_id != row["tag_id"]:
+            raise DuplicateNameError(f"There is a tag {row['name']!r} in this place already. Use that one.")
+
+    def _delete(self, changes: ChangeSet, group: Tag) -> None:
+        _give_up_name(changes, group)
+        super()._delete(changes, group)
+
+    def _adopt(self, changes: ChangeSet, child: Tag, parent: str | None) -> None:
+        namesake = self._namesake(child.name, parent)
+        if namesake is None:
+            super()._adopt(changes, child, parent)
+        else:
+            self._take_over(changes, child, namesake)
+
+    def _take_over(self, changes: ChangeSet, source: Tag, target: Tag) -> None:
+        sql = "SELECT claim_id FROM claim_tags WHERE tag_id = ? EXCEPT SELECT claim_id FROM claim_tags WHERE tag_id = ?"
+        rows = self.db.select(sql, [source.tag_id, target.tag_id])
+        changes.insert_many("claim_tags", [{"claim_id": claim_id, "tag_id": target.tag_id} for (claim_id,) in rows])
+        _give_up_name(changes, source)
+        for child in self._children(source.tag_id):
+            self._adopt(changes, child, target.tag_id)
+        super()._delete(changes, source)
+
+    def _namesake(self, name: str, parent: str | None) -> Tag | None:
+        condition = "tags.name_key = ? AND COALESCE(tags.parent_tag_id, '') = ?"
+        return self._first(condition, [name_key(name), parent or ""])
+
+    def _existing(self, tag_id: str) -> Tag:
+        tag = self.get(tag_id)
+        if tag is None:
+            raise TagNotFoundError(tag_id)
+        return tag
+
+
+def _give_up_name(changes: ChangeSet, tag: Tag) -> None:
+    """Let a child of the same name take the place of a tag that is about to go."""
+    changes.update("tags", {"tag_id": tag.tag_id}, {"name_key": f"{name_key(tag.name)} {tag.tag_id}"})

@@ -1,0 +1,96 @@
+"""Groups that lie below each other: tags and contexts."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from ..changes import ChangeSet
+from ..errors import CycleError, NotFoundError
+from ..models import Claim, Context, Tag
+from .groups import Groups, held_claims
+
+DEEPEST = 10
+"""How many levels below a group still belong to it."""
+
+Node = TypeVar("Node", bound=Tag | Context)
+
+
+class Trees(Groups[Node]):
+    """Groups of one user that have parents of their own kind.
+
+    Attributes:
+        parent: The column that names the parent; None there is a root.
+        missing: What a parent that is not there, or another user's, raises.
+    """
+
+    parent: ClassVar[str]
+    missing: ClassVar[type[NotFoundError]]
+
+    def resolve_claims(self, identity: str, limit: int | None = None) -> builtins.list[Claim]:
+        """The active and contested claims of a group and of those up to ten levels below it, newest change first.
+
+        Each claim once, in one query; none where there is no such group.
+        """
+        found = (
+            f"WITH RECURSIVE below(id, depth) AS ("
+            f"SELECT {self.key}, 0 FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
+            f"UNION SELECT {self.table}.{self.key}, below.depth + 1 FROM below CROSS JOIN {self.table} "
+            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = ? AND below.depth < {DEEPEST}) "
+            f"SELECT links.claim_id FROM below CROSS JOIN {self.links} AS links WHERE links.{self.key} = below.id"
+        )
+        return held_claims(self.db, self.user_email, found, [identity, self.user_email, self.user_email], limit=limit)
+
+    def get_hierarchy(self, identity: str) -> builtins.list[Node]:
+        """A group and all above it, from the root down to it; empty where there is no such group.
+
+        Raises CycleError where the stored tree runs in a circle.
+        """
+        above = (
+            f"{self.table}.{self.key} IN (WITH RECURSIVE above(id) AS (VALUES (?) "
+            f"UNION SELECT {self.parent} FROM above JOIN {self.table} ON {self.key} = above.id) SELECT id FROM above)"
+        )
+        found = {getattr(node, self.key): node for node in self._where(above, [identity])}
+        path: list[Node] = []
+        step: str | None = identity
+        while step in found:
+            node = found.pop(step)
+            path.insert(0, node)
+            step = getattr(node, self.parent)
+        # Ancestors that the way up passed already are no longer among those that were found.
+        if any(getattr(node, self.key) == step for node in path):
+            raise CycleError(self.noun)
+        return path
+
+    def _children(self, parent: str | None) -> builtins.list[Node]:
+        column = f"{self.table}.{self.parent}"
+        return self._page(
+            f"{column} IS NULL" if parent is None else f"{column} = ?", [] if parent is None else [parent]
+        )
+
+    def _check_place(self, row: Mapping[str, Any]) -> None:
+        parent = row[self.parent]
+        if parent is None:
+            return
+        above = self.get_hierarchy(parent)
+        if not above:
+            raise self.missing(parent)
+        if any(getattr(node, self.key) == row[self.key] for node in above):
+            raise CycleError(self.noun)
+
+    def _action(self, fields: Mapping[str, Any]) -> str:
+        return "move" if self.parent in fields else "edit"
+
+    def _delete(self, changes: ChangeSet, group: Node) -> None:
+        for child in self._children(getattr(group, self.key)):
+            self._adopt(changes, child, getattr(group, self.parent))
+        super()._delete(changes, group)
+
+    def _adopt(self, changes: ChangeSet, child: Node, parent: str | None) -> None:
+        self._update(changes, getattr(child, self.key), {self.parent: parent})
+
+
+def parent_id(value: Any) -> str | None:
+    """The id of a parent as stored; nothing is a root."""
+    return str(value) if value else None
