@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from ..config import PKBConfig
 from ..constants import ClaimStatus
 from ..models import Claim
+
+_SECONDS_A_DAY = 86_400
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,6 +127,66 @@ class SearchStrategy(Protocol):
     def search(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> list[SearchResult]:
         """At most `k` claims, best first."""
         ...
+
+
+def merge_results_rrf(
+    result_lists: Sequence[Sequence[SearchResult]],
+    k: int = 20,
+    weights: Sequence[float] | None = None,
+    rrf_constant: int = 60,
+) -> list[SearchResult]:
+    """Reciprocal-rank fusion: the best `k` claims of several rankings, each claim once.
+
+    A claim scores the sum of weight / (rrf_constant + rank) over the lists that it is in; ranks count from 1. `weights`
+    has one for each list, 1 without. `metadata["ranks"]` says at which rank which search found it. Equal scores keep
+    the order of the lists. Raises ValueError for a number of weights that is not that of the lists.
+    """
+    merged: dict[str, SearchResult] = {}
+    for results, weight in zip(result_lists, weights or [1.0] * len(result_lists), strict=True):
+        firsts: dict[str, SearchResult] = {}
+        for result in results:
+            firsts.setdefault(result.claim.claim_id, result)
+        for rank, result in enumerate(firsts.values(), start=1):
+            _add_rank(merged, result, rank=rank, score=weight / (rrf_constant + rank))
+    return sorted(merged.values(), key=lambda result: -result.score)[:k]
+
+
+def _add_rank(merged: dict[str, SearchResult], result: SearchResult, *, rank: int, score: float) -> None:
+    found = merged.setdefault(result.claim.claim_id, replace(result, score=0.0, source="hybrid", metadata={}))
+    found.score += score
+    found.metadata["ranks"] = found.metadata.get("ranks", {}) | {result.source: rank}
+    found.warnings = list(dict.fromkeys([*found.warnings, *result.warnings]))
+
+
+def apply_recency_confidence_rerank(
+    results: Sequence[SearchResult], config: PKBConfig | None = None, *, now: datetime | None = None
+) -> list[SearchResult]:
+    """The results in the order that their age and confidence change a little; what was given stays as it is.
+
+    The weights and the half-life are those of `config`. A claim without a confidence counts like a certain one: nobody
+    doubted it. `metadata["score_before_rerank"]` keeps the score that came in.
+    """
+    config, now = config or PKBConfig(), now or datetime.now(UTC)
+    reranked = [_reranked(result, config, now) for result in results]
+    return sorted(reranked, key=lambda result: -result.score)
+
+
+def _reranked(result: SearchResult, config: PKBConfig, now: datetime) -> SearchResult:
+    recency, confidence = config.recency_weight, config.confidence_weight
+    freshness = 0.5 ** (_age_in_days(result.claim, now) / config.recency_half_life_days)
+    certainty = 1.0 if result.claim.confidence is None else result.claim.confidence
+    factor = 1 - recency - confidence + recency * freshness + confidence * certainty
+    metadata = result.metadata | {"score_before_rerank": result.score}
+    return replace(result, score=result.score * factor, metadata=metadata)
+
+
+def _age_in_days(claim: Claim, now: datetime) -> float:
+    try:
+        changed = datetime.fromisoformat(claim.updated_at)
+    except ValueError:
+        return 0.0
+    changed = changed if changed.tzinfo else changed.replace(tzinfo=UTC)
+    return max(0.0, (now - changed).total_seconds() / _SECONDS_A_DAY)
 
 
 def _marks(values: Sequence[Any]) -> str:

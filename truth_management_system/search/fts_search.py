@@ -1,0 +1,68 @@
+"""Finding claims by their words."""
+
+from __future__ import annotations
+
+from ..crud.base import marks
+from ..database import PKBDatabase
+from ..models import CLAIM_COLUMNS, Claim
+from ..schema import CLAIM_SEARCH_COLUMNS
+from .base import SearchFilters, SearchResult
+from .fulltext import Searched, SearchedTable, best_matches
+
+CLAIMS = SearchedTable(
+    name="claims",
+    rowid="claim_rowid",
+    body="statement",
+    columns=(
+        (("statement", "subject_text", "predicate", "object_text"), 1.0),
+        (("possible_questions",), 0.7),
+        (("context_domain", "friendly_id"), 0.4),
+    ),
+)
+
+
+class FTSSearchStrategy:
+    """Full-text search over the claims of one user. See `search.base.SearchStrategy`."""
+
+    name = "fts"
+
+    def __init__(self, db: PKBDatabase, user_email: str | None = None) -> None:
+        self.db = db
+        self.user_email = user_email or ""
+
+    def search(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> list[SearchResult]:
+        """At most `k` claims that hold words of `query`, those with all of them first. Any text is a query."""
+        return self._found(CLAIMS, query, k, filters)
+
+    def search_by_column(
+        self, column: str, query: str, k: int = 20, filters: SearchFilters | None = None
+    ) -> list[SearchResult]:
+        """Like `search`, in one column. Raises ValueError for a column that is not searched."""
+        if column not in CLAIM_SEARCH_COLUMNS:
+            raise ValueError(f"{column!r} can't be searched; use one of {', '.join(CLAIM_SEARCH_COLUMNS)}.")
+        one = SearchedTable(name=CLAIMS.name, rowid=CLAIMS.rowid, body=CLAIMS.body, columns=(((column,), 1.0),))
+        return self._found(one, query, k, filters)
+
+    def _found(self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None) -> list[SearchResult]:
+        conditions, parameters = (filters or SearchFilters()).to_sql_conditions()
+        searched = Searched(
+            db=self.db, table=table, user_email=self.user_email, conditions=conditions, parameters=parameters
+        )
+        best = best_matches(searched, query, k)
+        claims = claims_by_rowid(self.db, self.user_email, [rowid for rowid, _ in best])
+        return [found_claim(claims[rowid], score=score, source=self.name) for rowid, score in best if rowid in claims]
+
+
+def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict[int, Claim]:
+    """The user's claims with these rowids."""
+    if not rowids:
+        return {}
+    names = ", ".join(CLAIM_COLUMNS)
+    sql = f"SELECT claim_rowid, {names} FROM claims WHERE claim_rowid IN ({marks(rowids)}) AND +user_email = ?"
+    return {row[0]: Claim(*row[1:]) for row in db.select(sql, [*rowids, user_email])}
+
+
+def found_claim(claim: Claim, *, score: float, source: str) -> SearchResult:
+    """A result that says so where its claim is contested."""
+    warnings = ["This is contested: another memory contradicts it."] if claim.is_contested else []
+    return SearchResult(claim=claim, score=score, source=source, is_contested=claim.is_contested, warnings=warnings)

@@ -1,0 +1,226 @@
+"""Ranking by words: BM25 over what SQLite's FTS5 says which rows hold which word.
+
+FTS5's own `bm25()` counts each word among everybody's rows, so a common word would cost every user alike and other
+people's texts would decide about one's order. Here the index is only asked for the user's newest rows with a word, and
+the score is computed from those. Texts are short and say a word once, so how often they say it does not count.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+from typing import Any
+
+from ..database import PKBDatabase
+from .query_words import query_words, unspaced_pieces
+
+NEWEST_HITS = 1_000
+"""Of a word that more rows hold, the newest so many are looked at."""
+
+_NEWEST_UNSPACED = 20_000
+_SATURATION, _LENGTH_SHARE = 1.2, 0.4
+_BEGINNING_ONLY = 0.5
+# A word that so many rows hold needs no longer words beside it.
+_ENOUGH = 50
+_SHORTEST_BEGINNING = 2
+_SHORTEST_STEM, _LONGEST_ENDING = 3, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedTable:
+    """A table with a full-text index `<name>_fts`.
+
+    rowid: its integer key. body: the column whose length counts. columns: groups of indexed columns with the weight of
+    a word found there, the weightiest first.
+    """
+
+    name: str
+    rowid: str
+    body: str
+    columns: tuple[tuple[tuple[str, ...], float], ...]
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """Every indexed column."""
+        return tuple(column for group, _ in self.columns for column in group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """Which rows of a table are looked at: the user's, as far as `conditions` (joined by AND) let them through."""
+
+    db: PKBDatabase
+    table: SearchedTable
+    user_email: str
+    conditions: Sequence[str] = ()
+    parameters: Sequence[Any] = ()
+
+    def newest_with(self, expression: str, *, beginning: str) -> WordHits:
+        """The newest rows that match an expression of FTS5; what decides a row's weight is where `beginning` is."""
+        name, rowid = self.table.name, self.table.rowid
+        weight, values = self._weight(beginning)
+        sql = (
+            f"SELECT {name}.{rowid}, length({name}.{self.table.body}), {weight} FROM {name}_fts "
+            f"CROSS JOIN {name} ON {name}.{rowid} = {name}_fts.rowid WHERE {name}_fts MATCH ? AND {self._where()} "
+            f"ORDER BY {name}_fts.rowid DESC LIMIT ?"
+        )
+        values += [self._own(expression), *self._values(), NEWEST_HITS]
+        hits = WordHits()
+        for found, length, counts in self.db.select(sql, values):
+            hits.lengths[found] = length
+            hits.weights[found] = counts
+        return hits
+
+    def rowids_with(self, expression: str) -> set[int]:
+        """All rows of the user's that match an expression, whatever the conditions."""
+        sql = f"SELECT rowid FROM {self.table.name}_fts WHERE {self.table.name}_fts MATCH ?"
+        return {rowid for (rowid,) in self.db.select(sql, [self._own(expression)])}
+
+    def newest_containing(self, pieces: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """(rowid, text) of the rows that contain any of `pieces`, among the user's newest 20,000."""
+        name, rowid = self.table.name, self.table.rowid
+        text = self._joined(self.table.all_columns)
+        newest = (
+            f"SELECT {name}.{rowid} AS found, {text} AS text FROM {name} WHERE {self._where()} "
+            f"ORDER BY {name}.updated_at DESC LIMIT {_NEWEST_UNSPACED}"
+        )
+        anywhere = " OR ".join("instr(text, ?) > 0" for _ in pieces)
+        return self.db.select(f"SELECT found, text FROM ({newest}) WHERE {anywhere}", [*self._values(), *pieces])
+
+    def _weight(self, beginning: str) -> tuple[str, list[Any]]:
+        *higher, (_, lowest) = self.table.columns
+        if not higher:
+            return str(lowest), []
+        cases = " ".join(
+            f"WHEN instr(lower({self._joined(columns)}), ?) > 0 THEN {weight}" for columns, weight in higher
+        )
+        return f"CASE {cases} ELSE {lowest} END", [beginning for _ in higher]
+
+    def _joined(self, columns: Sequence[str]) -> str:
+        return " || ' ' || ".join(f"COALESCE({self.table.name}.{column}, '')" for column in columns)
+
+    def _own(self, expression: str) -> str:
+        columns = " ".join(self.table.all_columns)
+        return f'owner : "u{self.user_email.encode().hex()}" AND ({{{columns}}} : ({expression}))'
+
+    def _where(self) -> str:
+        # The plus keeps SQLite from walking through all of the user's rows by the index that begins with them.
+        return " AND ".join([f"+{self.table.name}.user_email = ?", *self.conditions])
+
+    def _values(self) -> list[Any]:
+        return [self.user_email, *self.parameters]
+
+
+@dataclass(slots=True)
+class WordHits:
+    """The rows with one word. lengths: rowid → characters; weights: rowid → how much the word counts there, 0 to 1."""
+
+    lengths: dict[int, int] = field(default_factory=dict)
+    weights: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether there are more rows with it than were looked at."""
+        return len(self.lengths) >= NEWEST_HITS
+
+
+def best_matches(searched: Searched, query: str, k: int) -> list[tuple[int, float]]:
+    """(rowid, score) of at most `k` rows with any word of `query`, best first, then newest.
+
+    Rows with all words come before all others. A word is found in its inflections, and as the beginning of another
+    word for half of its weight. Any text is a query; one without a word finds nothing.
+    """
+    with searched.db.snapshot():
+        hits = [*_spaced(searched, query_words(query)), *_unspaced(searched, unspaced_pieces(query))]
+        total = _row_count(searched)
+    scores = _scores(hits, total)
+    return heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))
+
+
+def _spaced(searched: Searched, words: Sequence[str]) -> list[WordHits]:
+    hits = {word: searched.newest_with(_whole(word), beginning=_beginning(word)) for word in words}
+    rare = [word for word in words if not hits[word].is_common]
+    common = [word for word in words if hits[word].is_common]
+    for word in rare:
+        _add_longer_words(searched, word, hits[word])
+    if any(hits[word].lengths for word in rare):
+        _look_within(searched, rare, {word: hits[word] for word in common})
+    elif len(common) > 1:
+        together = searched.newest_with(" AND ".join(map(_whole, common)), beginning=_beginning(common[0]))
+        for word in common:
+            hits[word].lengths |= together.lengths
+            hits[word].weights = together.weights | hits[word].weights
+    return list(hits.values())
+
+
+def _add_longer_words(searched: Searched, word: str, hits: WordHits) -> None:
+    """Rows with words that begin with `word`, unless enough have the word itself."""
+    if len(word) < _SHORTEST_BEGINNING or len(hits.lengths) >= _ENOUGH:
+        return
+    longer = searched.newest_with(f"{_whole(word)} *", beginning=_beginning(word))
+    weights = {rowid: weight * _BEGINNING_ONLY for rowid, weight in longer.weights.items()}
+    hits.weights = weights | hits.weights
+    hits.lengths = longer.lengths | hits.lengths
+
+
+def _look_within(searched: Searched, rare: Sequence[str], common: Mapping[str, WordHits]) -> None:
+    """Among rows that rare words found, common words only decide about the order."""
+    either = " OR ".join(map(_whole, rare))
+    for word, hits in common.items():
+        within = searched.rowids_with(f"({either}) AND {_whole(word)}")
+        hits.weights = dict.fromkeys(within, 1.0) | hits.weights
+        hits.lengths = {}
+
+
+def _unspaced(searched: Searched, pieces: Sequence[str]) -> list[WordHits]:
+    if not pieces:
+        return []
+    found = searched.newest_containing(pieces)
+    lengths = [{rowid: len(text) for rowid, text in found if piece in text} for piece in pieces]
+    return [WordHits(each, dict.fromkeys(each, 1.0)) for each in lengths]
+
+
+def _scores(hits: Sequence[WordHits], total: int) -> dict[int, float]:
+    lengths: dict[int, int] = {}
+    for each in hits:
+        lengths |= each.lengths
+    usual = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    fixed, by_length = _SATURATION * (1 - _LENGTH_SHARE), _SATURATION * _LENGTH_SHARE / usual
+    norms = {rowid: fixed + by_length * length for rowid, length in lengths.items()}
+    scores = dict.fromkeys(lengths, 0.0)
+    most = 0.0
+    for each in hits:
+        factor = _rarity(len(each.weights), total) * (_SATURATION + 1)
+        most += factor
+        for rowid, weight in each.weights.items():
+            if rowid in norms:
+                scores[rowid] += factor * weight / (weight + norms[rowid])
+    for rowid in scores.keys() & set.intersection(*(set(each.weights) for each in hits)) if hits else ():
+        scores[rowid] += most
+    return scores
+
+
+def _rarity(count: int, total: int) -> float:
+    """The inverse document frequency of BM25."""
+    return log(1 + (max(total - count, 0) + 0.5) / (count + 0.5))
+
+
+def _row_count(searched: Searched) -> int:
+    """About how many rows the user has; counting the claims would take longer than the search."""
+    if searched.table.name == "claims":
+        sql = "SELECT last_number FROM claim_numbers WHERE user_email = ?"
+    else:
+        sql = f"SELECT COUNT(*) FROM {searched.table.name} WHERE user_email = ?"
+    rows = searched.db.select(sql, [searched.user_email])
+    return int(rows[0][0]) if rows else 0
+
+
+def _whole(word: str) -> str:
+    return f'"{word}"'
+
+
+def _beginning(word: str) -> str:
+    """What a word most likely has in common with its inflections."""
+    return word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)]
