@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..crud.base import marks
 from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim
@@ -12,6 +14,7 @@ from .fulltext import Searched, SearchedTable, best_matches
 CLAIMS = SearchedTable(
     name="claims",
     rowid="claim_rowid",
+    number="claim_number",
     body="statement",
     columns=(
         (("statement", "subject_text", "predicate", "object_text"), 1.0),
@@ -40,7 +43,7 @@ class FTSSearchStrategy:
         """Like `search`, in one column. Raises ValueError for a column that is not searched."""
         if column not in CLAIM_SEARCH_COLUMNS:
             raise ValueError(f"{column!r} can't be searched; use one of {', '.join(CLAIM_SEARCH_COLUMNS)}.")
-        one = SearchedTable(name=CLAIMS.name, rowid=CLAIMS.rowid, body=CLAIMS.body, columns=(((column,), 1.0),))
+        one = replace(CLAIMS, columns=(((column,), 1.0),))
         return self._found(one, query, k, filters)
 
     def _found(self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None) -> list[SearchResult]:

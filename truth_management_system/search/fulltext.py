@@ -16,7 +16,7 @@ from typing import Any
 from ..database import PKBDatabase
 from .query_words import query_words, unspaced_pieces
 
-NEWEST_HITS = 1_000
+NEWEST_HITS = 500
 """Of a word that more rows hold, the newest so many are looked at."""
 
 _NEWEST_UNSPACED = 20_000
@@ -32,12 +32,13 @@ _SHORTEST_STEM, _LONGEST_ENDING = 3, 3
 class SearchedTable:
     """A table with a full-text index `<name>_fts`.
 
-    rowid: its integer key. body: the column whose length counts. columns: groups of indexed columns with the weight of
-    a word found there, the weightiest first.
+    rowid: its integer key. number: the column that counts a user's rows upwards. body: the column whose length counts.
+    columns: groups of indexed columns with the weight of a word found there, the weightiest first.
     """
 
     name: str
     rowid: str
+    number: str
     body: str
     columns: tuple[tuple[tuple[str, ...], float], ...]
 
@@ -62,15 +63,16 @@ class Searched:
         name, rowid = self.table.name, self.table.rowid
         weight, values = self._weight(beginning)
         sql = (
-            f"SELECT {name}.{rowid}, length({name}.{self.table.body}), {weight} FROM {name}_fts "
-            f"CROSS JOIN {name} ON {name}.{rowid} = {name}_fts.rowid WHERE {name}_fts MATCH ? AND {self._where()} "
+            f"SELECT {name}.{rowid}, length({name}.{self.table.body}), {weight}, {name}.{self.table.number} "
+            f"FROM {name}_fts CROSS JOIN {name} ON {name}.{rowid} = {name}_fts.rowid WHERE {name}_fts MATCH ? AND {self._where()} "
             f"ORDER BY {name}_fts.rowid DESC LIMIT ?"
         )
         values += [self._own(expression), *self._values(), NEWEST_HITS]
         hits = WordHits()
-        for found, length, counts in self.db.select(sql, values):
+        for found, length, counts, number in self.db.select(sql, values):
             hits.lengths[found] = length
             hits.weights[found] = counts
+            hits.oldest = number
         return hits
 
     def rowids_with(self, expression: str) -> set[int]:
@@ -81,13 +83,18 @@ class Searched:
     def newest_containing(self, pieces: Sequence[str]) -> Sequence[Sequence[Any]]:
         """(rowid, text) of the rows that contain any of `pieces`, among the user's newest 20,000."""
         name, rowid = self.table.name, self.table.rowid
-        text = self._joined(self.table.all_columns)
         newest = (
-            f"SELECT {name}.{rowid} AS found, {text} AS text FROM {name} WHERE {self._where()} "
-            f"ORDER BY {name}.updated_at DESC LIMIT {_NEWEST_UNSPACED}"
+            f"SELECT {name}.{rowid} AS found, {self._joined(self.table.columns[0][0])} AS text FROM {name} "
+            f"WHERE {' AND '.join([f'{name}.user_email = ?', *self.conditions])} "
+            f"ORDER BY {name}.{self.table.number} DESC LIMIT {_NEWEST_UNSPACED}"
         )
         anywhere = " OR ".join("instr(text, ?) > 0" for _ in pieces)
         return self.db.select(f"SELECT found, text FROM ({newest}) WHERE {anywhere}", [*self._values(), *pieces])
+
+    def last_number(self) -> int:
+        """The number of the user's newest row; 0 for none."""
+        sql = f"SELECT COALESCE(MAX({self.table.number}), 0) FROM {self.table.name} WHERE user_email = ?"
+        return int(self.db.select(sql, [self.user_email])[0][0])
 
     def _weight(self, beginning: str) -> tuple[str, list[Any]]:
         *higher, (_, lowest) = self.table.columns
@@ -115,15 +122,38 @@ class Searched:
 
 @dataclass(slots=True)
 class WordHits:
-    """The rows with one word. lengths: rowid → characters; weights: rowid → how much the word counts there, 0 to 1."""
+    """The rows with one word.
+
+    lengths: rowid → characters. weights: rowid → how much the word counts there, 0 to 1. oldest: the number of the
+    oldest row that was looked at.
+    """
 
     lengths: dict[int, int] = field(default_factory=dict)
     weights: dict[int, float] = field(default_factory=dict)
+    oldest: int = 0
+
+    def add(self, lengths: Mapping[int, int], weights: Mapping[int, float]) -> None:
+        """Add further rows; what is known of one already stays."""
+        self.lengths = {**lengths, **self.lengths}
+        self.weights = {**weights, **self.weights}
 
     @property
     def is_common(self) -> bool:
         """Whether there are more rows with it than were looked at."""
         return len(self.lengths) >= NEWEST_HITS
+
+    def share(self, last_number: int) -> float:
+        """About which share of the user's rows has the word, above 0, below 1; judged by the newest rows."""
+        looked_at = last_number - self.oldest + 1 if self.is_common else last_number
+        return (len(self.lengths) + 0.5) / (max(looked_at, len(self.lengths)) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word that is looked for: how much it says, and where it is."""
+
+    rarity: float
+    hits: WordHits
 
 
 def best_matches(searched: Searched, query: str, k: int) -> list[tuple[int, float]]:
@@ -133,26 +163,21 @@ def best_matches(searched: Searched, query: str, k: int) -> list[tuple[int, floa
     word for half of its weight. Any text is a query; one without a word finds nothing.
     """
     with searched.db.snapshot():
-        hits = [*_spaced(searched, query_words(query)), *_unspaced(searched, unspaced_pieces(query))]
-        total = _row_count(searched)
-    scores = _scores(hits, total)
+        last = searched.last_number()
+        words = [*_spaced(searched, query_words(query), last), *_unspaced(searched, unspaced_pieces(query), last)]
+    scores = _scores(words)
     return heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))
 
 
-def _spaced(searched: Searched, words: Sequence[str]) -> list[WordHits]:
+def _spaced(searched: Searched, words: Sequence[str], last_number: int) -> list[_Word]:
     hits = {word: searched.newest_with(_whole(word), beginning=_beginning(word)) for word in words}
     rare = [word for word in words if not hits[word].is_common]
     common = [word for word in words if hits[word].is_common]
     for word in rare:
         _add_longer_words(searched, word, hits[word])
-    if any(hits[word].lengths for word in rare):
-        _look_within(searched, rare, {word: hits[word] for word in common})
-    elif len(common) > 1:
-        together = searched.newest_with(" AND ".join(map(_whole, common)), beginning=_beginning(common[0]))
-        for word in common:
-            hits[word].lengths |= together.lengths
-            hits[word].weights = together.weights | hits[word].weights
-    return list(hits.values())
+    found = [_Word(_rarity(hits[word].share(last_number)), hits[word]) for word in words]
+    _complete(searched, [word for word in rare if hits[word].lengths], {word: hits[word] for word in common})
+    return found
 
 
 def _add_longer_words(searched: Searched, word: str, hits: WordHits) -> None:
@@ -161,60 +186,59 @@ def _add_longer_words(searched: Searched, word: str, hits: WordHits) -> None:
         return
     longer = searched.newest_with(f"{_whole(word)} *", beginning=_beginning(word))
     weights = {rowid: weight * _BEGINNING_ONLY for rowid, weight in longer.weights.items()}
-    hits.weights = weights | hits.weights
-    hits.lengths = longer.lengths | hits.lengths
+    hits.add(longer.lengths, weights)
 
 
-def _look_within(searched: Searched, rare: Sequence[str], common: Mapping[str, WordHits]) -> None:
-    """Among rows that rare words found, common words only decide about the order."""
-    either = " OR ".join(map(_whole, rare))
-    for word, hits in common.items():
-        within = searched.rowids_with(f"({either}) AND {_whole(word)}")
-        hits.weights = dict.fromkeys(within, 1.0) | hits.weights
-        hits.lengths = {}
+def _complete(searched: Searched, rare: Sequence[str], common: Mapping[str, WordHits]) -> None:
+    """Learn which older rows with rarer words, and with all common words, have each common one."""
+    if len(common) > 1:
+        together = searched.newest_with(" AND ".join(map(_whole, common)), beginning=_beginning(next(iter(common))))
+        for hits in common.values():
+            hits.add(together.lengths, together.weights)
+    if rare:
+        either = " OR ".join(map(_whole, rare))
+        for word, hits in common.items():
+            within = searched.rowids_with(f"({either}) AND {_whole(word)}")
+            hits.add({}, dict.fromkeys(within, 1.0))
 
 
-def _unspaced(searched: Searched, pieces: Sequence[str]) -> list[WordHits]:
+def _unspaced(searched: Searched, pieces: Sequence[str], last_number: int) -> list[_Word]:
     if not pieces:
         return []
     found = searched.newest_containing(pieces)
     lengths = [{rowid: len(text) for rowid, text in found if piece in text} for piece in pieces]
-    return [WordHits(each, dict.fromkeys(each, 1.0)) for each in lengths]
+    hits = [WordHits(each, dict.fromkeys(each, 1.0)) for each in lengths]
+    return [_Word(_rarity(each.share(last_number)), each) for each in hits]
 
 
-def _scores(hits: Sequence[WordHits], total: int) -> dict[int, float]:
+def _scores(words: Sequence[_Word]) -> dict[int, float]:
+    """Scores by rowid: BM25 over `words`, and as much again as can be reached where a row has them all."""
     lengths: dict[int, int] = {}
-    for each in hits:
-        lengths |= each.lengths
+    for word in words:
+        lengths |= word.hits.lengths
     usual = sum(lengths.values()) / max(1, len(lengths)) or 1.0
     fixed, by_length = _SATURATION * (1 - _LENGTH_SHARE), _SATURATION * _LENGTH_SHARE / usual
     norms = {rowid: fixed + by_length * length for rowid, length in lengths.items()}
     scores = dict.fromkeys(lengths, 0.0)
-    most = 0.0
-    for each in hits:
-        factor = _rarity(len(each.weights), total) * (_SATURATION + 1)
-        most += factor
-        for rowid, weight in each.weights.items():
+    for word in words:
+        factor = word.rarity * (_SATURATION + 1)
+        for rowid, weight in word.hits.weights.items():
             if rowid in norms:
                 scores[rowid] += factor * weight / (weight + norms[rowid])
-    for rowid in scores.keys() & set.intersection(*(set(each.weights) for each in hits)) if hits else ():
+    most = sum(word.rarity for word in words) * (_SATURATION + 1)
+    for rowid in scores.keys() & _in_all(words):
         scores[rowid] += most
     return scores
 
 
-def _rarity(count: int, total: int) -> float:
+def _in_all(words: Sequence[_Word]) -> set[int]:
+    first, *others = [set(word.hits.weights) for word in words] or [set()]
+    return first.intersection(*others)
+
+
+def _rarity(share: float) -> float:
     """The inverse document frequency of BM25."""
-    return log(1 + (max(total - count, 0) + 0.5) / (count + 0.5))
-
-
-def _row_count(searched: Searched) -> int:
-    """About how many rows the user has; counting the claims would take longer than the search."""
-    if searched.table.name == "claims":
-        sql = "SELECT last_number FROM claim_numbers WHERE user_email = ?"
-    else:
-        sql = f"SELECT COUNT(*) FROM {searched.table.name} WHERE user_email = ?"
-    rows = searched.db.select(sql, [searched.user_email])
-    return int(rows[0][0]) if rows else 0
+    return log(1 + (1 - share) / share)
 
 
 def _whole(word: str) -> str:
