@@ -19,10 +19,13 @@ import { element } from './dom.js';
  * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void}} options
  */
 export function createListbox(input, { label, onChoose, onAction = () => {} }) {
-  const list = element('div', { id: 'composer-suggestions', role: 'listbox', 'aria-label': label });
+  const list = element('div', { id: 'composer-suggestions', role: 'listbox', 'aria-label': label, tabindex: '0' });
   const note = element('p', { class: 'suggestions-note' });
   const said = element('p', { class: 'visually-hidden', role: 'status' });
   const box = element('div', { class: 'suggestions', hidden: true }, list, note);
+  // What scrolls can be reached by the keyboard, and the field is where its keys are heard.
+  list.addEventListener('focus', () => input.focus());
+  box.addEventListener('mousedown', (event) => event.preventDefault());
   input.parentElement.append(box, said);
   for (const [name, value] of Object.entries({
     'aria-autocomplete': 'list', 'aria-haspopup': 'listbox', 'aria-controls': list.id,
@@ -63,8 +66,7 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
     const position = rows.length;
     const node = element('div', { class: 'suggestion', role: 'option', id: `suggestion-${position}`, 'aria-selected': 'false' },
       ...option.content, actionOf(option));
-    // The field keeps the focus, and the choice falls when the button is released, as everywhere.
-    node.addEventListener('pointerdown', (event) => event.preventDefault());
+    // The choice falls when the button is released, as everywhere.
     node.addEventListener('click', () => onChoose(option.value));
     node.addEventListener('pointermove', () => active !== position && activate(position));
     rows.push({ ...option, node });
@@ -76,7 +78,6 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
     const id = `suggestions-group-${number}`;
     // No part of the list to who listens: the group has its name from it.
     const title = element('div', { class: 'suggestions-heading', id, role: 'presentation', text: heading });
-    title.addEventListener('pointerdown', (event) => event.preventDefault());
     return [element('div', { role: 'group', 'aria-labelledby': id }, title, ...options.map(rowFor))];
   }
 

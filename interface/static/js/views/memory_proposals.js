@@ -34,8 +34,8 @@ class ProposalCard {
     this.#asked = asked;
     this.#page = page;
     this.#knowledge = createKnowledgeApi(page.api);
-    this.node = element('section', { class: 'memory-proposals', 'aria-label': words.title },
-      element('h3', { class: 'proposals-title', text: words.title }), this.#content);
+    this.node = element('div', { class: 'memory-proposals', role: 'group', 'aria-label': words.title },
+      element('p', { class: 'proposals-title', text: words.title }), this.#content);
     this.node.addEventListener('keydown', (event) => event.key === 'Escape' && this.close());
   }
 

@@ -111,7 +111,9 @@ export function decorateReferences(node, raw, page) {
     const entry = entries.get(name) ?? null;
     if (!meant.has(name) || (entry && isMuted(entry))) return null;
     if (entry) return createChip(typed, entry, page).node;
-    return CONVERSATION.test(name) || looksLikeKnowledge(name) ? chipToBe(name, typed, page) : null;
+    // Whoever answers "we are #1" means no memory.
+    const isMeant = CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeKnowledge(name));
+    return isMeant ? chipToBe(name, typed, page) : null;
   };
   textNodesOf(node).forEach((textNode) => replaceIn(textNode, chipFor));
 }
