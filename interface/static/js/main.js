@@ -2,11 +2,54 @@
 
 import { createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
+import { shellStrings } from './lib/shell_strings.js';
 import { installCopyFallbacks } from './views/copy_fallbacks.js';
 import { element } from './views/dom.js';
 import { mountModelStatus } from './views/models_status.js';
 import { mountSidebar } from './views/sidebar.js';
+import { showToast } from './views/toast.js';
 import { ConversationPage } from './views/transcript_page.js';
+
+/** Shows the Memories panel in the place of the conversation while the address says so. It is loaded when it first does. */
+function offerKnowledge(page) {
+  const isWanted = () => new URLSearchParams(location.search).get('panel') === 'knowledge';
+  const isShown = () => document.documentElement.dataset.panel === 'knowledge';
+  let path = location.pathname;
+  let panel = null;
+
+  function load() {
+    panel ??= import('./views/knowledge.js').then(({ mountKnowledge }) => mountKnowledge(page)).catch((error) => {
+      panel = null;
+      throw error;
+    });
+    return panel;
+  }
+
+  async function follow() {
+    if (!isWanted() && !isShown()) return;
+    try {
+      await (await load()).follow();
+    } catch (error) {
+      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', actionLabel: shellStrings.sidebar.again, onAction: follow });
+    }
+  }
+
+  const button = document.getElementById('open-knowledge');
+  button.addEventListener('pointerenter', () => load().catch(() => {}), { once: true });
+  button.addEventListener('click', () => {
+    if (!isWanted()) history.pushState(null, '', `${location.pathname}?panel=knowledge`);
+    follow();
+  });
+  addEventListener('popstate', (event) => {
+    // Between the panel and the conversation below it: the conversation stays as it is.
+    if (path === location.pathname && (isWanted() || isShown())) event.stopImmediatePropagation();
+    follow();
+  });
+  page.events.on('conversation:shown', () => {
+    path = location.pathname;
+    follow();
+  });
+}
 
 function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
@@ -20,6 +63,7 @@ function start() {
   const sidebar = mountSidebar({ api, events, bootstrap });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
   mountModelStatus(document.getElementById('model-status'), api);
+  offerKnowledge({ api, events, bootstrap });
   new ConversationPage({ api, events, bootstrap }).openAddress();
 }
 

@@ -1,0 +1,104 @@
+/** What the Memories panel shows, as the address of the page says it: tab, search, filters, page. */
+
+export const PANEL = 'knowledge';
+export const TABS = ['memories', 'contexts', 'entities', 'tags', 'conflicts', 'add', 'history', 'transfer'];
+export const STRATEGIES = ['hybrid', 'fts', 'embedding', 'rewrite', 'mapreduce'];
+export const STATUSES = ['active', 'contested', 'historical', 'superseded', 'retracted', 'draft', 'expired', 'all'];
+export const PAGE_SIZE = 50;
+
+/** Name in the address, and the server's parameter. */
+const FILTERS = { type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context' };
+
+const DEFAULTS = {
+  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', open: '', page: 1,
+};
+
+/**
+ * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are friendly ids; `open` is the context that the
+ *   Contexts tab shows; `page` counts from 1
+ */
+
+/** @returns {PanelState} */
+export function initialState() {
+  return { ...DEFAULTS };
+}
+
+/**
+ * @param {string} search of the address, `?panel=knowledge&…`
+ * @returns {PanelState|null} null: the address shows no such panel
+ */
+export function parsePanel(search) {
+  const given = new URLSearchParams(search);
+  if (given.get('panel') !== PANEL) return null;
+  const state = initialState();
+  for (const name of Object.keys(DEFAULTS)) if (given.has(name)) state[name] = given.get(name);
+  const page = Number(state.page);
+  state.page = Number.isInteger(page) && page > 0 ? page : 1;
+  if (!TABS.includes(state.tab)) state.tab = DEFAULTS.tab;
+  if (!STRATEGIES.includes(state.strategy)) state.strategy = DEFAULTS.strategy;
+  if (!STATUSES.includes(state.status)) state.status = DEFAULTS.status;
+  return state;
+}
+
+/**
+ * @param {PanelState} state
+ * @returns {string} the search part of an address; what is as usual is left out
+ */
+export function formatPanel(state) {
+  const said = Object.keys(DEFAULTS).filter((name) => state[name] !== DEFAULTS[name]);
+  return `?${new URLSearchParams([['panel', PANEL], ...said.map((name) => [name, String(state[name])])])}`;
+}
+
+/** The state after a change: what changes which memories are shown shows the first page of them. */
+export function changed(state, changes) {
+  const next = { ...state, ...changes };
+  const others = Object.keys(changes).some((name) => name !== 'page' && next[name] !== state[name]);
+  if (others && !('page' in changes)) next.page = 1;
+  return next;
+}
+
+/**
+ * @param {PanelState} state
+ * @param {number} [limit]
+ * @returns {object} parameters of `GET /pkb/claims`
+ */
+export function claimParams(state, limit = PAGE_SIZE) {
+  const params = { limit, offset: (state.page - 1) * limit };
+  for (const [name, parameter] of Object.entries(FILTERS)) if (state[name]) params[parameter] = state[name];
+  const query = state.q.trim();
+  return query ? { ...params, query, strategy: state.strategy } : params;
+}
+
+/** The filters that are set. @param {PanelState} state @returns {Array<{name: string, value: string}>} */
+export function activeFilters(state) {
+  return Object.keys(FILTERS)
+    .filter((name) => state[name] !== DEFAULTS[name])
+    .map((name) => ({ name, value: state[name] }));
+}
+
+/** Whether the state asks for fewer than all memories. @param {PanelState} state */
+export function isNarrowed(state) {
+  return state.q.trim() !== '' || activeFilters(state).length > 0;
+}
+
+/** The changes that take search and filters away. */
+export function withoutFilters() {
+  const names = ['q', ...Object.keys(FILTERS)];
+  return Object.fromEntries(names.map((name) => [name, DEFAULTS[name]]));
+}
+
+/** The change that takes one filter away. @param {string} name */
+export function withoutFilter(name) {
+  return { [name]: DEFAULTS[name] };
+}
+
+/**
+ * Which part of the whole a page is.
+ *
+ * @param {{page: number, total: number, shown: number, size?: number}} place
+ * @returns {{first: number, last: number, pages: number}} `first` 0 where nothing is shown
+ */
+export function pageRange({ page, total, shown, size = PAGE_SIZE }) {
+  const first = shown ? (page - 1) * size + 1 : 0;
+  return { first, last: shown ? first + shown - 1 : 0, pages: Math.max(1, Math.ceil(total / size)) };
+}

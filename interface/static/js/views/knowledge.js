@@ -1,0 +1,173 @@
+/** The Memories panel: stands in the place of the conversation while the address says so. */
+
+import { icon } from '../lib/icons.js';
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { strings } from '../lib/strings.js';
+import { TABS, changed, formatPanel, initialState, parsePanel } from '../models/knowledge_query.js';
+import { element } from './dom.js';
+import { createKnowledgePage } from './knowledge_page.js';
+import { failureBlock } from './knowledge_parts.js';
+import { createTabs } from './knowledge_tabs.js';
+
+const words = knowledgeStrings;
+
+const LOAD = {
+  memories: () => import('./knowledge_memories.js'),
+  contexts: () => import('./knowledge_contexts.js'),
+  entities: () => import('./knowledge_entities.js'),
+  tags: () => import('./knowledge_tags.js'),
+  conflicts: () => import('./knowledge_conflicts.js'),
+  add: () => import('./knowledge_ingest.js'),
+  history: () => import('./knowledge_history.js'),
+  transfer: () => import('./knowledge_transfer.js'),
+};
+
+/** The looks, before the panel is shown: nothing may jump. */
+function addStyle() {
+  const link = element('link', { rel: 'stylesheet', href: new URL('../../css/knowledge.css', import.meta.url).pathname });
+  return new Promise((resolve, reject) => {
+    link.addEventListener('load', resolve);
+    link.addEventListener('error', () => {
+      link.remove();
+      reject(new Error(strings.unreachable));
+    });
+    document.head.append(link);
+  });
+}
+
+const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');
+
+const FLOATING = 'dialog[open], [popover]:popover-open:not(#toasts), .vakata-context';
+
+/** Whether a key is for something that lies over the panel, or beside it. */
+const isElsewhere = (target) => Boolean(document.querySelector(FLOATING) || target.closest?.('#sidebar'));
+
+class KnowledgePanel {
+  #page;
+  #state = initialState();
+  #shown = false;
+  #titleBefore = '';
+  #heading = element('h1', { id: 'knowledge-title', tabindex: '-1', text: words.panel.title });
+  #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true });
+  #close;
+  #tabs;
+  #opened = new Map();
+
+  constructor({ api, events, bootstrap }) {
+    this.#page = createKnowledgePage({
+      api, events, owner: bootstrap.user_email,
+      state: () => this.#state,
+      go: (changes, options) => this.go(changes, options),
+      refresh: () => this.#current()?.refresh?.(),
+      close: () => this.close(),
+    });
+    this.#tabs = createTabs({
+      tabs: TABS.map((name) => ({ name, label: words.tab[name] })), label: words.panel.tabs, onChoose: (tab) => this.go({ ...initialState(), tab }),
+    });
+    this.#close = element('button', {
+      type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', onclick: () => this.close(), hidden: true,
+    }, icon('x-lg'), element('span', { text: words.panel.close }));
+    this.#node.append(this.#tabs.node);
+    const header = document.getElementById('conversation-header');
+    header.querySelector('#conversation-title').before(this.#heading);
+    header.append(this.#close);
+    header.after(this.#node);
+    document.addEventListener('keydown', (event) => this.#onKey(event));
+  }
+
+  /** Shows what the address says: a tab of the panel, or the conversation. */
+  async follow() {
+    const state = parsePanel(location.search);
+    if (!state) {
+      this.#hide();
+      return;
+    }
+    this.#state = state;
+    this.#appear();
+    document.title = `${words.tab[state.tab]} · ${strings.product}`;
+    const place = this.#tabs.choose(state.tab);
+    const tab = await this.#open(state.tab, place);
+    if (tab && this.#shown && this.#state === state) tab.show(state);
+  }
+
+  /** @param {object} changes of the state @param {{replace?: boolean}} [options] */
+  go(changes, { replace = false } = {}) {
+    const next = changed(this.#state, changes);
+    const address = location.pathname + formatPanel(next);
+    if (address !== location.pathname + location.search) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    this.follow();
+  }
+
+  close() {
+    history.pushState(null, '', location.pathname);
+    this.follow();
+    document.getElementById('composer-input')?.focus();
+  }
+
+  #current() {
+    return this.#shown ? this.#opened.get(this.#state.tab) : undefined;
+  }
+
+  #appear() {
+    if (this.#shown) return;
+    this.#shown = true;
+    this.#titleBefore = document.title;
+    this.#node.hidden = false;
+    this.#close.hidden = false;
+    document.documentElement.dataset.panel = 'knowledge';
+    // On narrow screens the sidebar, where the panel was asked for, lies over it.
+    if (document.querySelector('main').inert) document.getElementById('sidebar-backdrop').click();
+    this.#heading.focus({ preventScroll: true });
+    this.#page.lookUpPins();
+  }
+
+  #hide() {
+    if (!this.#shown) return;
+    this.#shown = false;
+    this.#node.hidden = true;
+    this.#close.hidden = true;
+    delete document.documentElement.dataset.panel;
+    document.title = this.#titleBefore;
+    for (const tab of this.#opened.values()) tab.hide?.();
+  }
+
+  async #open(name, place) {
+    if (this.#opened.has(name)) return this.#opened.get(name);
+    try {
+      const { createTab } = await LOAD[name]();
+      if (!this.#opened.has(name)) {
+        const tab = createTab(this.#page);
+        this.#opened.set(name, tab);
+        place.replaceChildren(tab.node);
+      }
+      return this.#opened.get(name);
+    } catch (error) {
+      console.error(error);
+      place.replaceChildren(failureBlock(words.panel.loadFailed(strings.unreachable), () => this.follow()));
+      return null;
+    }
+  }
+
+  #onKey(event) {
+    if (!this.#shown || event.defaultPrevented || event.isComposing || isElsewhere(event.target)) return;
+    if (event.key === 'Escape') this.#escape(event);
+    else if (!event.ctrlKey && !event.metaKey && !event.altKey && !isEditable(event.target)) this.#current()?.handleKey?.(event);
+  }
+
+  /** First out of a field, then out of a selection, then out of the panel. */
+  #escape(event) {
+    event.preventDefault();
+    if (isEditable(event.target)) this.#heading.focus({ preventScroll: true });
+    else if (!this.#current()?.escape?.()) this.close();
+  }
+}
+
+/**
+ * @param {{api: object, events: object, bootstrap: {user_email: string}}} page
+ * @returns {Promise<{follow: () => Promise<void>}>} `follow` shows what the address says
+ */
+export async function mountKnowledge(page) {
+  await addStyle();
+  const panel = new KnowledgePanel(page);
+  return { follow: () => panel.follow() };
+}

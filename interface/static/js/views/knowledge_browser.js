@@ -1,0 +1,89 @@
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { PAGE_SIZE } from '../models/knowledge_query.js';
+import { ClaimSelection } from '../models/knowledge_selection.js';
+import { element, setHidden } from './dom.js';
+import { createMemoryActions } from './knowledge_actions.js';
+import { createBulkBar } from './knowledge_bulk.js';
+import { MemoryList } from './knowledge_list.js';
+import { createPager } from './knowledge_pager.js';
+import { createLoader } from './knowledge_parts.js';
+
+const words = knowledgeStrings;
+
+/**
+ * Memories, a page at a time, with all that can be done to them, singly and together.
+ *
+ * @param {object} page
+ * @param {object} options
+ * @param {(options: {signal: AbortSignal}) => Promise<{claims: object[], total_count: number, warnings?: string[]}>} options.ask
+ * @param {() => number} options.pageNumber
+ * @param {(page: number) => void} options.onPage
+ * @param {() => HTMLElement} options.empty what stands where there are none
+ * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
+ * @param {boolean} [options.draggable]
+ */
+export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, moreItems = () => [], draggable = false }) {
+  const selection = new ClaimSelection();
+  const counted = element('p', { class: 'knowledge-count', role: 'status' });
+  const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
+  const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
+  const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted);
+  const actions = createMemoryActions(page, { replace: (claim) => list.replace(claim), refresh });
+  const bulk = createBulkBar(page, selection, { onCleared: showSelection, refresh });
+  const pager = createPager(onPage);
+  const list = new MemoryList({
+    actions, selection, draggable,
+    itemsOf: (claim) => [...actions.itemsOf(claim), ...moreItems(claim)],
+    onSelection: (fits) => showSelection(fits),
+    onFilter: (change) => page.go({ tab: 'memories', open: '', ...change }),
+  });
+  const loader = createLoader(element('div', { class: 'knowledge-listing' }, warnings, list.node));
+  const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
+  const node = element('div', { class: 'knowledge-browser' }, head, bulk.node, loader.node, foot);
+
+  selectAll.addEventListener('change', () => {
+    const fits = selection.setListed(selectAll.checked);
+    showSelection(fits);
+  });
+
+  function showSelection(fits = true) {
+    list.showSelection();
+    selectAll.checked = selection.listed === 'all';
+    selectAll.indeterminate = selection.listed === 'some';
+    bulk.update(fits);
+  }
+
+  function show({ claims, total_count: total, warnings: said = [] }) {
+    if (claims.length === 0 && total > 0 && pageNumber() > 1) {
+      onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)));
+      return;
+    }
+    list.show(claims);
+    const range = pager.show({ page: pageNumber(), total, shown: claims.length });
+    counted.textContent = total ? words.count.range(range.first, range.last, total) : '';
+    setHidden(head, claims.length === 0);
+    warnings.replaceChildren(...said.map((text) => element('li', { text })));
+    setHidden(warnings, said.length === 0);
+    showSelection();
+    if (claims.length === 0) loader.say(empty());
+  }
+
+  function refresh() {
+    return loader.load(ask, show);
+  }
+
+  function handleKey(event) {
+    if (event.key === 'n' || event.key === 'b') pager.step(event.key === 'n' ? 1 : -1);
+    else list.handleKey(event);
+  }
+
+  /** @returns {boolean} whether there was a selection to clear */
+  function escape() {
+    if (selection.size === 0) return false;
+    selection.clear();
+    showSelection();
+    return true;
+  }
+
+  return { node, list, actions, selection, refresh, handleKey, escape, toTop: () => list.rewind() };
+}

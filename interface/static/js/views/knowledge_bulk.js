@@ -1,0 +1,65 @@
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { MOST_SELECTED } from '../models/knowledge_selection.js';
+import { askText } from './dialogs.js';
+import { element, setHidden } from './dom.js';
+import { chooseContext, chooseKind } from './knowledge_choices.js';
+import { button } from './knowledge_parts.js';
+import { showToast } from './toast.js';
+
+const words = knowledgeStrings.bulk;
+
+/**
+ * What can be done to all selected memories at once, and taken back as one.
+ *
+ * @param {object} page
+ * @param {import('../models/knowledge_selection.js').ClaimSelection} selection
+ * @param {{onCleared: () => void, refresh: () => Promise<void>}} shown
+ * @returns {{node: HTMLElement, update: (fits?: boolean) => void}}
+ */
+export function createBulkBar(page, selection, { onCleared, refresh }) {
+  const counted = element('span', { class: 'knowledge-bulk-count', role: 'status' });
+  const node = element('div', { class: 'knowledge-bulk', role: 'toolbar', 'aria-label': words.label, hidden: true }, counted);
+
+  function clear() {
+    selection.clear();
+    onCleared();
+  }
+
+  async function change(kind, value) {
+    const ids = selection.ids;
+    const answer = await page.attempt(() => page.api.pkbChangeClaims(ids, kind, value));
+    if (!answer) return;
+    const failed = answer.results.filter(({ success }) => !success);
+    if (failed.length < ids.length) page.tellDone(words.done[kind](ids.length - failed.length), answer.audit_id);
+    if (failed.length) showToast(words.failed(failed.length, failed[0].error), { kind: 'error' });
+    clear();
+    page.changed({ show: false });
+    await refresh();
+  }
+
+  /** Asks first; no answer changes nothing. */
+  const asking = (kind, ask) => async () => {
+    const value = await ask(selection.size);
+    if (value) await change(kind, value);
+  };
+
+  const actions = [
+    [words.tag, 'tag', asking('add_tag', (n) => askText({ title: words.tagTitle(n), label: words.tagLabel, confirmLabel: words.tag }))],
+    [words.context, 'folder', asking('add_to_context', async (n) => (await chooseContext(page, words.contextTitle(n)))?.context_id)],
+    [words.domain, 'collection', asking('set_domain', (n) => chooseKind(page, 'domains', words.domainTitle(n)))],
+    [words.type, 'bookmark', asking('set_type', (n) => chooseKind(page, 'types', words.typeTitle(n)))],
+    [words.retract, 'trash', () => change('retract')],
+  ];
+  node.append(
+    ...actions.map(([label, symbol, run]) => button(label, run, { symbol, class: 'btn btn-quiet btn-compact' })),
+    button(words.clear, clear, { symbol: 'x-lg', class: 'btn btn-quiet btn-compact' }));
+
+  return {
+    node,
+    update(fits = true) {
+      counted.textContent = words.count(selection.size);
+      setHidden(node, selection.size === 0);
+      if (!fits) showToast(words.limit(MOST_SELECTED));
+    },
+  };
+}

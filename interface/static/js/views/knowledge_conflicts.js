@@ -1,0 +1,98 @@
+/** The tab of conflicts: memories that cannot all be true, side by side, until the person decides. */
+
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
+import { shortTime } from '../lib/times.js';
+import { referenceTo, spoken } from '../models/knowledge_claim.js';
+import { element } from './dom.js';
+import { createPager } from './knowledge_pager.js';
+import { button, createLoader, emptyBlock, field, referenceBadge, select } from './knowledge_parts.js';
+
+const words = knowledgeTabStrings.conflicts;
+const ROWS = 20;
+const BOTH = 'both';
+
+function memberNode(claim, choice) {
+  const time = claim.updated_at || claim.created_at;
+  return element('div', { class: 'knowledge-side' },
+    element('p', { class: 'memory-statement', text: claim.statement }),
+    element('p', { class: 'knowledge-note', text: [spoken(claim.claim_type), spoken(claim.context_domain), shortTime(time)].filter(Boolean).join(' · ') }),
+    referenceBadge(referenceTo(claim)), choice);
+}
+
+function radio(name, value, label, onChange) {
+  const input = element('input', { type: 'radio', name, value, onchange: onChange });
+  return element('label', { class: 'knowledge-check-label' }, input, element('span', { text: label }));
+}
+
+/** A conflict with what is needed to decide it. `onResolve({winningClaimId, notes})`. */
+function openConflict(conflict, onResolve) {
+  const name = `conflict-${conflict.conflict_set_id}`;
+  let chosen = null;
+  const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true, text: words.pick });
+  const choose = (event) => {
+    chosen = event.target.value;
+    problem.hidden = true;
+  };
+  const note = element('input', { class: 'form-control', type: 'text', maxlength: '1000', autocomplete: 'off' });
+  const resolve = button(words.resolve, async () => {
+    problem.hidden = Boolean(chosen);
+    if (!chosen) return;
+    resolve.disabled = true;
+    await onResolve({ winningClaimId: chosen === BOTH ? undefined : chosen, notes: note.value.trim() });
+    resolve.disabled = false;
+  }, { class: 'btn btn-primary' });
+  return element('fieldset', { class: 'knowledge-conflict' },
+    element('legend', { text: words.title(conflict.members.length) }),
+    element('p', { class: 'knowledge-note', text: words.found(shortTime(conflict.created_at)) }),
+    element('div', { class: 'knowledge-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, choose)))),
+    radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'knowledge-buttons' }, resolve));
+}
+
+function resolvedConflict(conflict) {
+  const status = (claim) => element('p', { class: 'knowledge-note', text: knowledgeStrings.search.statuses[claim.status] ?? claim.status });
+  return element('section', { class: 'knowledge-conflict' },
+    conflict.resolution_notes ? element('p', { text: `${words.decided}: ${conflict.resolution_notes}` }) : null,
+    element('div', { class: 'knowledge-sides' }, ...conflict.members.map((claim) => memberNode(claim, status(claim)))));
+}
+
+/** @param {ReturnType<typeof import('./knowledge_page.js').createKnowledgePage>} page */
+export function createTab(page) {
+  let number = 1;
+  const status = select([['open', words.open], ['resolved', words.resolved]], 'open', { 'aria-label': words.show });
+  const list = element('div', { class: 'knowledge-conflicts' });
+  const loader = createLoader(list);
+  const pager = createPager((next) => {
+    number = next;
+    refresh();
+  });
+  status.addEventListener('change', () => {
+    number = 1;
+    refresh();
+  });
+  const node = element('div', { class: 'knowledge-tab-content' },
+    element('div', { class: 'knowledge-head knowledge-head-line' }, status),
+    element('div', { class: 'knowledge-scroller' }, loader.node, element('div', { class: 'knowledge-list-foot' }, pager.node)));
+
+  async function resolve({ conflict_set_id: id }, decision) {
+    const answer = await page.attempt(() => page.api.pkbResolveConflict(id, decision));
+    if (!answer) return;
+    page.tellDone(words.done, answer.audit_id);
+    page.changed();
+  }
+
+  function show({ conflicts }) {
+    const open = status.value === 'open';
+    const wanted = conflicts.filter((conflict) => (conflict.status === 'resolved') !== open);
+    const shown = wanted.slice((number - 1) * ROWS, number * ROWS);
+    list.replaceChildren(...shown.map((conflict) => (open ? openConflict(conflict, (decision) => resolve(conflict, decision)) : resolvedConflict(conflict))));
+    pager.show({ page: number, total: wanted.length, shown: shown.length, size: ROWS });
+    if (wanted.length === 0) loader.say(emptyBlock(open ? { title: words.empty, text: words.emptyText } : { title: words.noneResolved }));
+  }
+
+  function refresh() {
+    return loader.load((options) => page.api.pkbConflicts({ status: status.value }, options), show);
+  }
+
+  return { node, show: refresh, refresh };
+}

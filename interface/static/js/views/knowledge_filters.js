@@ -1,0 +1,101 @@
+import { icon } from '../lib/icons.js';
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { spoken } from '../models/knowledge_claim.js';
+import { STATUSES, STRATEGIES, activeFilters, withoutFilter, withoutFilters } from '../models/knowledge_query.js';
+import { element, setHidden } from './dom.js';
+import { button, fillSelect, select } from './knowledge_parts.js';
+
+const words = knowledgeStrings.search;
+const DELAY_MS = 250;
+
+/** The field for words, asked as they are typed. */
+function searchField(onSearch) {
+  let timer = null;
+  const input = element('input', {
+    class: 'form-control', type: 'search', id: 'knowledge-search', placeholder: words.placeholder, 'aria-label': words.label, autocomplete: 'off', maxlength: '500',
+  });
+  const ask = () => {
+    clearTimeout(timer);
+    onSearch(input.value);
+  };
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, DELAY_MS);
+  });
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && !event.isComposing) ask();
+  });
+  return input;
+}
+
+function chip({ name, value }, label, onRemove) {
+  const said = words.filter[name];
+  return element('button', {
+    type: 'button', class: 'knowledge-chip', 'aria-label': words.remove(said, label), title: words.remove(said, label), onclick: onRemove, 'data-filter': name,
+    'data-value': value,
+  }, element('span', { class: 'knowledge-chip-name', text: `${said}:` }), element('span', { class: 'knowledge-chip-value', text: label }), icon('x-lg'));
+}
+
+/**
+ * Search and filters of the memories, each filter that is set as a chip that takes it away.
+ *
+ * @param {object} page
+ * @param {(changes: object, options?: {replace?: boolean}) => void} onChange
+ * @returns {{node: HTMLElement, show: (state: object) => void, focus: () => void}}
+ */
+export function createFilters(page, onChange) {
+  const input = searchField((q) => onChange({ q }, { replace: true }));
+  const box = element('div', { class: 'knowledge-search', role: 'search' }, icon('search'), input);
+  const strategy = select(STRATEGIES.map((name) => [name, words.strategies[name]]), 'hybrid', { 'aria-label': words.strategy });
+  const type = select([['', words.anyType]], '', { 'aria-label': words.type });
+  const domain = select([['', words.anyDomain]], '', { 'aria-label': words.domain });
+  const status = select(STATUSES.map((name) => [name, words.statuses[name]]), 'active', { 'aria-label': words.status });
+  const chips = element('div', { class: 'knowledge-chips', hidden: true });
+  const choices = element('details', { class: 'knowledge-filter-choices' },
+    element('summary', {}, icon('sliders'), words.filters),
+    element('div', { class: 'knowledge-filter-row' }, type, domain, status, strategy));
+  const node = element('div', { class: 'knowledge-filters' }, box, choices, chips);
+  for (const [name, control] of Object.entries({ type, domain, status, strategy })) {
+    control.addEventListener('change', () => onChange({ [name]: control.value }));
+  }
+
+  async function fillKinds(state) {
+    try {
+      const [types, domains] = await Promise.all([page.catalogue.types(), page.catalogue.domains()]);
+      fillSelect(type, [['', words.anyType], ...types], state.type);
+      fillSelect(domain, [['', words.anyDomain], ...domains], state.domain);
+    } catch {
+      // The filters that are there still work; the next look asks again.
+    }
+  }
+
+  function labelOf({ name, value }) {
+    if (name === 'status') return words.statuses[value];
+    return ['type', 'domain'].includes(name) ? spoken(value) : value;
+  }
+
+  function show(state) {
+    // What is being typed is not replaced by what was asked for before.
+    if (document.activeElement !== input) input.value = state.q;
+    for (const [control, value] of [[strategy, state.strategy], [status, state.status]]) control.value = value;
+    fillSelect(type, [...type.options].map((each) => [each.value, each.text]), state.type);
+    fillSelect(domain, [...domain.options].map((each) => [each.value, each.text]), state.domain);
+    fillKinds(state);
+    const set = activeFilters(state);
+    chips.replaceChildren(
+      ...set.map((filter) => chip(filter, labelOf(filter), () => onChange(withoutFilter(filter.name)))),
+      button(words.clear, () => {
+        input.value = '';
+        onChange(withoutFilters());
+      }, { class: 'knowledge-clear' }));
+    setHidden(chips, set.length === 0);
+  }
+
+  return {
+    node, show,
+    focus() {
+      input.focus();
+      input.select();
+    },
+  };
+}

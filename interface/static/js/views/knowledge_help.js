@@ -1,0 +1,18 @@
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { element } from './dom.js';
+import { openDialog } from './knowledge_dialog.js';
+import { button } from './knowledge_parts.js';
+
+const words = knowledgeStrings.keys;
+
+/** What the keys do. */
+export function showShortcuts() {
+  const rows = words.rows.flatMap(([keys, what]) => [
+    element('dt', {}, ...keys.split(/\s+/).map((key) => element('kbd', { text: key }))), element('dd', { text: what }),
+  ]);
+  const dialog = openDialog({
+    title: words.title,
+    content: [element('dl', { class: 'knowledge-keys' }, ...rows)],
+    buttons: [button(knowledgeStrings.panel.closeDialog, () => dialog.close(), { class: 'btn btn-primary' })],
+  });
+}

@@ -1,0 +1,86 @@
+import { icon } from '../lib/icons.js';
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { createLatest } from '../lib/latest.js';
+import { referenceTo } from '../models/knowledge_claim.js';
+import { accept, openSuggestions } from '../models/knowledge_suggestions.js';
+import { element, setHidden } from './dom.js';
+import { button } from './knowledge_parts.js';
+
+const words = knowledgeStrings.editor;
+const DELAY_MS = 600;
+const SHORTEST = 8;
+const MOST_SIMILAR = 3;
+
+function similarNode({ claim, kind }) {
+  return element('li', { class: `knowledge-similar similar-${kind}` },
+    element('strong', { text: knowledgeStrings.editor.kind[kind] ?? kind }), ' ',
+    element('span', { text: claim.statement }), ' ', element('code', { text: referenceTo(claim) }));
+}
+
+/**
+ * What a statement would be filed under, and what is like it, asked for when the person stops typing. Each offer is
+ * taken by a click; nothing is filled in by itself.
+ *
+ * @param {object} page
+ * @param {object} form of `createMemoryForm`
+ * @param {{except?: string}} options `except`: the memory that is being edited is not like itself
+ * @returns {{node: HTMLElement, consider: () => void, stop: () => void}}
+ */
+export function createSuggestions(page, form, { except }) {
+  const note = element('p', { class: 'knowledge-note', role: 'status' });
+  const chips = element('div', { class: 'knowledge-chips', role: 'group', 'aria-label': words.suggestions });
+  const similar = element('ul', { class: 'knowledge-similar-list', 'aria-label': words.similar, hidden: true });
+  const node = element('div', { class: 'knowledge-suggestions' }, note, chips, similar);
+  let analysis = null;
+  let about = '';
+  const latest = createLatest((statement, options) => page.api.pkbAnalyze(statement, options), {
+    delay: DELAY_MS,
+    onAnswer: (answer) => {
+      analysis = answer;
+      note.textContent = '';
+      show();
+    },
+    onError: (error) => {
+      note.textContent = error.name === 'AbortError' ? '' : words.suggestionsFailed;
+    },
+  });
+
+  function take(offers) {
+    form.set(offers.reduce(accept, form.value()));
+    show();
+  }
+
+  function show() {
+    const offers = openSuggestions(analysis, form.value(), { touched: form.touched });
+    const nodes = offers.map((offer) => {
+      const kind = words.suggest[offer.field];
+      return button('', () => take([offer]), { class: 'knowledge-chip suggestion', 'aria-label': words.acceptOne(kind, offer.label) });
+    });
+    nodes.forEach((each, at) => each.append(icon('plus-lg'),
+      element('span', { class: 'knowledge-chip-name', text: `${words.suggest[offers[at].field]}:` }),
+      element('span', { class: 'knowledge-chip-value', text: offers[at].label })));
+    if (offers.length > 1) nodes.push(button(words.acceptAll, () => take(offers), { class: 'knowledge-clear' }));
+    chips.replaceChildren(...nodes);
+    const alike = (analysis?.similar ?? []).filter(({ claim }) => claim.claim_id !== except).slice(0, MOST_SIMILAR);
+    similar.replaceChildren(...alike.map(similarNode));
+    setHidden(similar, alike.length === 0);
+  }
+
+  function consider() {
+    const { statement } = form.value();
+    if (statement !== about) {
+      about = statement;
+      if (statement.length < SHORTEST) {
+        latest.cancel();
+        analysis = null;
+        note.textContent = '';
+      } else {
+        note.textContent = words.thinking;
+        latest.request(statement);
+      }
+    }
+    show();
+  }
+
+  return { node, consider, stop: latest.cancel };
+}

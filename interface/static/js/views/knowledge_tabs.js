@@ -1,0 +1,48 @@
+import { element, setHidden } from './dom.js';
+
+/**
+ * Tabs as ARIA describes them: one stop for Tab, arrows, Home and End move and choose.
+ *
+ * @param {{tabs: Array<{name: string, label: string}>, label: string, onChoose: (name: string) => void}} options
+ * @returns {{node: HTMLElement, choose: (name: string) => HTMLElement}} `choose` shows a tab and gives its place
+ */
+export function createTabs({ tabs, label, onChoose }) {
+  const bar = element('div', { class: 'knowledge-tabs', role: 'tablist', 'aria-label': label });
+  const node = element('div', { class: 'knowledge-frame' }, bar);
+  const parts = new Map();
+  for (const { name, label: text } of tabs) {
+    const place = element('div', {
+      class: 'knowledge-tab-place', role: 'tabpanel', id: `knowledge-place-${name}`, 'aria-labelledby': `knowledge-tab-${name}`, tabindex: '-1', hidden: true,
+    });
+    const tab = element('button', {
+      type: 'button', class: 'knowledge-tab', role: 'tab', id: `knowledge-tab-${name}`, 'aria-controls': place.id, 'aria-selected': 'false',
+      tabindex: '-1', text, onclick: () => onChoose(name),
+    });
+    parts.set(name, { tab, place });
+    bar.append(tab);
+    node.append(place);
+  }
+
+  bar.addEventListener('keydown', (event) => {
+    const all = [...bar.children];
+    const at = all.indexOf(document.activeElement);
+    const targets = { ArrowRight: (at + 1) % all.length, ArrowLeft: (at - 1 + all.length) % all.length, Home: 0, End: all.length - 1 };
+    if (at < 0 || !(event.key in targets)) return;
+    event.preventDefault();
+    all[targets[event.key]].focus();
+    all[targets[event.key]].click();
+  });
+
+  function choose(chosen) {
+    for (const [name, { tab, place }] of parts) {
+      tab.setAttribute('aria-selected', String(name === chosen));
+      tab.setAttribute('tabindex', name === chosen ? '0' : '-1');
+      setHidden(place, name !== chosen);
+    }
+    const { tab, place } = parts.get(chosen);
+    tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    return place;
+  }
+
+  return { node, choose };
+}

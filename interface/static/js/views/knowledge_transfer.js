@@ -1,0 +1,95 @@
+/** The tab of taking memories out and bringing them in, and of how much is there. */
+
+import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
+import { spoken } from '../models/knowledge_claim.js';
+import { exportIn } from '../models/knowledge_text.js';
+import { icon } from '../lib/icons.js';
+import { element, setHidden } from './dom.js';
+import { acceptFiles, fileButton } from './knowledge_ingest_form.js';
+import { button, createLoader } from './knowledge_parts.js';
+
+const words = knowledgeTabStrings.transfer;
+
+function download(page, format, label, hint) {
+  const link = element('a', { class: 'btn btn-quiet', href: page.api.pkbExportAddress(format), download: true }, icon('download'), label);
+  return element('div', { class: 'knowledge-download' }, link, element('span', { class: 'knowledge-note', text: hint }));
+}
+
+function exportPart(page) {
+  return element('section', { class: 'panel' },
+    element('h2', { class: 'section-title', text: words.exportTitle }), element('p', { class: 'panel-text', text: words.exportText }),
+    download(page, 'json', words.json, words.jsonHint), download(page, 'markdown', words.markdown, words.markdownHint));
+}
+
+/** What an import brought, thing by thing. */
+function reportNode({ counts = {}, skipped }, onUndo) {
+  const rows = Object.entries(counts).filter(([, n]) => n > 0);
+  const left = typeof skipped === 'number' ? skipped : Object.values(skipped ?? {}).reduce((sum, n) => sum + Number(n), 0);
+  return element('div', { class: 'knowledge-outcome', role: 'status' },
+    element('p', { text: rows.length ? words.report : words.nothing }),
+    element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${n.toLocaleString()} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
+      left ? element('li', { text: words.skipped(left) }) : null),
+    rows.length && onUndo ? button(knowledgeStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
+}
+
+function importPart(page) {
+  const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
+  const report = element('div', {});
+  const node = element('section', { class: 'panel knowledge-drop' },
+    element('h2', { class: 'section-title', text: words.importTitle }), element('p', { class: 'panel-text', text: words.importText }),
+    problem,
+    element('div', { class: 'knowledge-buttons' }, fileButton(words.choose, '.json,application/json', read), element('span', { class: 'knowledge-note', text: words.drop })), report);
+
+  function tell(text) {
+    problem.textContent = text;
+    setHidden(problem, !text);
+  }
+
+  async function read(file) {
+    tell('');
+    const payload = exportIn(await file.text());
+    if (!payload) {
+      tell(words.notOurs(file.name));
+      return;
+    }
+    await send(file, payload);
+  }
+
+  async function send(file, payload) {
+    report.replaceChildren(element('p', { role: 'status', text: words.importing(file.name) }), element('progress', { 'aria-label': words.importing(file.name) }));
+    try {
+      const answer = await page.api.pkbImport(payload);
+      report.replaceChildren(reportNode(answer, answer.audit_id ? () => page.undo(answer.audit_id) : null));
+      page.changed();
+    } catch (error) {
+      report.replaceChildren(button(knowledgeStrings.panel.again, () => send(file, payload)));
+      tell(knowledgeStrings.panel.failed(error.message));
+    }
+  }
+
+  acceptFiles(node, read);
+  return node;
+}
+
+function statsNode(stats) {
+  const rows = ['claims', 'pinned', 'contexts', 'entities', 'tags', 'open_conflicts'].filter((name) => stats[name] !== undefined);
+  const { vectors } = stats;
+  const searchable = vectors?.model ? words.vectors(vectors.embedded, vectors.pending) : words.noVectors;
+  return [
+    element('dl', { class: 'knowledge-stats' }, ...rows.map((name) =>
+      element('div', {}, element('dt', { text: spoken(words.stats[name]) }), element('dd', { text: stats[name].toLocaleString() })))),
+    element('p', { class: 'knowledge-note', text: searchable }),
+  ];
+}
+
+/** @param {ReturnType<typeof import('./knowledge_page.js').createKnowledgePage>} page */
+export function createTab(page) {
+  const stats = element('div', {});
+  const loader = createLoader(stats);
+  const node = element('div', { class: 'knowledge-tab-content' }, element('div', { class: 'knowledge-scroller knowledge-transfer' },
+    element('section', { class: 'panel' }, element('h2', { class: 'section-title', text: words.storeTitle }), loader.node),
+    exportPart(page), importPart(page)));
+  const refresh = () => loader.load((options) => page.api.pkbStats(options), (answer) => stats.replaceChildren(...statsNode(answer)));
+  return { node, show: refresh, refresh };
+}
