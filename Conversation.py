@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from chat import events, journeys
-from chat.context import GatheredContext, gather, no_knowledge, stored_lookup
+from chat.context import GatheredContext, gather, stored_lookup
 from chat.errors import EmptyMessageError, MessageTooLongError
 from chat.histories import History, StoredHistory
+from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request
 from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup
@@ -147,18 +148,30 @@ class Conversation:
     ) -> str:
         """The rendered `<pkb_item>`s for a message; `_gathered_context` has the items themselves and the report.
 
-        The parameters that concern the knowledge base (query, conversation_summary, k, the claim ids) have an effect as
-        soon as there is one.
+        k: how many memories a search for `query` may add. conversation_id is that of this conversation.
         """
-        del query, conversation_summary, k, attached_claim_ids, conversation_id, conversation_pinned_claim_ids
-        names = [*(referenced_friendly_ids or ()), *(referenced_claim_ids or ())]
+        del conversation_id
+        request = KnowledgeRequest(
+            claim_ids=referenced_claim_ids or (),
+            attached=attached_claim_ids or (),
+            conversation_pinned=conversation_pinned_claim_ids or (),
+            query=query,
+            conversation_summary=conversation_summary,
+            automatic=True,
+            found_at_most=k,
+        )
         return self._gathered_context(
-            names, user_email=user_email, users_dir=users_dir, conversation_loader=conversation_loader
+            referenced_friendly_ids or (),
+            request,
+            user_email=user_email,
+            users_dir=users_dir,
+            conversation_loader=conversation_loader,
         ).rendered()
 
     def _gathered_context(
         self,
         references: Sequence[str],
+        request: KnowledgeRequest,
         *,
         user_email: str,
         users_dir: str | None = None,
@@ -166,12 +179,17 @@ class Conversation:
         services: TurnServices | None = None,
         max_chars: int | None = None,
     ) -> GatheredContext:
-        """Items and report for `references` (friendly ids without "@").
+        """Items and report for `references` (friendly ids without "@") and for what else `request` wants.
 
-        A foreign user's conversations are never seen.
+        A foreign user's conversations and memories are never seen.
         """
-        resolver = self._reference_resolver(user_email, users_dir, conversation_loader, services)
-        return gather(references, conversations=resolver, knowledge=no_knowledge, max_chars=max_chars)
+        return gather(
+            references,
+            conversations=self._reference_resolver(user_email, users_dir, conversation_loader, services),
+            knowledge=knowledge_of(user_email, users_dir=users_dir or self._history.users_dir, services=services),
+            request=request,
+            max_chars=max_chars,
+        )
 
     def _resolve_conversation_message_refs(
         self,
@@ -336,7 +354,8 @@ class Conversation:
 
     def _gather(self, turn: Turn) -> GatheredContext:
         context = self._gathered_context(
-            [*turn.references, *turn.claim_ids],
+            turn.references,
+            knowledge_request(turn, summary=self.running_summary),
             user_email=self.user_id,
             users_dir=turn.query.get("_users_dir"),
             conversation_loader=turn.loader,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from functools import partial
 from pathlib import Path
 
 from flask import Flask
@@ -12,6 +13,7 @@ import commands
 import endpoints
 from chat.conversation_cache import DefaultDictQueue
 from chat.generation import TurnRunner
+from chat.knowledge_access import KnowledgeAccess, KnowledgeModels
 from chat.metrics import Metrics
 from chat.services import models_from, services_from
 from chat.upkeep import ServerRunningError, bring_in_order, sole_server
@@ -46,6 +48,11 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     store = open_store(settings.users_dir, synchronous=settings.synchronous)
     metrics = Metrics()
     models = models or models_from(settings)
+    knowledge = KnowledgeAccess(
+        settings.users_dir,
+        models=partial(_knowledge_models, models),
+        synchronous=settings.synchronous,
+    )
 
     def load(conversation_id: str) -> Conversation:
         owner = conversation_id.rpartition("_")[0]
@@ -62,8 +69,13 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         turns=TurnRunner(users_dir=settings.users_dir, metrics=metrics),
         models=models,
         metrics=metrics,
-        services=services_from(settings, models=models, metrics=metrics),
+        services=services_from(settings, models=models, metrics=metrics, knowledge=knowledge),
+        knowledge=knowledge,
     )
+
+
+def _knowledge_models(models: ModelRoles) -> KnowledgeModels:
+    return KnowledgeModels(chat=models.cheap(), embedding=models.embedding())
 
 
 def load_conversation(conversation_id: str) -> Conversation:

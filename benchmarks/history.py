@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from chat.context import GatheredContext, gather, no_knowledge, stored_lookup
+from chat.context import GatheredContext, gather, stored_lookup
 from chat.conversation_cache import DefaultDictQueue
+from chat.knowledge import Knowledge
 from chat.references import ConversationReferences
 from Conversation import Conversation
 from database.connection import close_store, open_store
@@ -102,7 +103,7 @@ def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
 
 def _gathered(bench: Bench, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
     resolver = ConversationReferences(lookup=stored_lookup(bench.users_dir, EMAIL), load=cache.__getitem__)
-    gathered = gather(names, conversations=resolver, knowledge=no_knowledge)
+    gathered = gather(names, conversations=resolver, knowledge=Knowledge(api=None))
     assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
     return gathered
 

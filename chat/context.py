@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conversation_reference_utils import partition
 from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 
+from .knowledge import Knowledge, KnowledgeRequest, knowledge_of, left_out
 from .pkb_items import PkbItem, fit, merge, render
-from .ports import ConversationLoader
+from .ports import ConversationLoader, TurnServices
 from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup
 from .report import ReportEntry, Resolution
-
-KnowledgeResolver = Callable[[Sequence[str]], Sequence[Resolution]]
-"""Knowledge-base references (without "@") → one resolution each, in order."""
-
-_GROUPS = frozenset({"context", "entity", "tag", "domain"})
-_LONGEST_ID = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,54 +36,47 @@ def gather(
     references: Sequence[str],
     *,
     conversations: ConversationReferences,
-    knowledge: KnowledgeResolver,
+    knowledge: Knowledge,
+    request: KnowledgeRequest | None = None,
     max_chars: int | None = None,
 ) -> GatheredContext:
     """Resolve `references` (friendly ids without "@", as typed), each once, in the order given.
 
-    max_chars bounds the referenced items together; the longest are cut first, and the report says so.
+    request: what else the message wants of the knowledge base. max_chars bounds the items together; the longest are cut
+    first, and the report says so.
     """
-    wanted = list(dict.fromkeys(references))
+    wanted = [reference for reference in dict.fromkeys(references) if reference]
     followed = wanted[:MAX_REFERENCES]
-    conversation_refs, knowledge_refs = partition(followed)
-    resolved = dict(
-        zip(
-            [ref for ref, _, _ in conversation_refs],
-            conversations.resolve([ref for ref, _, _ in conversation_refs]),
-            strict=True,
-        )
-    )
-    resolved |= zip(knowledge_refs, knowledge(knowledge_refs), strict=True)
-    resolutions = [resolved[ref] for ref in followed]
-    report = [resolution.entry for resolution in resolutions]
+    resolutions = _resolved(followed, conversations, knowledge)
+    found = knowledge.beside(request or KnowledgeRequest())
+    if request is not None:
+        resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
+    report = [*(resolution.entry for resolution in resolutions), *found.entries]
     if len(wanted) > len(followed):
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
-    items = merge([item for resolution in resolutions for item in resolution.items])
+    named = [item for resolution in resolutions for item in resolution.items]
+    items = merge([*named, *found.items])
     if max_chars is None:
         return GatheredContext(items=tuple(items), report=tuple(report))
     return _fitted(items, report, max_chars)
 
 
-def no_knowledge(references: Sequence[str]) -> list[Resolution]:
-    """The place where the knowledge base joins; until it does, nothing is filed anywhere."""
-    return [_nothing_filed(reference) for reference in references]
+def _resolved(
+    references: Sequence[str], conversations: ConversationReferences, knowledge: Knowledge
+) -> list[Resolution]:
+    conversation_refs, knowledge_refs = partition(references)
+    names = [ref for ref, _, _ in conversation_refs]
+    resolved = dict(zip(names, conversations.resolve(names), strict=True))
+    # What begins like a conversation and is none may be the name of something in the knowledge base.
+    strangers = [name for name in names if _names_no_conversation(resolved[name])]
+    second = dict(zip(strangers, knowledge.resolve(strangers), strict=True))
+    resolved |= {name: found for name, found in second.items() if found.items or found.entry.status == "ambiguous"}
+    resolved |= zip(knowledge_refs, knowledge.resolve(knowledge_refs), strict=True)
+    return [resolved[reference] for reference in references]
 
 
-def _nothing_filed(reference: str) -> Resolution:
-    ref = f"@{reference}"
-    entry = ReportEntry(
-        ref=ref,
-        kind="claim",
-        status="not_found",
-        notes=(f"No memory or context found with ID: {reference}",),
-        muted=not _looks_like_an_id(reference),
-    )
-    return Resolution(entry=entry)
-
-
-def _looks_like_an_id(name: str) -> bool:
-    words, _, last = name.lower().rpartition("_")
-    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
+def _names_no_conversation(resolution: Resolution) -> bool:
+    return resolution.entry.kind == "conversation" and resolution.entry.status == "not_found"
 
 
 def _beyond_the_limit(count: int) -> ReportEntry:
@@ -102,19 +90,42 @@ def _beyond_the_limit(count: int) -> ReportEntry:
 
 
 def _fitted(items: Sequence[PkbItem], report: Sequence[ReportEntry], max_chars: int) -> GatheredContext:
-    fitted, shortened = fit(items, max_chars)
+    """The named items, cut where they must be, and as many of the others as fit beside them."""
+    named = [item for item in items if item.source == "referenced"]
+    fitted, shortened = fit(named, max_chars)
+    left = max_chars - len(render(fitted))
+    others = _that_fit(items[len(named) :], left)
+    dropped = len(items) - len(named) - len(others)
     cut_refs = {ref for item in shortened for ref in item.refs}
     note = f"Cut so that everything named fits the model ({max_chars:,} characters together)."
     marked = [entry.marked("truncated", note) if entry.ref in cut_refs else entry for entry in report]
-    return GatheredContext(items=tuple(fitted), report=tuple(marked))
+    if dropped:
+        marked.append(left_out(dropped))
+    return GatheredContext(items=(*fitted, *others), report=tuple(marked))
+
+
+def _that_fit(items: Sequence[PkbItem], chars: int) -> list[PkbItem]:
+    kept: list[PkbItem] = []
+    for item in items:
+        chars -= len(render([item])) + 1
+        if chars < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 def resolve_report(
-    references: Sequence[str], *, user_email: str, users_dir: str, loader: ConversationLoader
+    references: Sequence[str],
+    *,
+    user_email: str,
+    users_dir: str,
+    loader: ConversationLoader,
+    services: TurnServices | None = None,
 ) -> list[dict[str, Any]]:
     """The report entries that a message with these `references` (without "@") would get."""
     conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader)
-    return gather(references, conversations=conversations, knowledge=no_knowledge).report_dicts()
+    knowledge = knowledge_of(user_email, users_dir=users_dir, services=services)
+    return gather(references, conversations=conversations, knowledge=knowledge).report_dicts()
 
 
 def stored_lookup(users_dir: str, user_email: str) -> FriendlyIdLookup:

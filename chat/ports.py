@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from language_models.ports import ChatModel
+from truth_management_system import StructuredAPI
 
 from .metrics import Metrics
 
@@ -77,11 +78,34 @@ class ReferenceCaps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeLimits:
+    """How many memories of each source go into a prompt.
+
+    group: of one context, entity, tag or domain that a message names. found: of a search for the message.
+    """
+
+    group: int = 500
+    attached: int = 50
+    pinned: int = 50
+    conversation_pinned: int = 50
+    found: int = 10
+
+
+class KnowledgeDoor(Protocol):
+    """Where people's memories are."""
+
+    def for_user(self, user_email: str) -> StructuredAPI:
+        """What `user_email` knows. Raises KnowledgeUnavailableError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
     """What a turn is answered with.
 
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
-    then context that consists of referenced items alone is left as it is, since it goes in verbatim anyway.
+    then context that consists of referenced items alone is left as it is, since it goes in verbatim anyway. knowledge:
+    None: the knowledge base that lies in the data folder, without models.
     distill_timeout, title_timeout: seconds.
     """
 
@@ -89,5 +113,7 @@ class TurnServices:
     metrics: Metrics = field(default_factory=Metrics)
     distill_budget: int | None = None
     caps: ReferenceCaps = ReferenceCaps()
+    knowledge: KnowledgeDoor | None = None
+    knowledge_limits: KnowledgeLimits = KnowledgeLimits()
     distill_timeout: float = 20.0
     title_timeout: float = 30.0

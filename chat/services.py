@@ -8,16 +8,19 @@ from language_models.roles import ModelRoles
 from settings import Settings, load_settings
 
 from .metrics import Metrics
-from .ports import Models, ReferenceCaps, TurnServices
+from .ports import KnowledgeDoor, Models, ReferenceCaps, TurnServices
 
 
-def services_from(settings: Settings, *, models: Models, metrics: Metrics) -> TurnServices:
+def services_from(
+    settings: Settings, *, models: Models, metrics: Metrics, knowledge: KnowledgeDoor | None = None
+) -> TurnServices:
     """What turns are answered with under `settings`."""
     return TurnServices(
         models=models,
         metrics=metrics,
         distill_budget=settings.distill_budget,
         caps=ReferenceCaps(message=settings.reference_cap, conversation=settings.conversation_cap),
+        knowledge=knowledge,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
     )

@@ -15,7 +15,11 @@ from database.errors import StoreError
 from database.fulltext import index_pending
 from database.stream_events import purge_events
 from database.turn_recovery import close_interrupted_turns
+from language_models.errors import ModelError
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
+from .knowledge_access import KnowledgeAccess
+from .knowledge_upkeep import embed_pending, tell_changes
 from .threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -48,13 +52,14 @@ def bring_in_order(*, users_dir: str) -> None:
     remove_unfinished_clones(users_dir=users_dir)
 
 
-async def keep_up(*, users_dir: str) -> None:
-    """Index what was said, and throw away what is kept for a time only. Runs until it is cancelled."""
+async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
+    """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled."""
     purged_at = float("-inf")
     loop = asyncio.get_running_loop()
     while True:
         try:
             await in_thread(index_pending, users_dir=users_dir)
+            await _keep_up_knowledge(users_dir=users_dir, knowledge=knowledge)
             if loop.time() - purged_at >= _PURGE_EVERY:
                 purged_at = loop.time()
                 await in_thread(purge_events, users_dir=users_dir)
@@ -62,6 +67,14 @@ async def keep_up(*, users_dir: str) -> None:
         except StoreError as error:
             log.warning("upkeep has to wait: %s", error)
         await asyncio.sleep(_INDEX_EVERY)
+
+
+async def _keep_up_knowledge(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
+    try:
+        await in_thread(tell_changes, users_dir=users_dir, knowledge=knowledge)
+        await in_thread(embed_pending, knowledge=knowledge)
+    except (KnowledgeUnavailableError, ModelError) as error:
+        log.warning("memories have to wait: %s", error.message)
 
 
 if os.name == "nt":

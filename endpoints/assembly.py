@@ -22,6 +22,7 @@ from . import (
 )
 from .error_answers import register_error_handlers
 from .guards import register_guards
+from .pkb import claims, finding, groups, intake, keeping
 from .request_scope import EXTENSION, AppState
 from .response_headers import register_response_headers
 
@@ -30,8 +31,13 @@ _STATIC = Path(__file__).resolve().parent.parent / "interface" / "static"
 _NOUNS = (
     accounts,
     auth,
+    claims,
     conversations,
+    finding,
+    groups,
     health,
+    intake,
+    keeping,
     messages,
     models,
     openapi,

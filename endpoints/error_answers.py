@@ -18,7 +18,10 @@ from .request_scope import request_id
 
 log = logging.getLogger("anaphora.requests")
 
-_RETRY_SECONDS = {"storage_busy": 1, "shutting_down": 5}
+Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
+"""The fields that were wrong, or what else a client needs to know of one error."""
+
+_RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 
 def register_error_handlers(app: Flask) -> None:
@@ -39,7 +42,7 @@ def wants_page() -> bool:
 
 def _answer_known(error: Exception) -> Response:
     row = row_of(error)
-    code = row.code.format(noun=getattr(error, "noun", ""))
+    code = row.code.format(noun=getattr(error, "noun", ""), code=getattr(error, "code", ""))
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra=_where())
     answer = error_reply(row.status, code, _message(error), details=_details(error))
@@ -81,7 +84,7 @@ def _answer_unknown(error: Exception) -> Response:
 
 
 def error_reply(
-    status: HTTPStatus, code: str, message: str, *, details: Sequence[Mapping[str, Any]] | None = None
+    status: HTTPStatus, code: str, message: str, *, details: Details | None = None
 ) -> Response:
     """The one shape of errors; a page for browsers that asked for one."""
     if wants_page():
@@ -104,12 +107,12 @@ def _message(error: Exception) -> str:
     return str(getattr(error, "message", "")) or "The request can't be served."
 
 
-def _details(error: Exception) -> Sequence[Mapping[str, Any]] | None:
+def _details(error: Exception) -> Details | None:
     if isinstance(error, ValidationError):
         # Without the input: an answer must not echo what was sent, a password for one.
         items = error.errors(include_url=False, include_input=False, include_context=False)
         return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
-    return getattr(error, "details", None)
+    return getattr(error, "details", None) or None
 
 
 def _where() -> dict[str, str]:

@@ -12,6 +12,12 @@ from pydantic import ValidationError
 from chat import errors as turns
 from database import errors as store
 from language_models import errors as models
+from truth_management_system.interface.structured_api import (
+    InvalidKnowledgeError,
+    KnowledgeError,
+    KnowledgeNotFoundError,
+    KnowledgeUnavailableError,
+)
 
 
 class RequestError(Exception):
@@ -56,7 +62,7 @@ class RateLimitedError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: which error, its HTTP status, its code. `{noun}` in a code is the error's own noun."""
+    """One line of the table: which error, its HTTP status, its code. `{noun}` and `{code}` are the error's own."""
 
     error: type[Exception]
     status: HTTPStatus
@@ -79,6 +85,10 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(turns.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(InvalidKnowledgeError, HTTPStatus.BAD_REQUEST, "{code}"),
+    Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
+    Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
     Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),

@@ -18,7 +18,22 @@ from .validation import answers, public
 blueprint = Blueprint("openapi", __name__)
 _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
 _REFERENCE = "#/components/schemas/{model}"
-_CREATED = frozenset({"create_user", "create_token", "create_conversation", "create_workspace", "clone_conversation"})
+_CREATED = frozenset(
+    {
+        "add_claim",
+        "add_domain",
+        "add_type",
+        "clone_conversation",
+        "create_conflict",
+        "create_context",
+        "create_conversation",
+        "create_entity",
+        "create_tag",
+        "create_token",
+        "create_user",
+        "create_workspace",
+    }
+)
 
 
 @blueprint.get("/openapi.json")

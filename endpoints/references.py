@@ -13,7 +13,7 @@ from database.message_rows import MessageRow, MessageText
 
 from . import schemas, shapes
 from .replies import json_reply
-from .request_scope import conversation_loader, current_user_email, own
+from .request_scope import conversation_loader, current_state, current_user_email, own
 from .validation import answers, asks
 
 blueprint = Blueprint("references", __name__)
@@ -60,7 +60,7 @@ def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
 def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it."""
     loader = conversation_loader(current_user_email())
-    return json_reply(resolve_report([query.ref.removeprefix("@")], **own(), loader=loader)[0])
+    return json_reply(resolve_report([query.ref.removeprefix("@")], **own(), loader=loader, services=current_state().services)[0])
 
 
 @blueprint.get("/messages/<message_id>/backlinks")

@@ -16,6 +16,7 @@ from .errors import UnauthorizedError
 if TYPE_CHECKING:
     from chat.conversation_cache import DefaultDictQueue
     from chat.generation import TurnRunner
+    from chat.knowledge_access import KnowledgeAccess
     from chat.metrics import Metrics
     from chat.ports import TurnServices
     from Conversation import Conversation
@@ -36,6 +37,7 @@ class AppState:
     models: ModelRoles
     metrics: Metrics
     services: TurnServices
+    knowledge: KnowledgeAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

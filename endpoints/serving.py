@@ -86,7 +86,7 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
-        self._upkeep = loop.create_task(keep_up(users_dir=self._state.users_dir), name="upkeep")
+        self._upkeep = loop.create_task(keep_up(users_dir=self._state.users_dir, knowledge=self._state.knowledge), name="upkeep")
 
     async def _close(self) -> None:
         await self.begin_drain()

@@ -29,7 +29,7 @@ class ErrorAnswer(Shape):
     code: str
     message: str
     request_id: str
-    details: list[dict[str, Any]] | None = None
+    details: list[dict[str, Any]] | dict[str, Any] | None = None
 
 
 class UserInfo(Shape):

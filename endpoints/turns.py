@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
+
+from database.conversation_pins import FIELD as PINNED
 
 from . import schemas, shapes
 from .errors import InvalidRequestError
@@ -12,6 +14,9 @@ from .replies import ok
 from .request_scope import access_conversation, conversation_loader, current_state, current_user_email
 from .streaming import NDJSON, StreamResponse, stream_response
 from .validation import answers, asks, takes
+
+if TYPE_CHECKING:
+    from Conversation import Conversation
 
 blueprint = Blueprint("turns", __name__)
 
@@ -23,7 +28,7 @@ def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse
     """Send a message; the answer's events follow as they come. 409 `turn_in_progress` while another is answered."""
     conversation = access_conversation(conversation_id)
     _check_model(body.model)
-    return stream_response(current_state().turns.start(conversation, _query(body)))
+    return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
 
 
 @blueprint.get("/stream/<message_id>")
@@ -54,12 +59,12 @@ def _check_model(name: str | None) -> None:
         raise InvalidRequestError(str(error)) from error
 
 
-def _query(body: schemas.Outgoing) -> dict[str, Any]:
+def _query(conversation: Conversation, body: schemas.Outgoing) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
     return {
         **body.model_dump(),
         "_users_dir": current_state().users_dir,
         "_services": current_state().services,
         "_conversation_loader": conversation_loader(current_user_email()),
-        "conversation_pinned_claim_ids": [],
+        "conversation_pinned_claim_ids": conversation.get_field(PINNED) or [],
     }

@@ -1,1 +1,68 @@
-"""Personal knowledge base; so far only its identifiers exist, the rest comes with the knowledge base itself."""
+"""A personal knowledge base: memories as atomic claims, found by reference, by search and by pin.
+
+```python
+from truth_management_system import PKBConfig, StructuredAPI, get_database
+
+api = StructuredAPI(get_database(PKBConfig(db_path="memories.sqlite")))
+api.add_claim("I prefer morning workouts", "preference", "health", auto_extract=False)
+```
+"""
+
+from __future__ import annotations
+
+from .config import PKBConfig
+from .constants import ClaimStatus, ClaimType, ContextDomain, EntityRole, EntityType
+from .crud.claims import ClaimCRUD
+from .crud.conflicts import ConflictCRUD
+from .crud.contexts import ContextCRUD
+from .crud.entities import EntityCRUD
+from .crud.notes import NoteCRUD
+from .crud.tags import TagCRUD
+from .database import PKBDatabase, get_database, get_memory_database
+from .ingestion.conversation_distiller import ConversationDistiller
+from .ingestion.text_ingestion import TextIngestionDistiller
+from .ingestion.text_orchestrator import TextOrchestrator
+from .interface.structured_api import StructuredAPI
+from .llm_helpers import LLMHelpers
+from .models import Claim, ConflictSet, Context, Entity, Note, Tag
+from .results import ActionResult
+from .search.base import SearchFilters, SearchResult
+from .search.fts_search import FTSSearchStrategy
+from .search.hybrid_search import HybridSearchStrategy
+from .utils import generate_uuid, now_iso
+
+__all__ = [
+    "ActionResult",
+    "Claim",
+    "ClaimCRUD",
+    "ClaimStatus",
+    "ClaimType",
+    "ConflictCRUD",
+    "ConflictSet",
+    "Context",
+    "ContextCRUD",
+    "ContextDomain",
+    "ConversationDistiller",
+    "Entity",
+    "EntityCRUD",
+    "EntityRole",
+    "EntityType",
+    "FTSSearchStrategy",
+    "HybridSearchStrategy",
+    "LLMHelpers",
+    "Note",
+    "NoteCRUD",
+    "PKBConfig",
+    "PKBDatabase",
+    "SearchFilters",
+    "SearchResult",
+    "StructuredAPI",
+    "Tag",
+    "TagCRUD",
+    "TextIngestionDistiller",
+    "TextOrchestrator",
+    "generate_uuid",
+    "get_database",
+    "get_memory_database",
+    "now_iso",
+]

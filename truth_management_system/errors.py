@@ -51,7 +51,7 @@ class UndoConflictError(KnowledgeError):
     code = "conflict"
 
 
-class NotFoundError(KnowledgeError):
+class KnowledgeNotFoundError(KnowledgeError):
     """What was named is not there, or belongs to somebody else: the two look the same."""
 
     noun = "thing"
@@ -62,55 +62,61 @@ class NotFoundError(KnowledgeError):
         super().__init__(f"There is no {self.noun.replace('_', ' ')}{named}.")
 
 
-class ClaimNotFoundError(NotFoundError):
+class ClaimNotFoundError(KnowledgeNotFoundError):
     """No such claim."""
 
     noun = "claim"
 
 
-class NoteNotFoundError(NotFoundError):
+class NoteNotFoundError(KnowledgeNotFoundError):
     """No such note."""
 
     noun = "note"
 
 
-class EntityNotFoundError(NotFoundError):
+class EntityNotFoundError(KnowledgeNotFoundError):
     """No such entity."""
 
     noun = "entity"
 
 
-class TagNotFoundError(NotFoundError):
+class TagNotFoundError(KnowledgeNotFoundError):
     """No such tag."""
 
     noun = "tag"
 
 
-class ContextNotFoundError(NotFoundError):
+class ContextNotFoundError(KnowledgeNotFoundError):
     """No such context."""
 
     noun = "context"
 
 
-class ConflictNotFoundError(NotFoundError):
+def group_not_found(noun: str, reference: object = "") -> KnowledgeNotFoundError:
+    """The error for an entity, tag or context that is not there."""
+    kinds = {"entity": EntityNotFoundError, "tag": TagNotFoundError, "context": ContextNotFoundError}
+    return kinds[noun](reference)
+
+
+class ConflictNotFoundError(KnowledgeNotFoundError):
     """No such conflict set."""
 
     noun = "conflict"
 
 
-class PlanNotFoundError(NotFoundError):
+class PlanNotFoundError(KnowledgeNotFoundError):
     """No such plan, or it expired."""
 
     noun = "plan"
 
 
-class ChangeNotFoundError(NotFoundError):
+class ChangeNotFoundError(KnowledgeNotFoundError):
     """No such entry in the audit log."""
 
     noun = "change"
 
 
-class ReferenceNotFoundError(NotFoundError):
+class ReferenceNotFoundError(KnowledgeNotFoundError):
     """A reference that names nothing."""
 
     noun = "reference"

@@ -27,7 +27,7 @@ class Outcome:
 def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], Callable[P, ActionResult]]:
     """Make a method that gives an Outcome, or raises a KnowledgeError, give an ActionResult.
 
-    Its metadata has `audit_id` where something was changed, and `error_code` and `details` where it failed.
+    Its metadata has `audit_id` where something was changed; where it failed `error_code`, `details` and the `error` itself.
     """
 
     def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:
@@ -37,7 +37,7 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
                 with watching() as written:
                     done = method(*args, **kwargs)
             except KnowledgeError as error:
-                metadata = {"error_code": error.code, "details": error.details}
+                metadata = {"error_code": error.code, "details": error.details, "error": error}
                 return ActionResult(False, action, object_type, errors=[error.message], metadata=metadata)
             audit = {"audit_id": written[-1]} if written else {}
             return ActionResult(

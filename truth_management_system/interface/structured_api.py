@@ -7,17 +7,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..changes import undo
-from ..errors import AmbiguousReferenceError, InvalidKnowledgeError, ReferenceNotFoundError
+from ..errors import (
+    AmbiguousReferenceError,
+    ClaimNotFoundError,
+    InvalidKnowledgeError,
+    KnowledgeError,
+    KnowledgeNotFoundError,
+    KnowledgeUnavailableError,
+    ReferenceNotFoundError,
+    group_not_found,
+)
+from ..llm_helpers import KnowledgeModels
+from ..outbox import mark_delivered, undelivered
 from ..portability import export_data, export_markdown, import_data
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
+from ..search.vectors import EmbeddingIndexer
 from .claim_actions import ClaimActions
+from .descriptions import Descriptions
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
 from .outcomes import Outcome, outcome
+from .overview_actions import OverviewActions
 from .parts import ApiParts
 
-__all__ = ["ActionResult", "StructuredAPI"]
+__all__ = [
+    "ActionResult",
+    "ClaimNotFoundError",
+    "EmbeddingIndexer",
+    "InvalidKnowledgeError",
+    "KnowledgeError",
+    "KnowledgeModels",
+    "KnowledgeNotFoundError",
+    "KnowledgeUnavailableError",
+    "StructuredAPI",
+    "group_not_found",
+    "mark_delivered",
+    "undelivered",
+]
 
 _MOST_RESULTS = 200
 
@@ -116,7 +143,17 @@ class _Keeping(ApiParts):
         return Outcome(undo(self.db, user_email=self.owner, audit_id=audit_id), audit_id)
 
 
-class StructuredAPI(ClaimActions, NoteActions, LabelActions, ContextActions, ConflictActions, _Finding, _Keeping):
+class StructuredAPI(
+    ClaimActions,
+    NoteActions,
+    LabelActions,
+    ContextActions,
+    ConflictActions,
+    _Finding,
+    _Keeping,
+    OverviewActions,
+    Descriptions,
+):
     """Everything that one user can do with a knowledge base.
 
     Every action gives an ActionResult: bad input, missing things and a store that can't be reached are errors in it,

@@ -1,0 +1,253 @@
+"""The knowledge branch of gathering: what a message names, attaches, has pinned, and what a search finds for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from conversation_reference_utils import _extract_meaningful_words, parse_references
+from truth_management_system import ActionResult, Claim, StructuredAPI
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
+
+from .knowledge_access import knowledge_in
+from .pkb_items import PkbItem, Source, render
+from .ports import KnowledgeLimits, TurnServices
+from .report import ReportEntry, Resolution, preview
+from .turn import Turn
+
+log = logging.getLogger(__name__)
+
+ApiMaker = Callable[[], StructuredAPI]
+"""Gives the user's view of the knowledge base, or raises KnowledgeUnavailableError."""
+
+_GROUPS = frozenset({"context", "entity", "tag", "domain"})
+_LONGEST_ID = 128
+_LONGEST_QUERY = 2_000
+_FEW_WORDS = 4
+_SUMMARY_CHARS = 300
+_WHOLE = "memories"
+"""What stands for the knowledge base itself in a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeRequest:
+    """What a message wants of the knowledge base beside its references.
+
+    claim_ids: named in the old form `@memory:<id>`. attached: "use now", by id. conversation_pinned: ids. query: the
+    message without its references. automatic: whether pinned and searched memories are wanted too.
+    """
+
+    claim_ids: Sequence[str] = ()
+    attached: Sequence[str] = ()
+    conversation_pinned: Sequence[str] = ()
+    query: str = ""
+    conversation_summary: str = ""
+    automatic: bool = False
+    found_at_most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the knowledge base gave without being named: items, and entries for what is missing."""
+
+    items: Sequence[PkbItem] = ()
+    entries: Sequence[ReportEntry] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Knowledge:
+    """One message's questions to one user's knowledge base. It fails open: what can't be read is reported."""
+
+    api: ApiMaker | None
+    limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
+    _api: StructuredAPI | None = None
+    _unavailable: str = ""
+
+    def resolve(self, references: Sequence[str]) -> list[Resolution]:
+        """One resolution for each reference (without "@", as typed), in order."""
+        return [self._resolve(reference, ref=f"@{reference}") for reference in references]
+
+    def resolve_claim_ids(self, claim_ids: Sequence[str]) -> list[Resolution]:
+        """One resolution for each claim id, as `@memory:<id>` names it."""
+        return [self._resolve(claim_id, ref=f"@memory:{claim_id}", surely=True) for claim_id in claim_ids]
+
+    def beside(self, request: KnowledgeRequest) -> Found:
+        """What comes with the message: attached, pinned and searched memories, in order of priority."""
+        api = self._opened()
+        if api is None:
+            wanted = request.automatic or request.attached
+            return Found(entries=[_unavailable(_WHOLE, self._unavailable)] if self._unavailable and wanted else [])
+        attached = self._attached(api, request.attached)
+        if not request.automatic:
+            return attached
+        parts = [
+            attached,
+            self._listed(api.get_pinned_claims(self.limits.pinned), "pinned"),
+            self._conversation_pinned(api, request.conversation_pinned),
+            self._searched(api, request),
+        ]
+        return Found(
+            items=[item for part in parts for item in part.items],
+            entries=list({entry.notes: entry for part in parts for entry in part.entries}.values()),
+        )
+
+    def _opened(self) -> StructuredAPI | None:
+        if self._api is None and self.api is not None and not self._unavailable:
+            try:
+                self._api = self.api()
+            except KnowledgeUnavailableError as error:
+                self._unavailable = error.message
+        return self._api
+
+    def _resolve(self, reference: str, *, ref: str, surely: bool = False) -> Resolution:
+        api = self._opened()
+        if api is None:
+            if self._unavailable:
+                return Resolution(entry=_unavailable(ref, self._unavailable))
+            return Resolution(entry=_not_found(ref, reference, surely=surely))
+        result = api.resolve_reference(reference)
+        if result.success:
+            return self._resolved(ref, result.data)
+        if result.metadata["error_code"] == KnowledgeUnavailableError.code:
+            return Resolution(entry=_unavailable(ref, result.errors[0]))
+        if result.data and result.data["type"] == "ambiguous":
+            return Resolution(entry=_ambiguous(ref, result))
+        return Resolution(entry=_not_found(ref, reference, surely=surely))
+
+    def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
+        claims: Sequence[Claim] = found["claims"]
+        kind, shown = found["type"], claims[: self.limits.group]
+        bodies = [claim.rendered() for claim in shown]
+        entry = ReportEntry(
+            ref=ref,
+            kind=kind,
+            status="resolved" if claims else "empty",
+            notes=tuple(found["notes"]),
+            title=found["source_name"],
+            preview=preview(" · ".join(bodies[:5])),
+            count=len(shown),
+            chars=sum(map(len, bodies)),
+            target={kind if kind == "domain" else f"{kind}_id": found["source_id"]},
+        )
+        if not claims:
+            entry = entry.with_note("Nothing is filed there.")
+        elif len(shown) < len(claims):
+            entry = entry.marked("truncated", f"The newest {len(shown)} of {len(claims)} memories.")
+        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref) for claim in shown))
+
+    def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
+        if not claim_ids:
+            return Found()
+        asked = list(dict.fromkeys(claim_ids))
+        result = api.get_claims_by_ids(asked[: self.limits.attached])
+        if not result.success:
+            return _failed(result)
+        entries = [
+            _not_found(f"@memory:{claim_id}", claim_id, surely=True)
+            for claim_id, claim in zip(asked, result.data, strict=False)
+            if claim is None
+        ]
+        if len(asked) > self.limits.attached:
+            entries.append(_unavailable(_WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
+        return Found(items=[_item(claim, "attached") for claim in result.data if claim], entries=entries)
+
+    def _conversation_pinned(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
+        if not claim_ids:
+            return Found()
+        newest = list(claim_ids)[-self.limits.conversation_pinned :]
+        return self._listed(api.get_claims_by_ids(newest), "conv_pinned")
+
+    def _listed(self, result: ActionResult, source: Source) -> Found:
+        if not result.success:
+            return _failed(result)
+        kept = [claim for claim in result.data if claim is not None and claim.status in {"active", "contested"}]
+        return Found(items=[_item(claim, source) for claim in kept])
+
+    def _searched(self, api: StructuredAPI, request: KnowledgeRequest) -> Found:
+        query = request.query[:_LONGEST_QUERY]
+        if len(_extract_meaningful_words(query, max_words=_FEW_WORDS)) < _FEW_WORDS:
+            query = f"{query} {request.conversation_summary[:_SUMMARY_CHARS]}".strip()
+        at_most = self.limits.found if request.found_at_most is None else request.found_at_most
+        if not query or at_most < 1:
+            return Found()
+        result = api.search(query, k=at_most)
+        if not result.success:
+            return _failed(result)
+        warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []
+        for warning in warnings:
+            log.warning("memories were searched in part: %s", warning)
+        return Found(
+            items=[_item(found.claim, "auto") for found in result.data],
+            entries=[_unavailable(_WHOLE, warning, muted=True) for warning in warnings],
+        )
+
+
+def rendered_memories(claims: Sequence[Claim]) -> str:
+    """Claims as a model is given them when it was not the person who named them."""
+    return render([_item(claim, "auto") for claim in claims])
+
+
+def knowledge_of(user_email: str, *, users_dir: str | None, services: TurnServices | None) -> Knowledge:
+    """What `user_email` knows, as one message asks for it; nothing where there is no data folder."""
+    limits = services.knowledge_limits if services is not None else KnowledgeLimits()
+    door = services.knowledge if services is not None else None
+    if door is None and users_dir is not None:
+        door = knowledge_in(users_dir)
+    return Knowledge(api=partial(door.for_user, user_email) if door is not None else None, limits=limits)
+
+
+def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
+    """What a turn wants of the knowledge base beside its references."""
+    query = turn.query
+    return KnowledgeRequest(
+        claim_ids=turn.claim_ids,
+        attached=query.get("attached_claim_ids") or (),
+        conversation_pinned=query.get("conversation_pinned_claim_ids") or (),
+        query=parse_references(turn.text).clean_text,
+        conversation_summary=summary,
+        automatic=bool((query.get("checkboxes") or {}).get("use_pkb", True)),
+    )
+
+
+def left_out(count: int) -> ReportEntry:
+    """That so many of the memories nobody named had no room."""
+    return _unavailable(_WHOLE, f"{count} less important memories did not fit the model and were left out.")
+
+
+def _item(claim: Claim, source: Source, *refs: str) -> PkbItem:
+    return PkbItem(
+        source=source, type=claim.claim_type, refs=refs, key=f"claim:{claim.claim_id}", body=claim.rendered()
+    )
+
+
+def _not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
+    return ReportEntry(
+        ref=ref,
+        kind="claim",
+        status="not_found",
+        notes=(f"No memory or context found with ID: {reference}",),
+        muted=not surely and not _looks_like_an_id(reference),
+    )
+
+
+def _ambiguous(ref: str, result: ActionResult) -> ReportEntry:
+    candidates = tuple(result.data["candidates"])
+    kind = candidates[0]["kind"]
+    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
+
+
+def _unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
+    return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
+
+
+def _failed(result: ActionResult) -> Found:
+    log.warning("memories can't be read: %s", result.errors[0])
+    return Found(entries=[_unavailable(_WHOLE, result.errors[0])])
+
+
+def _looks_like_an_id(name: str) -> bool:
+    words, _, last = name.lower().rpartition("_")
+    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))

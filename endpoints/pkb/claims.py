@@ -1,0 +1,236 @@
+"""Claims: listing, adding, changing, pinning."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Response
+
+from database.conversation_pins import FIELD as PINNED
+from database.conversation_pins import pin_claim, unpin_claim
+from database.messages import message_location
+from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
+from truth_management_system.interface.structured_api import group_not_found
+
+from ..replies import json_reply
+from ..request_scope import access_conversation, own
+from ..validation import answers, asks, takes
+from . import schemas, shapes
+from .views import audited, claim_named, described, given, knowledge
+
+blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
+_ANY_STATUS = "all"
+
+
+@blueprint.get("/claims")
+@asks(schemas.ClaimFilter)
+@answers(shapes.ClaimPage)
+def list_claims(query: schemas.ClaimFilter) -> Response:
+    """Claims, newest change first; with `query` those that a search finds, best first."""
+    api = knowledge()
+    filters = filters_of(api, query)
+    if query.query.strip():
+        return _found(api, query, filters)
+    page = given(api.list_claims(filters, limit=query.limit, offset=query.offset))
+    return json_reply(
+        {
+            "claims": api.describe_claims(page["claims"]),
+            "count": len(page["claims"]),
+            "total_count": page["total_count"],
+            "warnings": [],
+        }
+    )
+
+
+@blueprint.post("/claims")
+@takes(schemas.NewClaim)
+@answers(shapes.AddedClaim)
+def add_claim(body: schemas.NewClaim) -> Response:
+    """Remember something; `similar` are near duplicates and contradictions."""
+    api = knowledge()
+    fields = body.model_dump(exclude={"source_message_id"})
+    added = api.add_claim(**fields, source_activity_id=_source(body.source_message_id), suggest_similar=True)
+    claim = given(added)
+    return json_reply(
+        {
+            "claim": described(api, claim),
+            "similar": similar_claims(api, added.metadata["similar"]),
+            "warnings": added.warnings,
+            **audited(added),
+        },
+        status=HTTPStatus.CREATED,
+    )
+
+
+@blueprint.post("/claims/bulk")
+@takes(schemas.NewClaims)
+@answers(shapes.BulkAdded)
+def add_claims(body: schemas.NewClaims) -> Response:
+    """Remember up to 100 things as one change; each has its own result."""
+    added = knowledge().add_claims_bulk(body.claims)
+    return json_reply({**given(added), **audited(added)})
+
+
+@blueprint.post("/claims/bulk_change")
+@takes(schemas.BulkChange)
+@answers(shapes.BulkChanged)
+def change_claims(body: schemas.BulkChange) -> Response:
+    """One change to many claims, with one undo."""
+    changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
+    return json_reply({**given(changed), **audited(changed)})
+
+
+@blueprint.get("/claims/by-friendly-id/<friendly_id>")
+@answers(shapes.OneClaim)
+def get_claim_by_friendly_id(friendly_id: str) -> Response:
+    """A claim by its readable id."""
+    api = knowledge()
+    return json_reply({"claim": described(api, given(api.get_claim_by_friendly_id(friendly_id)))})
+
+
+@blueprint.get("/claims/<claim_id>")
+@answers(shapes.OneClaim)
+def get_claim(claim_id: str) -> Response:
+    """A claim by its id, its number or its readable id."""
+    api = knowledge()
+    return json_reply({"claim": described(api, claim_named(api, claim_id))})
+
+
+@blueprint.put("/claims/<claim_id>")
+@takes(schemas.ClaimChange)
+@answers(shapes.ChangedClaim)
+def edit_claim(claim_id: str, body: schemas.ClaimChange) -> Response:
+    """Change a claim."""
+    api = knowledge()
+    claim = claim_named(api, claim_id)
+    return _changed(api, api.edit_claim(claim.claim_id, **body.model_dump(exclude_unset=True)))
+
+
+@blueprint.delete("/claims/<claim_id>")
+@answers(shapes.ChangedClaim)
+def retract_claim(claim_id: str) -> Response:
+    """Retract a claim; it stays, with status `retracted`, and can be named."""
+    api = knowledge()
+    return _changed(api, api.delete_claim(claim_named(api, claim_id).claim_id))
+
+
+@blueprint.post("/claims/<claim_id>/supersede")
+@takes(schemas.Successor)
+@answers(shapes.ChangedClaim)
+def supersede_claim(claim_id: str, body: schemas.Successor) -> Response:
+    """Let another claim take this one's place."""
+    api = knowledge()
+    old, new = claim_named(api, claim_id), claim_named(api, body.by)
+    superseded = api.supersede_claim(new.claim_id, old.claim_id)
+    given(superseded)
+    return json_reply({"claim": described(api, claim_named(api, old.claim_id)), **audited(superseded)})
+
+
+@blueprint.put("/claims/<claim_id>/pin")
+@answers(shapes.ChangedClaim)
+def pin(claim_id: str) -> Response:
+    """Let a claim go into every conversation."""
+    api = knowledge()
+    return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id))
+
+
+@blueprint.delete("/claims/<claim_id>/pin")
+@answers(shapes.ChangedClaim)
+def unpin(claim_id: str) -> Response:
+    """Let a claim no longer go into every conversation."""
+    api = knowledge()
+    return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id, pin=False))
+
+
+@blueprint.get("/pinned")
+@answers(shapes.Claims)
+def list_pinned() -> Response:
+    """The claims that go into every conversation."""
+    api = knowledge()
+    return json_reply({"claims": api.describe_claims(given(api.get_pinned_claims(200)))})
+
+
+@blueprint.put("/conversation/<conversation_id>/pin")
+@takes(schemas.PinnedClaim)
+@answers(shapes.ClaimIds)
+def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
+    """Let a claim go into every message of one conversation."""
+    conversation = access_conversation(conversation_id)
+    claim = claim_named(knowledge(), body.claim_id)
+    ids = pin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=claim.claim_id)
+    return json_reply({"claim_ids": ids})
+
+
+@blueprint.delete("/conversation/<conversation_id>/pin")
+@takes(schemas.PinnedClaim)
+@answers(shapes.ClaimIds)
+def unpin_from_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
+    """Let a claim no longer go into one conversation."""
+    conversation = access_conversation(conversation_id)
+    ids = unpin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=body.claim_id)
+    return json_reply({"claim_ids": ids})
+
+
+@blueprint.get("/conversation/<conversation_id>/pinned")
+@answers(shapes.Claims)
+def list_pinned_to_conversation(conversation_id: str) -> Response:
+    """The claims pinned to a conversation, oldest pin first."""
+    ids = access_conversation(conversation_id).get_field(PINNED) or []
+    api = knowledge()
+    claims = [claim for claim in given(api.get_claims_by_ids(ids)) if claim is not None]
+    return json_reply({"claims": api.describe_claims(claims)})
+
+
+def filters_of(api: StructuredAPI, query: schemas.ClaimFilter) -> SearchFilters:
+    """The filters that a query asks for. Raises KnowledgeNotFoundError for a group that is not there."""
+    filters = SearchFilters(pinned=query.pinned)
+    if query.status == _ANY_STATUS:
+        filters.statuses = []
+    elif query.status != "active":
+        filters.statuses = [query.status]
+    filters.claim_types = [query.claim_type] if query.claim_type else []
+    filters.context_domains = [query.context_domain] if query.context_domain else []
+    filters.tags = _ids(api.tags, query.tag, "tag")
+    filters.entities = _ids(api.entities, query.entity, "entity")
+    filters.contexts = _ids(api.contexts, query.context, "context")
+    return filters
+
+
+def similar_claims(api: StructuredAPI, similar: list[Any]) -> list[dict[str, Any]]:
+    """Near duplicates and contradictions as a client sees them."""
+    described_claims = api.describe_claims([one.claim for one in similar])
+    return [
+        {"claim": claim, "similarity": one.similarity, "kind": one.kind}
+        for one, claim in zip(similar, described_claims, strict=True)
+    ]
+
+
+def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
+    if not name:
+        return []
+    group = groups.get(name) or groups.get_by_friendly_id(name.removeprefix("@"))
+    if group is None:
+        raise group_not_found(noun)
+    return [getattr(group, f"{noun}_id")]
+
+
+def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilters) -> Response:
+    found = api.search(query.query, strategy=query.strategy, k=query.offset + query.limit, filters=filters)
+    results = given(found)[query.offset :]
+    claims = api.describe_claims([result.claim for result in results])
+    scored = [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)]
+    total = query.offset + len(scored)
+    return json_reply({"claims": scored, "count": len(scored), "total_count": total, "warnings": found.warnings})
+
+
+def _changed(api: StructuredAPI, result: ActionResult) -> Response:
+    claim: Claim = given(result)
+    return json_reply({"claim": described(api, claim), **audited(result)})
+
+
+def _source(message_id: str | None) -> str | None:
+    """The message that a claim was learned from; it has to be the caller's. Raises MessageNotFoundError."""
+    if message_id is not None:
+        message_location(**own(), message_id=message_id)
+    return message_id

@@ -1,0 +1,78 @@
+"""Finding what is known: search, completion, references; and how much there is."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from chat.knowledge import rendered_memories
+
+from ..replies import json_reply
+from ..validation import answers, asks, takes
+from . import schemas, shapes
+from .claims import filters_of
+from .views import given, knowledge
+
+blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
+
+
+@blueprint.get("/search")
+@asks(schemas.Search)
+@answers(shapes.SearchResults)
+def search(query: schemas.Search) -> Response:
+    """The claims that fit `q`, best first; `warnings` say which search could not take part."""
+    api = knowledge()
+    text = query.q or query.query
+    found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
+    results = given(found)
+    claims = api.describe_claims([result.claim for result in results])
+    return json_reply(
+        {
+            "results": [
+                {
+                    "claim": claim,
+                    "score": result.score,
+                    "source": result.source,
+                    "is_contested": result.is_contested,
+                    "warnings": result.warnings,
+                }
+                for claim, result in zip(claims, results, strict=True)
+            ],
+            "warnings": found.warnings,
+        }
+    )
+
+
+@blueprint.get("/autocomplete")
+@asks(schemas.Completion)
+@answers(shapes.Completions)
+def autocomplete(query: schemas.Completion) -> Response:
+    """What can be referred to and begins with `q`, or has its words."""
+    return json_reply(given(knowledge().autocomplete(query.q, limit=query.limit)))
+
+
+@blueprint.get("/resolve/<path:reference>")
+@answers(shapes.ResolvedReference)
+def resolve(reference: str) -> Response:
+    """What a reference names; several things: 409 `ambiguous` with the candidates in `details`."""
+    api = knowledge()
+    found = given(api.resolve_reference(reference))
+    names = {name: found[name] for name in ("type", "source_id", "source_name", "notes")}
+    status = "resolved" if found["claims"] else "empty"
+    return json_reply({**names, "status": status, "claims": api.describe_claims(found["claims"])})
+
+
+@blueprint.post("/relevant_context")
+@takes(schemas.ContextQuestion)
+@answers(shapes.RelevantContext)
+def relevant_context(body: schemas.ContextQuestion) -> Response:
+    """The memories that fit a question, as a model would be given them."""
+    api = knowledge()
+    claims = [result.claim for result in given(api.search(body.query, k=body.k))]
+    return json_reply({"context": rendered_memories(claims), "claims": api.describe_claims(claims)})
+
+
+@blueprint.get("/stats")
+@answers(shapes.Statistics)
+def statistics() -> Response:
+    """How much there is of what, and whether it can be found by meaning."""
+    return json_reply(given(knowledge().statistics()))

@@ -1,0 +1,273 @@
+"""Contexts, entities, tags, types, domains: how claims are filed."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from ..replies import json_reply
+from ..validation import answers, asks, takes
+from . import schemas, shapes
+from .views import audited, claim_named, given, knowledge
+
+blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
+
+
+@blueprint.get("/contexts")
+@answers(shapes.ContextList)
+def list_contexts() -> Response:
+    """All contexts, flat; their parents make the tree."""
+    return json_reply({"contexts": knowledge().describe_contexts()})
+
+
+@blueprint.post("/contexts")
+@takes(schemas.ContextDraft)
+@answers(shapes.ChangedContext)
+def create_context(body: schemas.ContextDraft) -> Response:
+    """A new context."""
+    api = knowledge()
+    added = api.add_context(**body.model_dump())
+    context = given(added)
+    return json_reply({"context": api.describe_context(context), **audited(added)}, status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/contexts/<context_id>")
+@answers(shapes.OneContext)
+def get_context(context_id: str) -> Response:
+    """One context."""
+    api = knowledge()
+    return json_reply({"context": api.describe_context(given(api.get_context(context_id)))})
+
+
+@blueprint.put("/contexts/<context_id>")
+@takes(schemas.ContextChange)
+@answers(shapes.ChangedContext)
+def edit_context(context_id: str, body: schemas.ContextChange) -> Response:
+    """Rename, describe or move a context; below itself is a 400."""
+    api = knowledge()
+    edited = api.edit_context(context_id, **body.model_dump(exclude_unset=True))
+    return json_reply({"context": api.describe_context(given(edited)), **audited(edited)})
+
+
+@blueprint.delete("/contexts/<context_id>")
+@answers(shapes.Changed)
+def delete_context(context_id: str) -> Response:
+    """Delete a context; what is below it goes up, its claims stay."""
+    return json_reply(audited(knowledge().delete_context(context_id)))
+
+
+@blueprint.get("/contexts/<context_id>/claims")
+@asks(schemas.Page)
+@answers(shapes.ClaimsOfContext)
+def list_claims_of_context(context_id: str, query: schemas.Page) -> Response:
+    """The claims right in a context, newest change first."""
+    api = knowledge()
+    context = given(api.get_context(context_id))
+    claims = api.contexts.claims_of(context_id, limit=query.limit, offset=query.offset)
+    count = api.describe_context(context)["claim_count"]
+    return json_reply({"claims": api.describe_claims(claims), "total_count": count})
+
+
+@blueprint.put("/contexts/<context_id>/claims/<claim_id>")
+@answers(shapes.Changed)
+def file_claim(context_id: str, claim_id: str) -> Response:
+    """File a claim in a context."""
+    api = knowledge()
+    given(api.get_context(context_id))
+    return json_reply(audited(api.add_claim_to_context(context_id, claim_named(api, claim_id).claim_id)))
+
+
+@blueprint.delete("/contexts/<context_id>/claims/<claim_id>")
+@answers(shapes.Changed)
+def unfile_claim(context_id: str, claim_id: str) -> Response:
+    """Take a claim out of a context."""
+    api = knowledge()
+    given(api.get_context(context_id))
+    return json_reply(audited(api.remove_claim_from_context(context_id, claim_named(api, claim_id).claim_id)))
+
+
+@blueprint.get("/contexts/<context_id>/resolve")
+@answers(shapes.Claims)
+def resolve_context(context_id: str) -> Response:
+    """The active and contested claims of a context and of all below it."""
+    api = knowledge()
+    return json_reply({"claims": api.describe_claims(given(api.resolve_context(context_id)))})
+
+
+@blueprint.get("/claims/<claim_id>/contexts")
+@answers(shapes.ContextList)
+def list_contexts_of_claim(claim_id: str) -> Response:
+    """The contexts that a claim is filed in."""
+    api = knowledge()
+    contexts = api.contexts.contexts_of(claim_named(api, claim_id).claim_id)
+    return json_reply({"contexts": [api.describe_context(context) for context in contexts]})
+
+
+@blueprint.get("/entities")
+@asks(schemas.GroupFilter)
+@answers(shapes.EntityPage)
+def list_entities(query: schemas.GroupFilter) -> Response:
+    """People, places and other things that claims are about, by name."""
+    api = knowledge()
+    entities = api.entities.list(limit=query.limit, offset=query.offset, query=query.q)
+    total = api.entities.count(query=query.q)
+    return json_reply({"entities": api.describe_entities(entities), "total_count": total})
+
+
+@blueprint.post("/entities")
+@takes(schemas.EntityDraft)
+@answers(shapes.ChangedEntity)
+def create_entity(body: schemas.EntityDraft) -> Response:
+    """A new entity."""
+    api = knowledge()
+    added = api.add_entity(**body.model_dump())
+    entity = given(added)
+    return json_reply({"entity": api.describe_entities([entity])[0], **audited(added)}, status=HTTPStatus.CREATED)
+
+
+@blueprint.put("/entities/<entity_id>")
+@takes(schemas.EntityChange)
+@answers(shapes.ChangedEntity)
+def edit_entity(entity_id: str, body: schemas.EntityChange) -> Response:
+    """Change an entity."""
+    api = knowledge()
+    edited = api.edit_entity(entity_id, **body.model_dump(exclude_unset=True))
+    return json_reply({"entity": api.describe_entities([given(edited)])[0], **audited(edited)})
+
+
+@blueprint.delete("/entities/<entity_id>")
+@answers(shapes.Changed)
+def delete_entity(entity_id: str) -> Response:
+    """Delete an entity; its claims stay."""
+    return json_reply(audited(knowledge().delete_entity(entity_id)))
+
+
+@blueprint.get("/tags")
+@asks(schemas.GroupFilter)
+@answers(shapes.TagPage)
+def list_tags(query: schemas.GroupFilter) -> Response:
+    """Labels, by name; their parents make the tree."""
+    api = knowledge()
+    tags = api.tags.list(limit=query.limit, offset=query.offset, query=query.q)
+    return json_reply({"tags": api.describe_tags(tags), "total_count": api.tags.count(query=query.q)})
+
+
+@blueprint.post("/tags")
+@takes(schemas.TagDraft)
+@answers(shapes.ChangedTag)
+def create_tag(body: schemas.TagDraft) -> Response:
+    """A new tag."""
+    api = knowledge()
+    added = api.add_tag(**body.model_dump())
+    tag = given(added)
+    return json_reply({"tag": api.describe_tags([tag])[0], **audited(added)}, status=HTTPStatus.CREATED)
+
+
+@blueprint.put("/tags/<tag_id>")
+@takes(schemas.TagChange)
+@answers(shapes.ChangedTag)
+def edit_tag(tag_id: str, body: schemas.TagChange) -> Response:
+    """Rename or move a tag; below itself is a 400."""
+    api = knowledge()
+    edited = api.edit_tag(tag_id, **body.model_dump(exclude_unset=True))
+    return json_reply({"tag": api.describe_tags([given(edited)])[0], **audited(edited)})
+
+
+@blueprint.delete("/tags/<tag_id>")
+@answers(shapes.Changed)
+def delete_tag(tag_id: str) -> Response:
+    """Delete a tag; what is below it goes up, its claims stay."""
+    return json_reply(audited(knowledge().delete_tag(tag_id)))
+
+
+@blueprint.get("/claims/<claim_id>/tags")
+@answers(shapes.TagList)
+def list_tags_of_claim(claim_id: str) -> Response:
+    """The tags of a claim."""
+    api = knowledge()
+    tags = given(api.get_claim_tags_list(claim_named(api, claim_id).claim_id))
+    return json_reply({"tags": api.describe_tags(tags)})
+
+
+@blueprint.put("/claims/<claim_id>/tags/<tag_id>")
+@answers(shapes.Changed)
+def tag_claim(claim_id: str, tag_id: str) -> Response:
+    """Give a claim a tag."""
+    api = knowledge()
+    return json_reply(audited(api.link_tag_to_claim(claim_named(api, claim_id).claim_id, tag_id)))
+
+
+@blueprint.delete("/claims/<claim_id>/tags/<tag_id>")
+@answers(shapes.Changed)
+def untag_claim(claim_id: str, tag_id: str) -> Response:
+    """Take a tag from a claim."""
+    api = knowledge()
+    return json_reply(audited(api.unlink_tag_from_claim(claim_named(api, claim_id).claim_id, tag_id)))
+
+
+@blueprint.get("/claims/<claim_id>/entities")
+@answers(shapes.EntitiesOfClaim)
+def list_entities_of_claim(claim_id: str) -> Response:
+    """The entities that a claim is about, with their roles."""
+    api = knowledge()
+    pairs = given(api.get_claim_entities_list(claim_named(api, claim_id).claim_id))
+    entities = api.describe_entities([entity for entity, _ in pairs])
+    return json_reply(
+        {"entities": [{**entity, "role": role} for entity, (_, role) in zip(entities, pairs, strict=True)]}
+    )
+
+
+@blueprint.put("/claims/<claim_id>/entities/<entity_id>")
+@takes(schemas.Role, optional=True)
+@answers(shapes.Changed)
+def link_entity(claim_id: str, entity_id: str, body: schemas.Role) -> Response:
+    """Say that a claim is about an entity."""
+    api = knowledge()
+    return json_reply(audited(api.link_entity_to_claim(claim_named(api, claim_id).claim_id, entity_id, body.role)))
+
+
+@blueprint.delete("/claims/<claim_id>/entities/<entity_id>")
+@answers(shapes.Changed)
+def unlink_entity(claim_id: str, entity_id: str) -> Response:
+    """Say that a claim is not about an entity."""
+    api = knowledge()
+    return json_reply(audited(api.unlink_entity_from_claim(claim_named(api, claim_id).claim_id, entity_id)))
+
+
+@blueprint.get("/types")
+@answers(shapes.TypeList)
+def list_types() -> Response:
+    """Types of claims: those that come with the product, and the person's own."""
+    return json_reply({"types": _categories(knowledge().type_catalog.list())})
+
+
+@blueprint.post("/types")
+@takes(schemas.Category)
+@answers(shapes.TypeList)
+def add_type(body: schemas.Category) -> Response:
+    """A type of the person's own."""
+    api = knowledge()
+    given(api.add_type(body.name, body.label))
+    return json_reply({"types": _categories(api.type_catalog.list())}, status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/domains")
+@answers(shapes.DomainList)
+def list_domains() -> Response:
+    """Domains: those that come with the product, and the person's own."""
+    return json_reply({"domains": _categories(knowledge().domain_catalog.list())})
+
+
+@blueprint.post("/domains")
+@takes(schemas.Category)
+@answers(shapes.DomainList)
+def add_domain(body: schemas.Category) -> Response:
+    """A domain of the person's own."""
+    api = knowledge()
+    given(api.add_domain(body.name, body.label))
+    return json_reply({"domains": _categories(api.domain_catalog.list())}, status=HTTPStatus.CREATED)
+
+
+def _categories(catalog: list[tuple[str, str, int]]) -> list[dict[str, object]]:
+    return [{"name": name, "label": label, "count": count} for name, label, count in catalog]

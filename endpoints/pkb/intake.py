@@ -1,0 +1,109 @@
+"""Getting knowledge in: suggestions for a statement, proposals out of a text or a conversation, and their approval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response
+
+from chat.knowledge_turns import turn_to_remember
+from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
+
+from ..replies import json_reply
+from ..request_scope import access_conversation, own
+from ..validation import answers, takes
+from . import schemas, shapes
+from .claims import similar_claims
+from .views import given, knowledge
+
+blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
+
+
+@blueprint.post("/analyze_statement")
+@takes(schemas.StatementText)
+@answers(shapes.Analysis)
+def analyze_statement(body: schemas.StatementText) -> Response:
+    """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
+    api = knowledge()
+    analysis = given(api.analyze_statement(body.statement))
+    return json_reply({**analysis, "similar": similar_claims(api, analysis["similar"])})
+
+
+@blueprint.post("/ingest_text")
+@takes(schemas.TextToIngest)
+@answers(shapes.Plan)
+def ingest_text(body: schemas.TextToIngest) -> Response:
+    """Propose claims out of a text; nothing is stored until the plan is executed."""
+    api = knowledge()
+    plan = TextIngestionDistiller(api).ingest_and_propose(
+        body.text,
+        default_claim_type=body.default_claim_type,
+        default_domain=body.default_domain,
+        use_llm_parsing=body.use_model,
+    )
+    return _proposed(api, plan)
+
+
+@blueprint.post("/execute_ingest")
+@takes(schemas.Approval)
+@answers(shapes.Executed)
+def execute_ingest(body: schemas.Approval) -> Response:
+    """Carry out what was approved of a plan; once."""
+    return _executed(body)
+
+
+@blueprint.post("/propose_updates")
+@takes(schemas.TurnToRemember)
+@answers(shapes.Plan)
+def propose_updates(body: schemas.TurnToRemember) -> Response:
+    """Propose claims out of a message and its answer; what is accepted links back to the message."""
+    conversation = access_conversation(body.conversation_id)
+    turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
+    api = knowledge()
+    plan = ConversationDistiller(api).extract_and_propose(
+        conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
+    )
+    return _proposed(api, plan)
+
+
+@blueprint.post("/execute_updates")
+@takes(schemas.Approval)
+@answers(shapes.Executed)
+def execute_updates(body: schemas.Approval) -> Response:
+    """Carry out what was approved of a plan; once."""
+    return _executed(body)
+
+
+def _proposed(api: StructuredAPI, plan: Any) -> Response:
+    existing = [proposal.existing_claim for proposal in plan.proposals if proposal.existing_claim is not None]
+    described = {claim["claim_id"]: claim for claim in api.describe_claims(existing)}
+    proposals = [
+        {
+            "index": proposal.index,
+            "action": proposal.action,
+            "statement": proposal.candidate.statement,
+            "claim_type": proposal.candidate.claim_type,
+            "context_domain": proposal.candidate.context_domain,
+            "tags": list(proposal.candidate.tags),
+            "existing": described.get(proposal.existing_claim.claim_id) if proposal.existing_claim else None,
+            "similarity": proposal.similarity_score,
+            "reason": proposal.reason,
+        }
+        for proposal in plan.proposals
+    ]
+    return json_reply(
+        {
+            "plan_id": plan.plan_id,
+            "proposals": proposals,
+            "summary": plan.summary,
+            "expires_at": plan.expires_at,
+            "warnings": list(plan.warnings),
+        }
+    )
+
+
+def _executed(body: schemas.Approval) -> Response:
+    approved = "all" if body.approved == "all" else [one.model_dump(exclude_none=True) for one in body.approved]
+    done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
+    counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
+    return json_reply({"results": list(done.results), **{name: getattr(done, name) for name in counts}})

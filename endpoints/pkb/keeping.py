@@ -1,0 +1,85 @@
+"""Keeping knowledge whole: conflicts between claims, what was changed, undo, export and import."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from ..replies import json_reply
+from ..validation import answers, asks, takes
+from . import schemas, shapes
+from .views import audited, given, knowledge
+
+blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
+
+
+@blueprint.get("/conflicts")
+@answers(shapes.ConflictList)
+def list_conflicts() -> Response:
+    """Conflicts that are not decided, newest first."""
+    api = knowledge()
+    return json_reply({"conflicts": api.describe_conflicts(given(api.get_open_conflicts()))})
+
+
+@blueprint.post("/conflicts")
+@takes(schemas.ConflictDraft)
+@answers(shapes.ChangedConflict)
+def create_conflict(body: schemas.ConflictDraft) -> Response:
+    """Say that claims contradict each other."""
+    api = knowledge()
+    created = api.create_conflict_set(body.claim_ids, body.notes)
+    conflict = api.describe_conflicts([given(created)])[0]
+    return json_reply({"conflict": conflict, **audited(created)}, status=HTTPStatus.CREATED)
+
+
+@blueprint.post("/conflicts/<conflict_id>/resolve")
+@takes(schemas.Decision)
+@answers(shapes.ChangedConflict)
+def resolve_conflict(conflict_id: str, body: schemas.Decision) -> Response:
+    """Decide a conflict; the others are superseded by the winner, without one all stay."""
+    api = knowledge()
+    resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
+    return json_reply({"conflict": api.describe_conflicts([given(resolved)])[0], **audited(resolved)})
+
+
+@blueprint.get("/audit")
+@asks(schemas.HistoryPage)
+@answers(shapes.History)
+def list_changes(query: schemas.HistoryPage) -> Response:
+    """What was changed, newest first."""
+    log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
+    entries = [{**entry, "can_undo": entry["undone_by"] is None} for entry in log["entries"]]
+    return json_reply({"entries": entries})
+
+
+@blueprint.post("/undo/<audit_id>")
+@answers(shapes.Undone)
+def undo(audit_id: str) -> Response:
+    """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
+    undone = given(knowledge().undo(audit_id))
+    return json_reply({"undone": audit_id, "audit_id": undone})
+
+
+@blueprint.get("/export")
+@asks(schemas.ExportFormat)
+@answers(dict[str, object])
+def export(query: schemas.ExportFormat) -> Response:
+    """Everything the person knows, as a file."""
+    api = knowledge()
+    if query.format == "markdown":
+        answer = Response(given(api.export_markdown()), mimetype="text/markdown")
+        answer.headers["Content-Disposition"] = 'attachment; filename="memories.md"'
+    else:
+        answer = json_reply(given(api.export_data()))
+        answer.headers["Content-Disposition"] = 'attachment; filename="memories.json"'
+    return answer
+
+
+@blueprint.post("/import")
+@takes(schemas.Payload)
+@answers(shapes.Imported)
+def take_in(body: schemas.Payload) -> Response:
+    """Take in what `export` gave; twice adds nothing."""
+    imported = knowledge().import_data(body.payload, body.mode)
+    return json_reply({"counts": given(imported), "skipped": imported.metadata["skipped"], **audited(imported)})

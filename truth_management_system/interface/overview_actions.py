@@ -1,0 +1,74 @@
+"""How much there is, suggestions for what is about to be added, and the person's own types and domains."""
+
+from __future__ import annotations
+
+from ..errors import InvalidKnowledgeError
+from ..ingestion.similar import find_similar
+from ..search.base import SearchFilters
+from ..search.vectors import vector_counts
+from ..utils import generate_friendly_id
+from .outcomes import Outcome, outcome
+from .parts import ApiParts
+
+
+class OverviewActions(ApiParts):
+    """Counts, suggestions, catalogs."""
+
+    @outcome("get", "statistics")
+    def statistics(self) -> Outcome:
+        """`.data`: how many claims, pinned ones, contexts, entities, tags, open conflicts, and vectors there are."""
+        model = self.llm.models.embedding
+        embedded, pending = vector_counts(self.db, self.owner, model.name if model else "")
+        vectors = {
+            "embedded": embedded,
+            "pending": pending,
+            "model": model.name if model else None,
+            "state": model.state().phase if model else "none",
+        }
+        return Outcome(
+            {
+                "claims": self.claims.count(SearchFilters()),
+                "pinned": self.claims.count(SearchFilters(pinned=True)),
+                "contexts": self.contexts.count(),
+                "entities": self.entities.count(),
+                "tags": self.tags.count(),
+                "open_conflicts": len(self.conflicts.get_open()),
+                "vectors": vectors,
+            }
+        )
+
+    @outcome("analyze", "claim")
+    def analyze_statement(self, statement: str) -> Outcome:
+        """Suggestions for a statement.
+
+        `.data`: claim_type, context_domain, tags, entities, possible_questions, friendly_id, similar, warnings, and
+        `by`, which is "model" or "rules".
+        """
+        if not statement.strip():
+            raise InvalidKnowledgeError("The statement is empty: write something.")
+        types = [category.name for category in self.type_catalog.list()]
+        domains = [category.name for category in self.domain_catalog.list()]
+        analysis = self.llm.analyze_statement(statement, types=types, domains=domains)
+        return Outcome(
+            {
+                "claim_type": analysis.claim_type,
+                "context_domain": analysis.context_domain,
+                "tags": list(analysis.tags),
+                "entities": [dict(entity) for entity in analysis.entities],
+                "possible_questions": list(analysis.possible_questions),
+                "friendly_id": generate_friendly_id(statement),
+                "similar": find_similar(self, statement),
+                "warnings": self.llm.take_warnings(),
+                "by": analysis.by,
+            }
+        )
+
+    @outcome("add", "type")
+    def add_type(self, name: str, label: str | None = None) -> Outcome:
+        """Add a type of the user's own; `.data` is its catalog entry."""
+        return Outcome(self.type_catalog.add(name, label))
+
+    @outcome("add", "domain")
+    def add_domain(self, name: str, label: str | None = None) -> Outcome:
+        """Add a domain of the user's own; `.data` is its catalog entry."""
+        return Outcome(self.domain_catalog.add(name, label))
