@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import conversation, hold_talk, make_workspace, told, workspace
+from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
 from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
+from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -33,6 +34,13 @@ def labels(sidebar: SidebarPage) -> list[str]:
 
 def clipboard(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def let_through(page: Page, waiting: list[Route]) -> None:
+    """Let the requests go on that are held back; there is at least one."""
+    with page.expect_response("**/create_conversation/**"):
+        for route in waiting:
+            route.continue_()
 
 
 def test_both_menus_are_the_same_however_they_are_opened(person: Client, open_page: OpenPage) -> None:
@@ -286,6 +294,77 @@ def test_a_title_appears_while_the_page_is_open(
     expect(rows).to_have_text(["Watering Young Tomato Plants", "Painting the house"])
     by_right_click(sidebar, row)
     expect(sidebar.menu_item("Copy Conversation Reference")).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_what_is_typed_before_a_new_conversation_is_there_goes_into_it(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    waiting: list[Route] = []
+    page.route("**/create_conversation/**", lambda route: waiting.append(route))
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#composer-input")).to_be_focused()
+    expect(page.locator(".message-card")).to_have_count(0)
+    page.keyboard.type("How do I paint")
+    page.keyboard.type(" a fence?")
+    page.keyboard.press("Enter")
+    page.keyboard.type("And a gate")
+    let_through(page, waiting)
+    cards = page.locator(".message-card")
+    expect(cards).to_have_count(2)
+    expect(cards.first).to_contain_text("How do I paint a fence?")
+    expect(cards.nth(1)).to_contain_text("Understood.")
+    expect(page.locator("#composer-input")).to_have_value("And a gate")
+    expect(SidebarPage(page).row("A Short Title")).to_have_attribute("aria-selected", "true")
+    new = conversation(person, "A Short Title")
+    assert new is not None
+    assert messages(person, new["conversation_id"])[0]["text"] == "How do I paint a fence?"
+    assert len(messages(person, talk.conversation_id)) == 2
+    page.reload()
+    expect(page.locator("#composer-input")).to_have_value("And a gate")
+    page.go_back()
+    expect(cards.first).to_contain_text("Hello")
+    expect(page.locator("#composer-input")).to_have_value("")
+
+
+def test_what_is_sent_to_a_conversation_on_its_way_gets_there_though_its_writer_left(
+    person: Client, open_page: OpenPage
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    waiting: list[Route] = []
+    page.route("**/create_conversation/**", lambda route: waiting.append(route))
+    page.get_by_role("button", name="New conversation").click()
+    page.fill("#composer-input", "How do I paint a fence?")
+    page.keyboard.press("Enter")
+    SidebarPage(page).row("Growing tomatoes").click()
+    expect(page.locator(".message-card").first).to_contain_text("Hello")
+    let_through(page, waiting)
+    SidebarPage(page).row("(untitled)").click()
+    expect(page.locator(".message-card").first).to_contain_text("How do I paint a fence?")
+    expect(page.locator(".message-card").nth(1)).to_contain_text("Understood.")
+    expect(page.locator("#composer-input")).to_have_value("")
+    assert len(messages(person, talk.conversation_id)) == 2
+
+
+def test_what_is_typed_is_kept_where_a_new_conversation_cannot_be_made(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    page.route("**/create_conversation/**", lambda route: route.abort())
+    page.get_by_role("button", name="New conversation").click()
+    page.fill("#composer-input", "How do I paint a fence?")
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-problem")).to_contain_text("The message was not sent.")
+    expect(page.locator("#composer-input")).to_have_value("How do I paint a fence?")
+    page.unroute("**/create_conversation/**")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".message-card").nth(1)).to_contain_text("Understood.")
 
 
 def test_titles_and_names_that_are_code_stay_text(person: Client, open_page: OpenPage) -> None:

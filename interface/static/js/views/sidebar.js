@@ -83,6 +83,7 @@ class Sidebar {
 
   #shownBy() {
     return {
+      begin: (workspaceId) => this.#begin(workspaceId),
       add: (conversation) => this.#add(conversation),
       refresh: () => this.refresh(),
       reload: async (workspaceId) => {
@@ -132,6 +133,24 @@ class Sidebar {
   #open(conversationId) {
     this.#drawer.closeOver();
     this.#events.emit('conversation:open', { conversationId });
+  }
+
+  /** Begins a conversation. The page turns to it at once, so that what is typed meanwhile is written in it. */
+  #begin(workspaceId) {
+    this.#drawer.closeOver();
+    this.#events.emit('conversation:begun', { made: this.#make(workspaceId) });
+  }
+
+  /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
+  async #make(workspaceId) {
+    try {
+      const conversation = await this.#api.createConversation(this.#bootstrap.domain, workspaceId);
+      await this.#add(conversation);
+      return conversation.conversation_id;
+    } catch (error) {
+      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
+      return null;
+    }
   }
 
   async #collapse() {
@@ -185,10 +204,7 @@ class Sidebar {
   #mountControls() {
     const sidebar = document.getElementById('sidebar');
     sidebar.addEventListener('pointerenter', () => this.#loadCommands().catch(() => {}), { once: true });
-    document.getElementById('new-conversation').addEventListener('click', () => {
-      this.#drawer.closeOver();
-      this.#command((commands) => commands.newConversation(this.#model.workspaceOf(this.#wanted)));
-    });
+    document.getElementById('new-conversation').addEventListener('click', () => this.#begin(this.#model.workspaceOf(this.#wanted)));
     document.getElementById('new-workspace').addEventListener('click', () => this.#command((commands) => commands.newWorkspace()));
     document.getElementById('collapse-workspaces').addEventListener('click', () => this.#collapse());
     mountFilter({

@@ -29,24 +29,13 @@ async function copy(reference) {
  * @param {object} parts
  * @param {object} parts.api
  * @param {object} parts.events
- * @param {string} parts.domain
  * @param {import('../models/tree.js').TreeModel} parts.model
- * @param {{add: (conversation: object) => Promise<void>, refresh: () => Promise<void>,
+ * @param {{begin: (workspaceId: string) => void, add: (conversation: object) => Promise<void>, refresh: () => Promise<void>,
  *          reload: (workspaceId: string) => Promise<void>, redraw: (conversation: object) => void}} parts.sidebar
  */
-export function createConversationActions({ api, events, domain, model, sidebar }) {
+export function createConversationActions({ api, events, model, sidebar }) {
   const words = shellStrings.conversation;
   const titleOf = (id) => model.conversation(id)?.title || UNTITLED;
-
-  async function newConversation(workspaceId) {
-    await orTell(async () => {
-      const conversation = await api.createConversation(domain, workspaceId);
-      const conversationId = conversation.conversation_id;
-      await sidebar.add(conversation);
-      events.emit('conversation:created', { conversationId });
-      events.emit('conversation:open', { conversationId });
-    });
-  }
 
   async function rename(id) {
     const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: model.conversation(id)?.title ?? '', maxLength: 500 });
@@ -111,7 +100,7 @@ export function createConversationActions({ api, events, domain, model, sidebar 
 
   const openWindow = (id) => window.open(formatAddress(id), '_blank', 'noopener');
 
-  return { copy, newConversation, rename, clone, moveConversations, remove, openWindow };
+  return { copy, newConversation: sidebar.begin, rename, clone, moveConversations, remove, openWindow };
 }
 
 /** The same for workspaces. Their changes are rare and may touch the whole tree: it is fetched again. */
