@@ -24,13 +24,11 @@ def turn_to_remember(*, users_dir: str, user_email: str, conversation_id: str, m
     if message is None or message.deleted_at is not None:
         raise MessageNotFoundError
     if message.sender == "user":
-        return TurnToRemember(
-            question=message.text, answer=_other(messages.message_at(**where, index=message.index + 1), "model")
-        )
-    return TurnToRemember(
-        question=_other(messages.message_at(**where, index=message.index - 1), "user"), answer=message.text
-    )
+        after = messages.message_at(**where, index=message.index + 1)
+        return TurnToRemember(question=message.text, answer=_said_by("model", after))
+    before = messages.message_at(**where, index=message.index - 1)
+    return TurnToRemember(question=_said_by("user", before), answer=message.text)
 
 
-def _other(message: MessageRow | None, sender: str) -> str:
+def _said_by(sender: str, message: MessageRow | None) -> str:
     return message.text if message is not None and message.sender == sender else ""

@@ -30,9 +30,8 @@ def _changed(
         row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
         ids = change(list(row.memory.get(FIELD, [])))
         changed = {"memory": {**row.memory, FIELD: ids}, "version": conversations.c.version + 1}
-        connection.execute(
-            update(conversations).where(conversations.c.conversation_id == conversation_id).values(changed)
-        )
+        own = conversations.c.conversation_id == conversation_id
+        connection.execute(update(conversations).where(own).values(changed))
         return ids
 
     return open_store(users_dir).write(job)

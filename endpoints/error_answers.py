@@ -83,9 +83,7 @@ def _answer_unknown(error: Exception) -> Response:
     )
 
 
-def error_reply(
-    status: HTTPStatus, code: str, message: str, *, details: Details | None = None
-) -> Response:
+def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details | None = None) -> Response:
     """The one shape of errors; a page for browsers that asked for one."""
     if wants_page():
         page = render_template(

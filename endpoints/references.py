@@ -59,8 +59,13 @@ def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
 @answers(shapes.ReportItem)
 def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it."""
-    loader = conversation_loader(current_user_email())
-    return json_reply(resolve_report([query.ref.removeprefix("@")], **own(), loader=loader, services=current_state().services)[0])
+    report = resolve_report(
+        [query.ref.removeprefix("@")],
+        **own(),
+        loader=conversation_loader(current_user_email()),
+        services=current_state().services,
+    )
+    return json_reply(report[0])
 
 
 @blueprint.get("/messages/<message_id>/backlinks")

@@ -213,9 +213,8 @@ def list_entities_of_claim(claim_id: str) -> Response:
     api = knowledge()
     pairs = given(api.get_claim_entities_list(claim_named(api, claim_id).claim_id))
     entities = api.describe_entities([entity for entity, _ in pairs])
-    return json_reply(
-        {"entities": [{**entity, "role": role} for entity, (_, role) in zip(entities, pairs, strict=True)]}
-    )
+    roles = [role for _, role in pairs]
+    return json_reply({"entities": [{**one, "role": role} for one, role in zip(entities, roles, strict=True)]})
 
 
 @blueprint.put("/claims/<claim_id>/entities/<entity_id>")

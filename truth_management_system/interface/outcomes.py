@@ -27,7 +27,8 @@ class Outcome:
 def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], Callable[P, ActionResult]]:
     """Make a method that gives an Outcome, or raises a KnowledgeError, give an ActionResult.
 
-    Its metadata has `audit_id` where something was changed; where it failed `error_code`, `details` and the `error` itself.
+    Its metadata has `audit_id` where something was changed; where it failed, `error_code`,
+    `details` and the `error` itself.
     """
 
     def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:

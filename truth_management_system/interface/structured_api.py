@@ -149,9 +149,9 @@ class StructuredAPI(
     LabelActions,
     ContextActions,
     ConflictActions,
+    OverviewActions,
     _Finding,
     _Keeping,
-    OverviewActions,
     Descriptions,
 ):
     """Everything that one user can do with a knowledge base.
