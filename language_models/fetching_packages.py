@@ -95,7 +95,8 @@ class _Growth:
             for name in names:
                 with contextlib.suppress(OSError):
                     arrived += (Path(root) / name).stat().st_size
-        self.report(self.base + min(arrived, self.limit))
+        # A part is whole when it is joined, and not before.
+        self.report(self.base + min(arrived, self.limit - 1))
 
 
 def _download(requirement: str, folder: Path, *, options: Sequence[str], look: Callable[[], None]) -> Path:

@@ -19,6 +19,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from language_models import blocking
 from language_models.embedded import EmbeddedChatModel, EmbeddedRuntime, ModelFile, model_file
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.ports import ChatMessage, ModelState
@@ -155,6 +156,26 @@ def test_two_people_are_answered_at_once(model: EmbeddedChatModel, runtime: Embe
     assert one
     assert other
     assert busy == 2
+
+
+def test_worker_threads_and_an_event_loop_are_answered_side_by_side(runtime: EmbeddedRuntime) -> None:
+    model, jobs = EmbeddedChatModel(runtime), EmbeddedChatModel(runtime, urgency="job")
+
+    def work(asked: EmbeddedChatModel) -> Any:
+        return blocking.run(asked.complete(user("Say yes."), max_tokens=4), timeout=PATIENCE)
+
+    async def ask() -> Any:
+        threads = [asyncio.to_thread(work, asked) for asked in (model, jobs, jobs, model)]
+        answers = await asyncio.gather(model.complete(user("Say no."), max_tokens=4), *threads)
+        await model.aclose()
+        await jobs.aclose()
+        return answers
+
+    try:
+        assert all(answer.text for answer in run(ask))
+    finally:
+        blocking.close()
+    assert runtime.gate.is_free_for("job")
 
 
 def test_closing_a_stream_frees_its_slot_at_once(model: EmbeddedChatModel, runtime: EmbeddedRuntime) -> None:
