@@ -149,7 +149,7 @@ const FORM = { claim_type: 'fact', context_domain: 'personal', tags: ['tea'], en
 
 test('what is offered is what the form does not have yet', () => {
   const keys = openSuggestions(ANALYSIS, FORM, { touched: new Set() }).map(({ key }) => key);
-  assert.deepEqual(keys, ['claim_type:preference', 'context_domain:health', 'friendly_id:mira_tea_a1b2', 'tags:sleep', 'entities:Mira']);
+  assert.deepEqual(keys, ['claim_type:preference', 'context_domain:health', 'tags:sleep', 'entities:Mira', 'friendly_id:mira_tea_a1b2']);
 });
 
 test('nothing that a person chose is offered to be replaced', () => {

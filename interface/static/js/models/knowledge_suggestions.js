@@ -16,16 +16,19 @@ const missing = (offered, present) => (offered ?? []).filter((name) => name && !
 export function openSuggestions(analysis, form, { touched, dismissed = new Set() }) {
   if (!analysis) return [];
   const offers = [];
-  for (const field of ['claim_type', 'context_domain', 'friendly_id']) {
+  const offerOne = (field) => {
     const value = analysis[field];
     if (value && value !== form[field] && !touched.has(field)) offers.push({ field, value, label: value });
-  }
+  };
+  offerOne('claim_type');
+  offerOne('context_domain');
   for (const name of missing(analysis.tags, form.tags)) offers.push({ field: 'tags', value: name, label: name });
   const names = form.entities.map(({ name }) => name);
   const entities = analysis.entities ?? [];
   for (const name of missing(entities.map((entity) => entity.name), names)) {
     offers.push({ field: 'entities', value: entities.find((entity) => entity.name === name), label: name });
   }
+  offerOne('friendly_id');
   return offers.map((offer) => ({ ...offer, key: `${offer.field}:${offer.label}` })).filter(({ key }) => !dismissed.has(key));
 }
 

@@ -27,9 +27,9 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, more
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
   const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
-  const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted);
   const actions = createMemoryActions(page, { replace: (claim) => list.replace(claim), refresh });
   const bulk = createBulkBar(page, selection, { onCleared: showSelection, refresh });
+  const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
   const list = new MemoryList({
     actions, selection, draggable,
@@ -39,7 +39,7 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, more
   });
   const loader = createLoader(element('div', { class: 'knowledge-listing' }, warnings, list.node));
   const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
-  const node = element('div', { class: 'knowledge-browser' }, head, bulk.node, loader.node, foot);
+  const node = element('div', { class: 'knowledge-browser' }, head, loader.node, foot);
 
   selectAll.addEventListener('change', () => {
     const fits = selection.setListed(selectAll.checked);
@@ -51,6 +51,7 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, more
     selectAll.checked = selection.listed === 'all';
     selectAll.indeterminate = selection.listed === 'some';
     bulk.update(fits);
+    setHidden(counted, selection.size > 0);
   }
 
   function show({ claims, total_count: total, warnings: said = [] }) {

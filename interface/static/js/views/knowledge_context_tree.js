@@ -9,14 +9,16 @@ import { showToast } from './toast.js';
 
 const PREFIX = 'cx_';
 const OPEN_AFTER_MS = 700;
+/** A small tree is seen whole. */
+const MOST_OPEN = 40;
 /** The kind of what is dragged, so that only memories can be dropped. */
 export const DRAGGED_MEMORIES = 'application/x-anaphora-memories';
 
 const idOf = (nodeId) => (nodeId === TREE_ROOT ? null : nodeId.slice(PREFIX.length));
 
-function nodeOf({ context_id: id, name, description, claim_count: count }, parentId) {
+function nodeOf({ context_id: id, name, description, claim_count: count }, parentId, opened) {
   return {
-    id: PREFIX + id, parent: parentId === null ? TREE_ROOT : PREFIX + parentId, text: count ? `${name} (${count})` : name, type: 'context',
+    id: PREFIX + id, parent: parentId === null ? TREE_ROOT : PREFIX + parentId, text: count ? `${name} (${count})` : name, type: 'context', state: { opened },
     a_attr: { title: description || name },
   };
 }
@@ -55,7 +57,7 @@ export class ContextTree {
   /** @param {import('../models/knowledge_tree.js').KnowledgeTree} model @param {string|null} openId */
   show(model, openId) {
     this.#model = model;
-    const nodes = model.outline().map(({ thing }) => nodeOf(thing, model.parentOf(thing.context_id)));
+    const nodes = model.outline().map(({ thing }) => nodeOf(thing, model.parentOf(thing.context_id), model.size <= MOST_OPEN));
     if (!this.#tree) this.#build(nodes);
     else {
       this.#tree.settings.core.data = nodes;
