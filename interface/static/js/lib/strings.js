@@ -92,7 +92,7 @@ export const strings = {
 
   composer: {
     label: 'Message',
-    placeholder: 'Write a message. Type @ to refer to another conversation.',
+    placeholder: 'Write a message. Type @ for conversations and memories.',
     references: 'References in your message',
     suggestions: 'Suggestions',
     noConversations: 'No conversation matches.',
@@ -141,7 +141,7 @@ export const strings = {
     title: 'What would you like to talk about?',
     intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
     steps: [
-      ['Type @', 'and a few words to find a conversation, then choose one of its messages.'],
+      ['Type @', 'and a few words to find a conversation and one of its messages, or something that you had remembered.'],
       ['Click a badge', 'such as #5 · a3f2b1 on a message to copy its reference, and paste it here.'],
       ['Right-click a conversation', 'in the sidebar to copy its name.'],
     ],

@@ -5,7 +5,7 @@ import { element, setHidden } from './dom.js';
 
 const words = strings.composer;
 const SWITCH_KEY = 'anaphora:use-memories';
-const MOST_ATTACHED = 20;
+const MOST_ATTACHED = 50;
 
 /** Whether memories are used, as this browser remembers it; where it may not remember, for as long as the page lives. */
 function rememberedSwitch() {
