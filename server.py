@@ -13,7 +13,7 @@ import commands
 import endpoints
 from chat.conversation_cache import DefaultDictQueue
 from chat.generation import TurnRunner
-from chat.knowledge_access import KnowledgeAccess, KnowledgeModels
+from chat.knowledge_access import KnowledgeAccess
 from chat.metrics import Metrics
 from chat.services import models_from, services_from
 from chat.upkeep import ServerRunningError, bring_in_order, sole_server
@@ -24,6 +24,7 @@ from endpoints.logs import write_logs_as
 from endpoints.request_scope import EXTENSION, AppState
 from language_models.roles import ModelRoles
 from settings import Settings, SettingsError, load_settings
+from truth_management_system.interface.structured_api import KnowledgeModels
 
 _newest: deque[AppState] = deque(maxlen=1)
 

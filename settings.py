@@ -59,6 +59,11 @@ class Settings:
     title_timeout: float
     reference_cap: int
     conversation_cap: int
+    memories_of_group: int
+    memories_attached: int
+    memories_pinned: int
+    memories_pinned_to_conversation: int
+    memories_found: int
     conversation_cache: int
     threads: int
     synchronous: str
@@ -282,6 +287,23 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
     SettingRow("ANAPHORA_REFERENCE_CAP", "8000", _whole(1, 10_000_000), "Characters of one referenced message."),
     SettingRow(
         "ANAPHORA_CONVERSATION_CAP", "24000", _whole(1, 10_000_000), "Characters of one referenced conversation."
+    ),
+    SettingRow(
+        "ANAPHORA_MEMORIES_OF_GROUP",
+        "500",
+        _whole(1, 10_000),
+        "Memories of one referenced context, entity, tag or domain that a model is given; the newest.",
+    ),
+    SettingRow("ANAPHORA_MEMORIES_ATTACHED", "50", _whole(0, 1_000), "Attached memories that a model is given."),
+    SettingRow("ANAPHORA_MEMORIES_PINNED", "50", _whole(0, 1_000), "Pinned memories that a model is given."),
+    SettingRow(
+        "ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION",
+        "50",
+        _whole(0, 1_000),
+        "Memories pinned to the conversation that a model is given.",
+    ),
+    SettingRow(
+        "ANAPHORA_MEMORIES_FOUND", "10", _whole(0, 200), "Memories found by search that a model is given; 0: none."
     ),
     SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", _whole(1, 1_000_000), "Conversations kept ready in memory."),
     SettingRow("ANAPHORA_THREADS", "8", _whole(1, 256), "Threads for blocking work."),

@@ -85,7 +85,7 @@ class Knowledge:
             return attached
         parts = [
             attached,
-            self._listed(api.get_pinned_claims(self.limits.pinned), "pinned"),
+            self._pinned(api),
             self._conversation_pinned(api, request.conversation_pinned),
             self._searched(api, request),
         ]
@@ -154,8 +154,13 @@ class Knowledge:
             entries.append(_unavailable(_WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
         return Found(items=[_item(claim, "attached") for claim in result.data if claim], entries=entries)
 
+    def _pinned(self, api: StructuredAPI) -> Found:
+        if self.limits.pinned < 1:
+            return Found()
+        return self._listed(api.get_pinned_claims(self.limits.pinned), "pinned")
+
     def _conversation_pinned(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
-        if not claim_ids:
+        if not claim_ids or self.limits.conversation_pinned < 1:
             return Found()
         newest = list(claim_ids)[-self.limits.conversation_pinned :]
         return self._listed(api.get_claims_by_ids(newest), "conv_pinned")

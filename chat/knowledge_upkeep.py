@@ -11,6 +11,7 @@ from truth_management_system.interface.structured_api import EmbeddingIndexer, m
 from .knowledge_access import KnowledgeAccess
 
 _EMBED_SECONDS = 0.5
+_USABLE = frozenset({"waiting", "ready"})
 
 
 def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
@@ -29,6 +30,6 @@ def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
 def embed_pending(*, knowledge: KnowledgeAccess) -> int:
     """Compute vectors for memories that have none, for about half a second; how many."""
     model = knowledge.embedding()
-    if model is None or model.state().phase != "ready":
+    if model is None or model.state().phase not in _USABLE:
         return 0
     return EmbeddingIndexer(knowledge.database(), model).index_pending(budget_seconds=_EMBED_SECONDS)

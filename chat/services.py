@@ -8,7 +8,7 @@ from language_models.roles import ModelRoles
 from settings import Settings, load_settings
 
 from .metrics import Metrics
-from .ports import KnowledgeDoor, Models, ReferenceCaps, TurnServices
+from .ports import KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, TurnServices
 
 
 def services_from(
@@ -21,6 +21,13 @@ def services_from(
         distill_budget=settings.distill_budget,
         caps=ReferenceCaps(message=settings.reference_cap, conversation=settings.conversation_cap),
         knowledge=knowledge,
+        knowledge_limits=KnowledgeLimits(
+            group=settings.memories_of_group,
+            attached=settings.memories_attached,
+            pinned=settings.memories_pinned,
+            conversation_pinned=settings.memories_pinned_to_conversation,
+            found=settings.memories_found,
+        ),
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
     )

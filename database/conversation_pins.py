@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, update
 
 from .connection import open_store
-from .conversation_rows import read_live
+from .conversations import read_live
 from .schema import conversations
 
 FIELD = "pinned_claim_ids"

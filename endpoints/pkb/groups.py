@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from flask import Blueprint, Response
@@ -268,5 +269,5 @@ def add_domain(body: schemas.Category) -> Response:
     return json_reply({"domains": _categories(api.domain_catalog.list())}, status=HTTPStatus.CREATED)
 
 
-def _categories(catalog: list[tuple[str, str, int]]) -> list[dict[str, object]]:
+def _categories(catalog: Sequence[tuple[str, str, int]]) -> list[dict[str, object]]:
     return [{"name": name, "label": label, "count": count} for name, label, count in catalog]
