@@ -4,7 +4,10 @@ import test from 'node:test';
 import { createDrafts } from '../../interface/static/js/models/drafts.js';
 import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/js/models/memory_draft.js';
 import { asksToBeRemembered } from '../../interface/static/js/models/message.js';
-import { bareReference, entriesByReference, iconOf, knowledgeTarget, looksLikeKnowledge } from '../../interface/static/js/models/report.js';
+import { strings } from '../../interface/static/js/lib/strings.js';
+import {
+  bareReference, entriesByReference, iconOf, isBeside, knowledgeTarget, looksLikeKnowledge, summaryLine,
+} from '../../interface/static/js/models/report.js';
 
 function memory() {
   const kept = new Map();
@@ -102,4 +105,13 @@ test('what a report names in the knowledge base can be shown there, each kind by
 test('names that look like ids of ours are worth a question, handles and decorators are not', () => {
   for (const name of ['claim_42', 'prefer_tea_a3f2', 'health_goals_context', 'fitness_tag', 'a_1bcd']) assert.ok(looksLikeKnowledge(name), name);
   for (const name of ['pytest', 'some_code', 'fixture_scope', 'claim_x', 'tag', '_context', 'prefer_tea_a3f2x']) assert.ok(!looksLikeKnowledge(name), name);
+});
+
+test('memories that are missing are said, and are no reference', () => {
+  const missing = { ref: 'memories', kind: 'claim', status: 'unavailable', notes: ['The knowledge base is locked.'], muted: false };
+  const named = { ref: '@prefer_tea_a3f2', kind: 'claim', status: 'resolved' };
+  assert.deepEqual([missing, named, { ref: '+5' }, { ref: '#42' }].map(isBeside), [true, false, false, false]);
+  assert.equal(summaryLine([missing], strings.references), 'memories are missing');
+  assert.equal(summaryLine([named, missing], strings.references), '1 reference · memories are missing');
+  assert.equal(summaryLine([named, { ...missing, muted: true }], strings.references), '1 reference');
 });

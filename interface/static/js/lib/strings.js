@@ -149,6 +149,7 @@ export const strings = {
 
   references: {
     summary: (total) => count(total, 'reference', 'references'),
+    memoriesMissing: 'memories are missing',
     problem: {
       not_found: (n) => `${n} not found`,
       out_of_range: (n) => `${n} out of range`,

@@ -27,6 +27,11 @@ export function isMuted(entry) {
   return entry.muted === true;
 }
 
+/** Whether an entry is about no reference but about what comes along by itself, such as `memories` that could not be read. */
+export function isBeside(entry) {
+  return !/^[@#+]/.test(entry.ref);
+}
+
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
 export function iconOf(entry) {
   return ICONS[entry?.kind] ?? 'at';
@@ -34,15 +39,17 @@ export function iconOf(entry) {
 
 /**
  * @param {object[]} entries
- * @returns {{total: number, problems: Array<[string, number]>}} how many references, and how many fared badly, by status
+ * @returns {{total: number, problems: Array<[string, number]>, beside: number}} how many references, how many fared badly, by
+ *   status, and how many remarks there are beside
  */
 export function summarise(entries) {
-  const counted = entries.filter((entry) => !isMuted(entry));
+  const shown = entries.filter((entry) => !isMuted(entry));
+  const counted = shown.filter((entry) => !isBeside(entry));
   const problems = new Map();
   for (const { status } of counted) {
     if (status !== 'resolved') problems.set(status, (problems.get(status) ?? 0) + 1);
   }
-  return { total: counted.length, problems: [...problems] };
+  return { total: counted.length, problems: [...problems], beside: shown.length - counted.length };
 }
 
 /**
@@ -51,8 +58,12 @@ export function summarise(entries) {
  * @returns {string} one line: "2 references · 1 not found"
  */
 export function summaryLine(entries, words) {
-  const { total, problems } = summarise(entries);
-  return [words.summary(total), ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`)].join(' · ');
+  const { total, problems, beside } = summarise(entries);
+  return [
+    ...(total > 0 ? [words.summary(total)] : []),
+    ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`),
+    ...(beside > 0 ? [words.memoriesMissing] : []),
+  ].join(' · ');
 }
 
 /**
@@ -84,5 +95,5 @@ export function bareReference(ref) {
  * @returns {Map<string, object>} the entries by the bare name of their reference
  */
 export function entriesByReference(entries) {
-  return new Map(entries.map((entry) => [bareReference(entry.ref), entry]));
+  return new Map(entries.filter((entry) => !isBeside(entry)).map((entry) => [bareReference(entry.ref), entry]));
 }

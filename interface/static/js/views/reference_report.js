@@ -1,11 +1,12 @@
 import { strings } from '../lib/strings.js';
-import { isMuted, summarise, summaryLine } from '../models/report.js';
+import { isBeside, isMuted, summarise, summaryLine } from '../models/report.js';
 import { element, setHidden } from './dom.js';
 import { createChip } from './reference_chips.js';
 
 const words = strings.references;
 
 function row(entry, page) {
+  if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: (entry.notes ?? []).join(' · ') });
   const details = [
     words.status[entry.status] ?? entry.status,
     entry.title,
@@ -33,7 +34,8 @@ export function createReport(page) {
     const counted = entries.filter((entry) => !isMuted(entry));
     setHidden(node, counted.length === 0);
     line.textContent = counted.length > 0 ? summaryLine(entries, words) : '';
-    node.classList.toggle('has-problems', summarise(entries).problems.length > 0);
+    const { problems, beside } = summarise(entries);
+    node.classList.toggle('has-problems', problems.length > 0 || beside > 0);
     list.replaceChildren(...counted.map((entry) => row(entry, page)));
   }
 
