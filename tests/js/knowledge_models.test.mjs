@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { differences, excerpt, isCurrent, marksOf, referenceTo, splitNames, spoken } from '../../interface/static/js/models/knowledge_claim.js';
 import { describeChange } from '../../interface/static/js/models/knowledge_history.js';
+import { splitLinks } from '../../interface/static/js/models/knowledge_links.js';
 import {
   activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, pageRange, parsePanel, withoutFilter, withoutFilters,
 } from '../../interface/static/js/models/knowledge_query.js';
@@ -77,6 +78,17 @@ test('names and texts are said as people read them', () => {
 test('only the fields that differ are sent', () => {
   assert.equal(differences({ a: [1], b: null }, { a: [1], b: null }), null);
   assert.deepEqual(differences({ a: [1], b: null }, { a: [1, 2], b: null }), { a: [1, 2] });
+});
+
+test('what a memory is filed under is told apart from what it says', () => {
+  const claim = {
+    tags: [{ tag_id: 't1', name: 'Tea' }, { tag_id: 't2', name: 'old' }], entities: [{ entity_id: 'e1', name: 'Mira' }], contexts: [{ context_id: 'x1' }],
+  };
+  const { fields, added, removed } = splitLinks(claim, { statement: 'new', tags: ['tea', 'green'], entities: [], contexts: ['x1', 'x2'] });
+  assert.deepEqual(fields, { statement: 'new' });
+  assert.deepEqual(added, { tags: ['green'], entities: [], contexts: ['x2'] });
+  assert.deepEqual(removed, { tags: [claim.tags[1]], entities: claim.entities, contexts: [] });
+  assert.equal(splitLinks(claim, { tags: ['tea'] }).fields, null);
 });
 
 test('a range is selected from the last one touched, across what is listed', () => {

@@ -117,7 +117,8 @@ function catalogueCalls({ get, post }) {
 
 function conflictCalls({ get, post }) {
   return {
-    pkbConflicts: (params = {}, options) => get('/pkb/conflicts', params, options),
+    /** Those that are not decided. */
+    pkbConflicts: (options) => get('/pkb/conflicts', {}, options),
     pkbAddConflict: (claimIds, notes) => post('/pkb/conflicts', { claim_ids: claimIds, notes }),
     /** Without a winner all stay as they are. */
     pkbResolveConflict: (id, { winningClaimId, notes = '' } = {}) =>
@@ -141,7 +142,7 @@ function ingestionCalls({ post }) {
 
 function historyCalls({ get, post }) {
   return {
-    /** Newest first; `before` an audit id. */
+    /** Newest first; `before` the `audit_seq` of a change. */
     pkbAudit: (params = {}, options) => get('/pkb/audit', params, options),
     pkbUndo: (auditId) => post(`/pkb/undo/${part(auditId)}`),
     /** Where the browser downloads everything from. */

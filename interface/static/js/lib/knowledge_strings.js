@@ -32,7 +32,7 @@ export const knowledgeStrings = {
   count: {
     memories,
     range: (first, last, total) => `${first.toLocaleString()}–${last.toLocaleString()} of ${total.toLocaleString()}`,
-    results: (n) => count(n, 'result', 'results'),
+    best: (first, last) => `Best ${first.toLocaleString()}–${last.toLocaleString()}`,
   },
 
   search: {
@@ -217,7 +217,6 @@ export const knowledgeStrings = {
     hint: (most) => `At most ${most} lines. Type, domain and tags below hold for all of them.`,
     count: (n) => memories(n),
     tooMany: (n, most) => `${n} lines: at most ${most} at once.`,
-    extract: 'Find tags and people for each (slower)',
     add: 'Add all',
     done: (added, failed) => (failed ? `Added ${memories(added)}, ${failed} not.` : `Added ${memories(added)}.`),
     ok: 'Added',

@@ -45,7 +45,7 @@ export const knowledgeTabStrings = {
     newTitle: 'New entity',
     name: 'Name',
     type: 'Kind',
-    types: ['person', 'organization', 'place', 'topic', 'project', 'system', 'other'],
+    types: ['person', 'org', 'place', 'topic', 'project', 'system', 'other'],
     rename: 'Edit',
     editTitle: 'Edit entity',
     delete: 'Delete',
@@ -80,9 +80,6 @@ export const knowledgeTabStrings = {
 
   conflicts: {
     label: 'Conflicts',
-    open: 'Open',
-    resolved: 'Resolved',
-    show: 'Show',
     choose: 'This one holds',
     keepBoth: 'Both hold',
     note: 'Note (optional)',
@@ -91,10 +88,8 @@ export const knowledgeTabStrings = {
     pick: 'Choose which one holds, or that both do.',
     done: 'Resolved',
     found: (time) => `Noticed ${time}`,
-    decided: 'Decided',
     empty: 'No conflicts',
     emptyText: 'Where two memories say different things, they stand here side by side until you decide. Answers say that they are contested.',
-    noneResolved: 'None has been resolved yet.',
     title: (n) => `${memories(n)} that cannot all be true`,
   },
 
@@ -155,7 +150,7 @@ export const knowledgeTabStrings = {
   history: {
     label: 'History',
     undo: (what) => `Undo: ${what}`,
-    undone: (time) => `undone ${time}`,
+    undone: 'undone',
     newer: 'Newer',
     older: 'Older',
     empty: 'Nothing has happened yet',
@@ -167,7 +162,7 @@ export const knowledgeTabStrings = {
     },
     things: {
       claim: 'memory', claims: 'memories', context: 'context', entity: 'entity', tag: 'tag', conflict: 'conflict', conflict_set: 'conflict',
-      note: 'note', domain: 'domain', type: 'type',
+      note: 'note', domain: 'domain', type: 'type', knowledge_base: 'everything',
     },
   },
 

@@ -18,11 +18,12 @@ const words = knowledgeStrings;
  * @param {(options: {signal: AbortSignal}) => Promise<{claims: object[], total_count: number, warnings?: string[]}>} options.ask
  * @param {() => number} options.pageNumber
  * @param {(page: number) => void} options.onPage
+ * @param {() => boolean} [options.isSearch] whether what is asked for is ranked
  * @param {() => HTMLElement} options.empty what stands where there are none
  * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
  * @param {boolean} [options.draggable]
  */
-export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, moreItems = () => [], draggable = false }) {
+export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSearch = () => false, moreItems = () => [], draggable = false }) {
   const selection = new ClaimSelection();
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
@@ -60,8 +61,10 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, more
       return;
     }
     list.show(claims);
-    const range = pager.show({ page: pageNumber(), total, shown: claims.length });
-    counted.textContent = total ? words.count.range(range.first, range.last, total) : '';
+    // A search ranks as many as are asked for: whether there are more shows on the next page.
+    const more = isSearch() && claims.length === PAGE_SIZE ? 1 : 0;
+    const range = pager.show({ page: pageNumber(), total: total + more, shown: claims.length });
+    counted.textContent = more ? words.count.best(range.first, range.last) : words.count.range(range.first, range.last, total);
     setHidden(head, claims.length === 0);
     warnings.replaceChildren(...said.map((text) => element('li', { text })));
     setHidden(warnings, said.length === 0);

@@ -1,12 +1,11 @@
 /** The tab of conflicts: memories that cannot all be true, side by side, until the person decides. */
 
-import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
 import { shortTime } from '../lib/times.js';
 import { referenceTo, spoken } from '../models/knowledge_claim.js';
 import { element } from './dom.js';
 import { createPager } from './knowledge_pager.js';
-import { button, createLoader, emptyBlock, field, referenceBadge, select } from './knowledge_parts.js';
+import { button, createLoader, emptyBlock, field, referenceBadge } from './knowledge_parts.js';
 
 const words = knowledgeTabStrings.conflicts;
 const ROWS = 20;
@@ -49,29 +48,16 @@ function openConflict(conflict, onResolve) {
     radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'knowledge-buttons' }, resolve));
 }
 
-function resolvedConflict(conflict) {
-  const status = (claim) => element('p', { class: 'knowledge-note', text: knowledgeStrings.search.statuses[claim.status] ?? claim.status });
-  return element('section', { class: 'knowledge-conflict' },
-    conflict.resolution_notes ? element('p', { text: `${words.decided}: ${conflict.resolution_notes}` }) : null,
-    element('div', { class: 'knowledge-sides' }, ...conflict.members.map((claim) => memberNode(claim, status(claim)))));
-}
-
 /** @param {ReturnType<typeof import('./knowledge_page.js').createKnowledgePage>} page */
 export function createTab(page) {
   let number = 1;
-  const status = select([['open', words.open], ['resolved', words.resolved]], 'open', { 'aria-label': words.show });
   const list = element('div', { class: 'knowledge-conflicts' });
   const loader = createLoader(list);
   const pager = createPager((next) => {
     number = next;
     refresh();
   });
-  status.addEventListener('change', () => {
-    number = 1;
-    refresh();
-  });
   const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-head knowledge-head-line' }, status),
     element('div', { class: 'knowledge-scroller' }, loader.node, element('div', { class: 'knowledge-list-foot' }, pager.node)));
 
   async function resolve({ conflict_set_id: id }, decision) {
@@ -82,16 +68,15 @@ export function createTab(page) {
   }
 
   function show({ conflicts }) {
-    const open = status.value === 'open';
-    const wanted = conflicts.filter((conflict) => (conflict.status === 'resolved') !== open);
-    const shown = wanted.slice((number - 1) * ROWS, number * ROWS);
-    list.replaceChildren(...shown.map((conflict) => (open ? openConflict(conflict, (decision) => resolve(conflict, decision)) : resolvedConflict(conflict))));
-    pager.show({ page: number, total: wanted.length, shown: shown.length, size: ROWS });
-    if (wanted.length === 0) loader.say(emptyBlock(open ? { title: words.empty, text: words.emptyText } : { title: words.noneResolved }));
+    number = Math.min(number, Math.max(1, Math.ceil(conflicts.length / ROWS)));
+    const shown = conflicts.slice((number - 1) * ROWS, number * ROWS);
+    list.replaceChildren(...shown.map((conflict) => openConflict(conflict, (decision) => resolve(conflict, decision))));
+    pager.show({ page: number, total: conflicts.length, shown: shown.length, size: ROWS });
+    if (conflicts.length === 0) loader.say(emptyBlock({ title: words.empty, text: words.emptyText }));
   }
 
   function refresh() {
-    return loader.load((options) => page.api.pkbConflicts({ status: status.value }, options), show);
+    return loader.load((options) => page.api.pkbConflicts(options), show);
   }
 
   return { node, show: refresh, refresh };

@@ -8,6 +8,7 @@ import { element, setHidden } from './dom.js';
 import { openDialog } from './knowledge_dialog.js';
 import { createMemoryForm } from './knowledge_form.js';
 import { button } from './knowledge_parts.js';
+import { saveChanges } from './knowledge_save.js';
 import { createSuggestions } from './knowledge_suggestions.js';
 
 const words = knowledgeStrings.editor;
@@ -22,6 +23,7 @@ const EMPTY = {
 function formOf(claim) {
   return {
     ...EMPTY,
+    claim_id: claim.claim_id,
     ...Object.fromEntries(Object.keys(EMPTY).filter((name) => claim[name] !== undefined).map((name) => [name, claim[name]])),
     tags: (claim.tags ?? []).map(({ name }) => name),
     entities: (claim.entities ?? []).map(({ name, entity_type: type, role }) => ({ name, type, role })),
@@ -127,7 +129,7 @@ export async function editMemory(page, claim) {
     mayClose: async (form) => !differences(before, payloadOf(form)) || confirmAction({ title: words.discard, confirmLabel: words.discardConfirm }),
     save: async (form) => {
       const changes = differences(before, payloadOf(form));
-      return changes ? page.api.pkbEditClaim(claim.claim_id, changes) : null;
+      return changes ? saveChanges(page.api, claim, changes) : null;
     },
   });
   return answer ?? null;

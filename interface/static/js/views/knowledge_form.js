@@ -120,7 +120,8 @@ const momentOf = (input, before) => (input.value === day(before) ? before : inpu
  *            focus: () => void, touched: Set<string>}} `touched`: the fields that the person, and nobody else, filled in
  */
 export function createMemoryForm(page, initial, { onChange }) {
-  const touched = new Set(Object.entries(initial).filter(([name, value]) => name === 'friendly_id' && value).map(([name]) => name));
+  const hasReference = Boolean(initial.claim_id);
+  const touched = new Set(hasReference || initial.friendly_id ? ['friendly_id'] : []);
   const touch = (name) => {
     touched.add(name);
     onChange();
@@ -133,7 +134,8 @@ export function createMemoryForm(page, initial, { onChange }) {
 
   const more = element('details', { class: 'knowledge-more' }, element('summary', { text: words.more }),
     element('div', { class: 'stack' },
-      field(words.friendlyId, given.friendlyId, { hint: words.friendlyIdHint }),
+      // A reference that was given once may stand in any message: it stays.
+      hasReference ? null : field(words.friendlyId, given.friendlyId, { hint: words.friendlyIdHint }),
       element('div', { class: 'knowledge-row' }, field(words.validFrom, given.from), field(words.validTo, given.to), field(words.confidence, given.confidence)),
       field(words.questions, given.questions, { hint: words.questionsHint })));
   const node = element('div', { class: 'stack' },

@@ -13,7 +13,7 @@ const ROWS = 50;
 
 /** @param {ReturnType<typeof import('./knowledge_page.js').createKnowledgePage>} page */
 export function createTab(page) {
-  /** Where each page begins: audit ids to look before, the first of them undefined. */
+  /** Where each page begins: numbers of changes to look before, the first of them undefined. */
   let starts = [undefined];
   const list = element('ul', { class: 'knowledge-history', 'aria-label': words.label });
   const loader = createLoader(list);
@@ -42,17 +42,17 @@ export function createTab(page) {
 
   function row(entry) {
     const said = describeChange(entry, words);
-    const control = entry.can_undo && !entry.undone_at
+    const control = entry.can_undo
       ? button(knowledgeStrings.panel.undo, () => undo(entry, control), { symbol: 'arrow-counterclockwise', class: 'btn btn-quiet btn-compact', 'aria-label': words.undo(said) })
       : null;
-    return element('li', { class: `knowledge-change${entry.undone_at ? ' undone' : ''}` },
+    return element('li', { class: `knowledge-change${entry.undone_by ? ' undone' : ''}` },
       element('time', { class: 'knowledge-note', datetime: entry.created_at, title: fullTime(entry.created_at), text: shortTime(entry.created_at) }),
       element('span', { class: 'knowledge-change-text', text: said }),
-      entry.undone_at ? element('span', { class: 'knowledge-note', text: words.undone(shortTime(entry.undone_at)) }) : null, control);
+      entry.undone_by ? element('span', { class: 'knowledge-note', text: words.undone }) : null, control);
   }
 
   function show({ entries }) {
-    oldest = entries.at(-1)?.audit_id;
+    oldest = entries.at(-1)?.audit_seq;
     list.replaceChildren(...entries.map(row));
     newer.hidden = starts.length < 2;
     older.hidden = entries.length < ROWS;

@@ -6,7 +6,7 @@ import { statementsIn } from '../models/knowledge_suggestions.js';
 import { MOST_STATEMENTS } from '../models/knowledge_text.js';
 import { element, setHidden } from './dom.js';
 import { openDialog } from './knowledge_dialog.js';
-import { button, checkbox, field, select, fillSelect } from './knowledge_parts.js';
+import { button, field, fillSelect, select } from './knowledge_parts.js';
 
 const words = knowledgeStrings.many;
 const DRAFT = 'many';
@@ -31,7 +31,6 @@ export async function addManyMemories(page) {
   area.value = page.store.get(DRAFT) ?? '';
   const { type, domain } = kinds(page);
   const tags = element('input', { class: 'form-control', type: 'text', autocomplete: 'off' });
-  let extract = false;
   const counted = element('p', { class: 'knowledge-note', role: 'status' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const results = element('ul', { class: 'knowledge-results' });
@@ -44,9 +43,6 @@ export async function addManyMemories(page) {
       field(words.label, area, { hint: words.hint(MOST_STATEMENTS) }), counted,
       element('div', { class: 'knowledge-row' }, field(knowledgeStrings.editor.type, type), field(knowledgeStrings.editor.domain, domain),
         field(knowledgeStrings.editor.tags, tags)),
-      checkbox(words.extract, false, (checked) => {
-        extract = checked;
-      }),
       problem, results,
     ],
     buttons: [button(knowledgeStrings.panel.closeDialog, () => dialog.close()), submit],
@@ -63,7 +59,7 @@ export async function addManyMemories(page) {
 
   async function send() {
     const statements = statementsIn(area.value);
-    const shared = { claim_type: type.value, context_domain: domain.value, tags: splitNames(tags.value), auto_extract: extract };
+    const shared = { claim_type: type.value, context_domain: domain.value, tags: splitNames(tags.value) };
     submit.disabled = true;
     setHidden(problem, true);
     try {

@@ -42,6 +42,7 @@ export function createTab(page) {
   const browser = createMemoryBrowser(page, {
     ask: (options) => page.api.pkbListClaims(claimParams(page.state()), options),
     pageNumber: () => page.state().page,
+    isSearch: () => page.state().q.trim() !== '',
     onPage: (number) => page.go({ page: number }),
     empty: () => (isNarrowed(page.state()) ? noMatch(page) : noMemories(page, add)),
   });

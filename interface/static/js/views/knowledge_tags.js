@@ -12,7 +12,7 @@ import { recordRow, recordSearch } from './knowledge_records.js';
 
 const words = knowledgeTabStrings.tags;
 const ROWS = 100;
-const PORTION = 200;
+const PORTION = 1000;
 /** A tree is shown of so many; nobody reads more. The search of memories knows them all. */
 const MOST_TAGS = 5000;
 
