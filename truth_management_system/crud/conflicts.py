@@ -72,9 +72,9 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             title = next(iter(contested.values()), "")
             detail = {"winning_claim_id": winning_claim_id}
             with self._recording("resolve", conflict_set_id, title, detail=detail) as changes:
-                fields = {"status": ConflictStatus.RESOLVED.value, "updated_at": now_iso()}
+                fields: dict[str, Any] = {"status": ConflictStatus.RESOLVED.value, "updated_at": now_iso()}
                 if resolution_notes is not None:
-                    fields["resolution_notes"] = _notes(resolution_notes) or ""
+                    fields["resolution_notes"] = _notes(resolution_notes)
                 changes.update("conflict_sets", {"conflict_set_id": conflict_set_id}, fields)
                 self._settle(changes, list(contested), winning_claim_id)
             return self._existing(conflict_set_id)

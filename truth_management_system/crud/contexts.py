@@ -25,7 +25,7 @@ class ContextCRUD(Trees[Context]):
     """The contexts of one user. Their names need not differ: whoever means one by name may have to choose."""
 
     table, key, columns, model = "contexts", "context_id", CONTEXT_COLUMNS, Context
-    noun, links, parent, missing = "context", "context_claims", "parent_context_id", ContextNotFoundError
+    noun, links, parent = "context", "context_claims", "parent_context_id"
     checks = {  # noqa: RUF012
         "name": one_line,
         "description": description,
@@ -48,6 +48,10 @@ class ContextCRUD(Trees[Context]):
             CountedContext(context, counts.get(context.context_id, 0), children.get(context.context_id, 0))
             for context in contexts
         ]
+
+    def count(self) -> int:
+        """How many contexts there are."""
+        return self._count()
 
     def claims_of(self, context_id: str, limit: int = 100, offset: int = 0) -> builtins.list[Claim]:
         """The active and contested claims that are filed under this very context, newest change first."""

@@ -166,10 +166,10 @@ def held_claims(
     """The user's active and contested claims that the query `found` names by `key`, newest change first, each once."""
     names = ", ".join(f"claims.{column}" for column in CLAIM_COLUMNS)
     statuses = ClaimStatus.default_search_statuses()
-    # CROSS JOIN keeps SQLite from beginning with all claims of the user, however few the group holds.
+    # The "+" keeps SQLite from beginning with all claims of the user, however few the group holds.
     sql = (
-        f"SELECT {names} FROM (SELECT DISTINCT {key} FROM ({found})) AS found CROSS JOIN claims "
-        f"WHERE claims.{key} = found.{key} AND claims.user_email = ? AND claims.status IN ({marks(statuses)}) "
+        f"SELECT {names} FROM claims WHERE claims.{key} IN ({found}) "
+        f"AND +claims.user_email = ? AND +claims.status IN ({marks(statuses)}) "
         "ORDER BY claims.updated_at DESC, claims.claim_rowid DESC LIMIT ? OFFSET ?"
     )
     page = [-1 if limit is None else limit, offset]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from ..changes import ChangeSet, recording
 from ..models import NOTE_COLUMNS, Note
@@ -21,11 +21,19 @@ class NoteCRUD(OwnedRows[Note]):
     """The notes of one user."""
 
     table, key, columns, model = "notes", "note_id", NOTE_COLUMNS, Note
+    checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
+        "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),
+        "context_domain": lambda value: category_name(value, "domain") if value else None,
+        "meta_json": lambda value: json_object(value, "further data"),
+    }
 
     def add(self, note: Note) -> Note:
         """Store a new note; returns it. Raises InvalidKnowledgeError."""
         given = note.to_dict()
-        row = given | {"user_email": self.user_email} | _checked({name: given[name] for name in _CHECKS})
+        row = (
+            given | {"user_email": self.user_email} | {name: check(given[name]) for name, check in self.checks.items()}
+        )
         added = Note(**row)
         with self._recording("add", added) as changes:
             changes.insert("notes", row)
@@ -33,8 +41,8 @@ class NoteCRUD(OwnedRows[Note]):
 
     def edit(self, note_id: str, changes: Mapping[str, Any]) -> Note | None:
         """Change fields of a note; None where there is no such note. Raises InvalidKnowledgeError."""
-        known_fields(changes, _CHECKS)
-        checked = _checked(changes)
+        known_fields(changes, self.checks)
+        checked = {name: self.checks[name](value) for name, value in changes.items()}
         with self.db.transaction():
             before = self.get(note_id)
             if before is None:
@@ -77,15 +85,3 @@ class NoteCRUD(OwnedRows[Note]):
             title=note.title or " ".join(note.body[:200].split()),
             detail=detail,
         )
-
-
-def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _CHECKS[name](value) for name, value in fields.items()}
-
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
-    "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),
-    "context_domain": lambda value: category_name(value, "domain") if value else None,
-    "meta_json": lambda value: json_object(value, "further data"),
-}

@@ -18,7 +18,7 @@ class TagCRUD(Trees[Tag]):
     """The tags of one user. Two right below the same tag never have the same name."""
 
     table, key, columns, model = "tags", "tag_id", TAG_COLUMNS, Tag
-    noun, links, parent, missing = "tag", "claim_tags", "parent_tag_id", TagNotFoundError
+    noun, links, parent = "tag", "claim_tags", "parent_tag_id"
     checks = {  # noqa: RUF012
         "name": one_line,
         "parent_tag_id": parent_id,

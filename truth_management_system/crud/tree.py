@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ..changes import ChangeSet
-from ..errors import CycleError, NotFoundError
+from ..errors import CycleError, group_not_found
 from ..models import Claim, Context, Tag
 from .groups import Groups, held_claims
 
@@ -22,11 +22,9 @@ class Trees(Groups[Node]):
 
     Attributes:
         parent: The column that names the parent; None there is a root.
-        missing: What a parent that is not there, or another user's, raises.
     """
 
     parent: ClassVar[str]
-    missing: ClassVar[type[NotFoundError]]
 
     def resolve_claims(self, identity: str, limit: int | None = None) -> builtins.list[Claim]:
         """The active and contested claims of a group and of those up to ten levels below it, newest change first.
@@ -75,7 +73,7 @@ class Trees(Groups[Node]):
             return
         above = self.get_hierarchy(parent)
         if not above:
-            raise self.missing(parent)
+            raise group_not_found(self.noun, parent)
         if any(getattr(node, self.key) == row[self.key] for node in above):
             raise CycleError(self.noun)
 
