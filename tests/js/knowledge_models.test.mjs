@@ -44,7 +44,8 @@ test('the server is asked for a page, with a strategy only where something is se
 });
 
 test('filters that are set are told, and taken away one by one or all', () => {
-  const state = { ...initialState(), domain: 'health', status: 'retracted' };
+  const state = { ...initialState(), domain: 'health', status: 'retracted', pinned: '' };
+  assert.equal(claimParams({ ...state, pinned: 'true' }).pinned, 'true');
   assert.deepEqual(activeFilters(state), [{ name: 'domain', value: 'health' }, { name: 'status', value: 'retracted' }]);
   assert.equal(isNarrowed(state), true);
   assert.deepEqual(activeFilters(changed(state, withoutFilter('status'))), [{ name: 'domain', value: 'health' }]);
@@ -222,5 +223,6 @@ test('a change is said in words, one that nobody named as the server calls it', 
   const said = { words: { retract: 'Retracted', add: 'Added' }, things: { claim: 'memory' } };
   assert.equal(describeChange({ action: 'retract', object_type: 'claim', title: 'I like tea' }, said), 'Retracted memory: I like tea');
   assert.equal(describeChange({ action: 'add_tag', object_type: 'tag_set' }, said), 'Added tag set');
+  assert.equal(describeChange({ action: 'add_bulk', object_type: 'claim', title: '5 memories' }, said), 'Added: 5 memories');
   assert.equal(describeChange({ action: 'fold', object_type: 'claim' }, said), 'Fold memory');
 });

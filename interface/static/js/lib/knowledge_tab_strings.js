@@ -157,12 +157,12 @@ export const knowledgeTabStrings = {
     emptyText: 'Each change to your memories is written down here, and can be undone.',
     conflict: 'It was changed again since, so that this cannot be undone.',
     words: {
-      add: 'Added', add_bulk: 'Added several', create: 'Created', edit: 'Changed', update: 'Changed', delete: 'Deleted', retract: 'Retracted', pin: 'Pinned',
+      add: 'Added', add_bulk: 'Added', create: 'Created', edit: 'Changed', update: 'Changed', delete: 'Deleted', retract: 'Retracted', pin: 'Pinned',
       unpin: 'Unpinned', undo: 'Undid', import: 'Imported', supersede: 'Superseded', resolve: 'Resolved', link: 'Linked', unlink: 'Unlinked',
     },
     things: {
       claim: 'memory', claims: 'memories', context: 'context', entity: 'entity', tag: 'tag', conflict: 'conflict', conflict_set: 'conflict',
-      note: 'note', domain: 'domain', type: 'type', knowledge_base: 'everything',
+      note: 'note', domain: 'domain', type: 'type',
     },
   },
 

@@ -6,7 +6,8 @@ export function referenceTo({ friendly_id: friendlyId }) {
 }
 
 /**
- * The marks of a claim, most important first: `{kind, by?}`; `by` the friendly id of what superseded it.
+ * The marks of a claim, most important first: `{kind, by?}`; `by` the friendly id of what superseded it. `pinned_here` is the
+ * page's own: the claim is pinned to the open conversation.
  *
  * @param {object} claim
  * @returns {Array<{kind: string, by?: string}>}
@@ -14,6 +15,7 @@ export function referenceTo({ friendly_id: friendlyId }) {
 export function marksOf(claim) {
   const marks = [];
   if (claim.pinned) marks.push({ kind: 'pinned' });
+  if (claim.pinned_here) marks.push({ kind: 'pinned_here' });
   if (claim.is_contested || claim.status === 'contested') marks.push({ kind: 'contested' });
   if (claim.superseded_by) marks.push({ kind: 'superseded', by: claim.superseded_by });
   else if (claim.status === 'superseded') marks.push({ kind: 'superseded' });

@@ -10,7 +10,9 @@ import { excerpt, spoken } from './knowledge_claim.js';
  */
 export function describeChange({ action, object_type: type, title }, { words, things }) {
   const did = words[action] ?? words[action.split('_')[0]] ?? spoken(action);
-  const what = things[type] ?? String(type ?? '').replaceAll('_', ' ');
+  // The title of a change to many says how many.
+  const many = action.endsWith('_bulk') || type === 'knowledge_base';
+  const what = many ? '' : things[type] ?? String(type ?? '').replaceAll('_', ' ');
   const head = [did, what].filter(Boolean).join(' ');
   return title ? `${head}: ${excerpt(title, 160)}` : head;
 }

@@ -7,14 +7,16 @@ export const STATUSES = ['active', 'contested', 'historical', 'superseded', 'ret
 export const PAGE_SIZE = 50;
 
 /** Name in the address, and the server's parameter. */
-const FILTERS = { type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context' };
+const FILTERS = {
+  type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context', pinned: 'pinned',
+};
 
 const DEFAULTS = {
-  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', open: '', page: 1,
+  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', open: '', page: 1,
 };
 
 /**
- * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are friendly ids; `open` is the context that the
+ * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are friendly ids; `pinned` is '' or 'true'; `open` is the context that the
  *   Contexts tab shows; `page` counts from 1
  */
 
@@ -36,6 +38,7 @@ export function parsePanel(search) {
   state.page = Number.isInteger(page) && page > 0 ? page : 1;
   if (!TABS.includes(state.tab)) state.tab = DEFAULTS.tab;
   if (!STRATEGIES.includes(state.strategy)) state.strategy = DEFAULTS.strategy;
+  if (state.pinned !== 'true') state.pinned = '';
   if (!STATUSES.includes(state.status)) state.status = DEFAULTS.status;
   return state;
 }

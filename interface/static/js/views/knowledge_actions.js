@@ -30,12 +30,14 @@ export function createMemoryActions(page, shown) {
     page.changed({ show: false });
   }
 
-  async function togglePinHere({ claim_id: id }) {
+  async function togglePinHere(claim) {
+    const { claim_id: id } = claim;
     const here = page.isPinnedHere(id);
     const conversation = page.conversationId();
     const answer = await attempt(() => (here ? api.pkbUnpinFromConversation(conversation, id) : api.pkbPinToConversation(conversation, id)));
     if (!answer) return;
     page.setPinnedHere(answer.claim_ids);
+    shown.replace(claim);
     showToast(here ? words.unpinnedHere : words.pinnedHere, { kind: 'success' });
   }
 

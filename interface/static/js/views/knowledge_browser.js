@@ -28,7 +28,7 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSe
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
   const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
-  const actions = createMemoryActions(page, { replace: (claim) => list.replace(claim), refresh });
+  const actions = createMemoryActions(page, { replace: (claim) => list.replace(withPin(claim)), refresh });
   const bulk = createBulkBar(page, selection, { onCleared: showSelection, refresh });
   const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
@@ -41,6 +41,11 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSe
   const loader = createLoader(element('div', { class: 'knowledge-listing' }, warnings, list.node));
   const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
   const node = element('div', { class: 'knowledge-browser' }, head, loader.node, foot);
+
+  /** The pins of the open conversation are not the memory's own. */
+  function withPin(claim) {
+    return { ...claim, pinned_here: page.isPinnedHere(claim.claim_id) };
+  }
 
   selectAll.addEventListener('change', () => {
     const fits = selection.setListed(selectAll.checked);
@@ -60,7 +65,7 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSe
       onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)));
       return;
     }
-    list.show(claims);
+    list.show(claims.map(withPin));
     // A search ranks as many as are asked for: whether there are more shows on the next page.
     const more = isSearch() && claims.length === PAGE_SIZE ? 1 : 0;
     const range = pager.show({ page: pageNumber(), total: total + more, shown: claims.length });

@@ -3,7 +3,7 @@ import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
 import { STATUSES, STRATEGIES, activeFilters, withoutFilter, withoutFilters } from '../models/knowledge_query.js';
 import { element, setHidden } from './dom.js';
-import { button, fillSelect, select } from './knowledge_parts.js';
+import { button, checkbox, fillSelect, select } from './knowledge_parts.js';
 
 const words = knowledgeStrings.search;
 const DELAY_MS = 250;
@@ -45,15 +45,16 @@ function chip({ name, value }, label, onRemove) {
  */
 export function createFilters(page, onChange) {
   const input = searchField((q) => onChange({ q }, { replace: true }));
-  const box = element('div', { class: 'knowledge-search', role: 'search' }, icon('search'), input);
+  const box = element('div', { class: 'knowledge-search', role: 'search', 'aria-label': words.label }, icon('search'), input);
   const strategy = select(STRATEGIES.map((name) => [name, words.strategies[name]]), 'hybrid', { 'aria-label': words.strategy });
   const type = select([['', words.anyType]], '', { 'aria-label': words.type });
   const domain = select([['', words.anyDomain]], '', { 'aria-label': words.domain });
   const status = select(STATUSES.map((name) => [name, words.statuses[name]]), 'active', { 'aria-label': words.status });
+  const pinned = checkbox(words.pinned, false, (on) => onChange({ pinned: on ? 'true' : '' }));
   const chips = element('div', { class: 'knowledge-chips', hidden: true });
   const choices = element('details', { class: 'knowledge-filter-choices' },
     element('summary', {}, icon('sliders'), words.filters),
-    element('div', { class: 'knowledge-filter-row' }, type, domain, status, strategy));
+    element('div', { class: 'knowledge-filter-row' }, type, domain, status, strategy, pinned));
   const node = element('div', { class: 'knowledge-filters' }, box, choices, chips);
   for (const [name, control] of Object.entries({ type, domain, status, strategy })) {
     control.addEventListener('change', () => onChange({ [name]: control.value }));
@@ -70,6 +71,7 @@ export function createFilters(page, onChange) {
   }
 
   function labelOf({ name, value }) {
+    if (name === 'pinned') return words.yes;
     if (name === 'status') return words.statuses[value];
     return ['type', 'domain'].includes(name) ? spoken(value) : value;
   }
@@ -80,6 +82,7 @@ export function createFilters(page, onChange) {
     for (const [control, value] of [[strategy, state.strategy], [status, state.status]]) control.value = value;
     fillSelect(type, [...type.options].map((each) => [each.value, each.text]), state.type);
     fillSelect(domain, [...domain.options].map((each) => [each.value, each.text]), state.domain);
+    pinned.querySelector('input').checked = state.pinned === 'true';
     fillKinds(state);
     const set = activeFilters(state);
     chips.replaceChildren(

@@ -93,6 +93,7 @@ export function createKnowledgePage({ api, events, owner, state, go, refresh, cl
     try {
       const { claims } = id ? await knowledge.pkbConversationPinned(id) : { claims: [] };
       pinnedHere = new Set(claims.map(({ claim_id: claimId }) => claimId));
+      if (pinnedHere.size) refresh();
     } catch {
       pinnedHere = new Set();
     }

@@ -6,7 +6,7 @@ import { element } from './dom.js';
 import { iconButton, referenceBadge } from './knowledge_parts.js';
 
 const words = knowledgeStrings.list;
-const MARK_ICONS = { pinned: 'pin-angle-fill', contested: 'exclamation-triangle' };
+const MARK_ICONS = { pinned: 'pin-angle-fill', pinned_here: 'chat', contested: 'exclamation-triangle' };
 
 function markNode({ kind, by }) {
   const text = typeof words.mark[kind] === 'function' ? words.mark[kind](by) : words.mark[kind];
