@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -13,6 +14,8 @@ from tests.live_server import PASSWORD, LiveServer
 
 ADMINISTRATOR = "ada@example.org"
 _numbers = count(1)
+# As long as the page's own actions may take: what is awaited comes, though a busy machine takes its time.
+expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="module")

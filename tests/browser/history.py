@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from sqlalchemy import select
+
+from database.connection import close_store, open_store
+from database.schema import message_edits
+from database.turns import accept_turn, finish_turn
 from tests.http_client import Client
+from tests.live_server import LiveServer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +42,37 @@ def hold_talk(client: Client, title: str, *texts: str, workspace_id: str | None 
     for text in texts or ("Hello",):
         assert list(client.send(conversation_id, text))[-1].get("done")
     return told(client, conversation_id)
+
+
+def store_talk(server: LiveServer, client: Client, title: str, *, turns: int) -> Talk:
+    """A long conversation, put into the server's store as its own code would: "Question N" and "Answer N"."""
+    conversation_id = client.create_conversation()
+    where = {
+        "users_dir": server.users_dir,
+        "user_email": str(_succeed(client.get("/get_user_info"))["user_email"]),
+        "conversation_id": conversation_id,
+    }
+    for number in range(1, turns + 1):
+        accepted = accept_turn(**where, text=f"Question {number}", config={})
+        finish_turn(
+            **where,
+            response_message_id=accepted.response_message_id,
+            text=f"Answer {number}\n\n" + "It is a matter of patience. " * (number % 7),
+            status="complete",
+            config={},
+            title=title,
+        )
+    close_store(server.users_dir)
+    return told(client, conversation_id)
+
+
+def former_texts(server: LiveServer, message_id: str) -> list[str]:
+    """What a message said before it was edited, oldest first."""
+    with open_store(server.users_dir).reading() as connection:
+        edits = select(message_edits.c.text).where(message_edits.c.message_id == message_id)
+        texts = list(connection.execute(edits.order_by(message_edits.c.replaced_at)).scalars())
+    close_store(server.users_dir)
+    return texts
 
 
 def told(client: Client, conversation_id: str) -> Talk:

@@ -1,0 +1,314 @@
+"""Memories in the composer, in a real browser: named, attached, switched off, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, messages
+from tests.conftest import PageProblems
+from tests.fakes import RecordingModel
+from tests.http_client import Client
+from tests.live_server import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+INPUT = "#composer-input"
+AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
+RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+TEA = "I drink black tea in the morning."
+
+
+def add_claim(client: Client, statement: str, **fields: Any) -> dict[str, Any]:
+    """A memory, made as other clients make it."""
+    body = {"statement": statement, "claim_type": "preference", "context_domain": "personal", **fields}
+    reply = client.post("/pkb/claims", body)
+    assert reply.status == 201, reply.text
+    claim: dict[str, Any] = reply.json()["claim"]
+    return claim
+
+
+def statements(client: Client) -> list[str]:
+    """What the person knows."""
+    listed = client.get("/pkb/claims").json()["claims"]
+    return [claim["statement"] for claim in listed]
+
+
+def write(page: Page, text: str) -> None:
+    page.focus(INPUT)
+    page.keyboard.type(text)
+
+
+def option(page: Page, text: str) -> Locator:
+    return page.get_by_role("option").filter(has_text=text)
+
+
+def sent(page: Page) -> None:
+    """Sends what is written, and waits for the whole answer."""
+    before = page.locator(".message-card").count()
+    page.keyboard.press("Enter")
+    answer = page.locator(".message-card.from-assistant").nth(before // 2)
+    expect(answer).to_have_attribute("data-status", "complete")
+    expect(page.locator("#send-button")).to_be_visible()
+
+
+def test_at_offers_conversations_and_memories_in_groups(open_page: OpenPage, person: Client) -> None:
+    hold_talk(person, "Morning tea plans")
+    add_claim(person, TEA, tags=["tea"])
+    page = open_page(person)
+    write(page, "About @tea")
+    expect(option(page, TEA)).to_be_visible()
+    headings = page.locator(".suggestions-heading").all_inner_texts()
+    assert headings == ["Conversations", "Memories", "Tags"]
+    groups = page.get_by_role("listbox").get_by_role("group")
+    assert [groups.nth(i).get_by_role("option").count() for i in range(groups.count())] == [1, 1, 1]
+
+
+def test_a_memory_named_in_a_message_reaches_the_model_and_shows_its_card(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    claim = add_claim(person, TEA)
+    page = open_page(person)
+    write(page, "Plan it by @black")
+    option(page, TEA).click()
+    expect(page.locator(INPUT)).to_have_value(f"Plan it by @{claim['friendly_id']} ")
+    expect(page.locator("#composer-preview .reference-chip")).to_have_count(1)
+    sent(page)
+    assert f'source="referenced" type="preference" ref="@{claim["friendly_id"]}">{TEA}' in shared_model.prompt(
+        model="main"
+    )
+    chip = page.locator(".from-user .message-body .reference-chip")
+    chip.hover()
+    expect(page.locator(".reference-card")).to_contain_text(TEA)
+    expect(page.locator(".from-user .report-line")).to_have_text("1 reference")
+
+
+@pytest.mark.parametrize("typed", ["@claim_1", "@#1"])
+def test_a_memory_is_found_by_its_number(open_page: OpenPage, person: Client, typed: str) -> None:
+    claim = add_claim(person, TEA)
+    page = open_page(person)
+    write(page, typed)
+    expect(option(page, TEA)).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator(INPUT)).to_have_value(f"@{claim['friendly_id']} ")
+
+
+def test_use_now_attaches_a_memory_that_outlives_the_page_and_goes_with_the_message(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    claim = add_claim(person, TEA)
+    page = open_page(person)
+    write(page, "What shall I have? @black")
+    expect(option(page, TEA)).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(INPUT)).to_have_value("What shall I have? ")
+    chip = page.locator(".claim-chip")
+    expect(chip).to_contain_text(f"@{claim['friendly_id']}")
+    page.reload()
+    expect(chip).to_have_count(1)
+    page.focus(INPUT)
+    sent(page)
+    assert f'source="attached" type="preference">{TEA}' in shared_model.prompt(model="main")
+    expect(chip).to_have_count(0)
+    page.reload()
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(chip).to_have_count(0)
+
+
+def test_an_attached_memory_is_taken_away_by_mouse_or_key(open_page: OpenPage, person: Client) -> None:
+    add_claim(person, TEA)
+    add_claim(person, "I drink milk at night.")
+    page = open_page(person)
+    for query in ("@black", "@milk"):
+        write(page, query)
+        row = page.get_by_role("option").first
+        row.get_by_text("Use now").click()
+    chips = page.locator(".claim-chip")
+    expect(chips).to_have_count(2)
+    chips.first.get_by_role("button").last.click()
+    expect(chips).to_have_count(1)
+    expect(chips.get_by_role("button").last).to_be_focused()
+    page.keyboard.press("Delete")
+    expect(chips).to_have_count(0)
+    expect(page.locator(INPUT)).to_be_focused()
+
+
+def test_memories_that_are_switched_off_stay_out_also_after_a_reload(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    add_claim(person, TEA)
+    page = open_page(person)
+    switch = page.get_by_role("button", name="Use memories")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    write(page, "Which black tea in the morning?")
+    sent(page)
+    assert TEA in shared_model.prompt(model="main")
+    switch.click()
+    page.reload()
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    write(page, "And which black tea in the morning now?")
+    sent(page)
+    assert TEA not in shared_model.prompt(model="main")
+
+
+def test_where_memories_cannot_be_searched_conversations_are_still_offered(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    hold_talk(person, "Morning tea plans")
+    page = open_page(person)
+    page_problems.expect("503")
+    page.route("**/pkb/autocomplete*", lambda route: route.fulfill(status=503, body="{}"))
+    write(page, "@tea")
+    expect(option(page, "Morning tea plans")).to_be_visible()
+    expect(page.locator(".suggestions-note")).to_contain_text("Memories could not be searched.")
+
+
+def test_markup_in_a_memory_is_text_wherever_it_shows(open_page: OpenPage, person: Client) -> None:
+    hostile = "<img src=x onerror=alert(1)> <b>tea</b> \"'</pkb_item>"
+    add_claim(person, hostile, tags=["<i>tea</i>"])
+    page = open_page(person)
+    write(page, "@tea")
+    expect(option(page, hostile)).to_be_visible()
+    option(page, hostile).get_by_text("Use now").click()
+    expect(page.locator(".claim-chip-statement")).to_have_text(hostile)
+    assert page.locator("main img[src=x], main b").count() == 0
+
+
+def test_a_command_adds_a_memory_after_a_look_at_it(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    write(page, f"/memory {TEA}")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("form", name="New memory")
+    expect(card.get_by_label("Statement")).to_have_value(TEA)
+    expect(card.get_by_role("button", name="Remember")).to_be_focused()
+    card.get_by_label("Domain").select_option("health")
+    card.get_by_label("Tags").fill("tea, morning")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast-success")).to_contain_text("Remembered as @")
+    expect(page.locator(INPUT)).to_have_value("")
+    [claim] = person.get("/pkb/claims").json()["claims"]
+    assert (claim["statement"], claim["context_domain"]) == (TEA, "health")
+    assert {tag["name"] for tag in claim["tags"]} == {"tea", "morning"}
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast-message").last).to_contain_text("forgotten")
+    assert statements(person) == []
+
+
+def test_a_memory_that_could_not_be_added_is_not_lost(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page = open_page(person)
+    page_problems.expect("ERR_FAILED")
+    page.route("**/pkb/claims", lambda route: route.abort())
+    write(page, f"/memory {TEA}")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("form", name="New memory")
+    expect(card).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("alert")).to_contain_text("It was not remembered.")
+    expect(page.locator(INPUT)).to_have_value(f"/memory {TEA}")
+    page.unroute("**/pkb/claims")
+    card.get_by_role("button", name="Remember").click()
+    expect(page.locator(".toast-success")).to_be_visible()
+    assert statements(person) == [TEA]
+
+
+def test_escape_leaves_a_command_as_it_was_written(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    write(page, f"/memory {TEA}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("form", name="New memory")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("form", name="New memory")).to_have_count(0)
+    expect(page.locator(INPUT)).to_have_value(f"/memory {TEA}")
+    expect(page.locator(INPUT)).to_be_focused()
+    assert statements(person) == []
+
+
+def test_commands_are_listed_and_a_misspelt_one_is_not_sent(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    write(page, "/")
+    expect(page.get_by_role("option")).to_have_count(2)
+    page.keyboard.type("help")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Commands")).to_contain_text("/memory [text]")
+    page.keyboard.press("Escape")
+    expect(page.locator(INPUT)).to_be_focused()
+    page.keyboard.type("/memroy x")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-problem")).to_contain_text("There is no command /memroy.")
+    assert page.locator(".message-card").count() == 0
+    page.get_by_role("button", name="Send it as text").click()
+    expect(page.locator(".message-card.from-user")).to_contain_text("/memroy x")
+
+
+def test_what_is_to_be_remembered_is_proposed_under_the_answer_and_kept_when_accepted(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    write(page, "Remember this: I moved to Leipzig in May.")
+    sent(page)
+    card = page.locator(".message-card.from-assistant .memory-proposals")
+    rows = card.get_by_role("checkbox")
+    expect(rows.first).to_be_visible()
+    expect(card).to_contain_text("I moved to Leipzig in May")
+    assert statements(person) == []
+    card.get_by_role("button", name="Remember").click()
+    expect(card.get_by_role("status")).to_contain_text("Remembered")
+    claims = person.get("/pkb/claims").json()["claims"]
+    assert any("Leipzig" in claim["statement"] for claim in claims)
+    conversation_id = person.get("/list_conversation_by_user/assistant").json()[0]["conversation_id"]
+    ids = {message["message_id"] for message in messages(person, conversation_id)}
+    assert {claim["source"]["message_id"] for claim in claims} <= ids
+    card.get_by_role("button", name="Undo").click()
+    expect(card).to_have_count(0)
+    assert statements(person) == []
+
+
+def test_a_message_is_remembered_by_its_menu_or_not_after_all(open_page: OpenPage, person: Client) -> None:
+    talk = hold_talk(person, "Moving", "I moved to Leipzig in May.")
+    page = open_page(person, talk.path)
+    question = page.locator(".message-card.from-user")
+    question.hover()
+    question.get_by_role("button", name="Message actions").click()
+    page.get_by_role("menuitem", name="Remember as memory").click()
+    card = question.locator(".memory-proposals")
+    expect(card.get_by_role("checkbox").first).to_be_visible()
+    card.get_by_role("button", name="Dismiss").click()
+    expect(card).to_have_count(0)
+    assert statements(person) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nobody_is_kept_out(open_page: OpenPage, person: Client, scheme: str, width: int) -> None:
+    add_claim(person, TEA, tags=["tea"])
+    page = open_page(person, color_scheme=scheme, viewport={"width": width, "height": 740})
+    write(page, "@tea")
+    option(page, TEA).get_by_text("Use now").click()
+    write(page, "@tea")
+    expect(option(page, TEA)).to_be_visible()
+    check_accessibility(page)
+    page.keyboard.press("Escape")
+    page.fill(INPUT, "/memory I like tea")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("form", name="New memory").get_by_role("status")).not_to_contain_text("Looking")
+    check_accessibility(page)
+    page.keyboard.press("Escape")
+    page.fill(INPUT, "Remember this: I moved to Leipzig.")
+    sent(page)
+    expect(page.locator(".memory-proposals").get_by_role("checkbox").first).to_be_visible()
+    check_accessibility(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def check_accessibility(page: Page) -> None:
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(RUN_AXE)
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in found] == []

@@ -1,0 +1,358 @@
+"""The messages of a conversation in a real browser: changed, moved, deleted, answered, copied; thousands; streaming."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, Route
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+MOST_CARDS = 200
+# The first card that is in view, and how far below the upper edge of the view it begins.
+READING = """() => {
+  const edge = document.getElementById('chatView').getBoundingClientRect().top;
+  const cards = [...document.querySelectorAll('.message-card')];
+  const card = cards.find((each) => each.getBoundingClientRect().bottom > edge);
+  return [card.getAttribute('message-id'), Math.round(card.getBoundingClientRect().top - edge)];
+}"""
+AT_END = """() => {
+  const view = document.getElementById('chatView');
+  return view.scrollHeight - view.scrollTop - view.clientHeight < 3;
+}"""
+
+
+def card(page: Page, number: int) -> Locator:
+    """The card of message `number`, counted from 1 in the conversation."""
+    return page.locator(f".message-card[message-index='{number}']")
+
+
+def body(page: Page, number: int) -> Locator:
+    return card(page, number).locator(".message-body")
+
+
+def choose(page: Page, number: int, action: str | re.Pattern[str]) -> None:
+    """Open the menu of a message and click what it offers."""
+    card(page, number).get_by_role("button", name="Message actions").click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def send(page: Page, text: str) -> None:
+    page.fill("#composer-input", text)
+    page.keyboard.press("Enter")
+
+
+def clipboard(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def opened_id(page: Page) -> str:
+    """The id of the open conversation."""
+    return str(page.evaluate("decodeURIComponent(location.pathname.split('/').pop())"))
+
+
+def texts_of(client: Client, talk: Talk) -> list[str]:
+    return [message["text"] for message in messages(client, talk.conversation_id)]
+
+
+def open_talk(client: Client, open_page: OpenPage, *texts: str) -> tuple[Talk, Page]:
+    """A page that shows a conversation in which `texts` were sent and answered."""
+    talk = hold_talk(client, "Growing tomatoes", *texts)
+    page = open_page(client, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2 * len(texts))
+    return talk, page
+
+
+def test_a_message_is_edited_and_what_it_said_before_is_kept(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    talk, page = open_talk(person, open_page, "How much water?")
+    choose(page, 1, "Edit")
+    field = page.get_by_label("Text of the message")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("How much water?")
+    page.keyboard.press("Escape")
+    expect(body(page, 1)).to_have_text("How much water?")
+
+    choose(page, 1, "Edit")
+    field.fill("How much **warm** water?")
+    page.get_by_role("button", name="Save").click()
+    expect(field).to_have_count(0)
+    expect(body(page, 1).locator("strong")).to_have_text("warm")
+    expect(card(page, 1)).to_contain_text("edited")
+    page.reload()
+    expect(body(page, 1)).to_have_text("How much warm water?")
+    expect(card(page, 1)).to_contain_text("edited")
+    assert told(person, talk.conversation_id).hashes == talk.hashes
+    changed = messages(person, talk.conversation_id)[0]
+    assert former_texts(server, changed["message_id"]) == ["How much water?"]
+
+
+def test_messages_are_moved_and_keep_their_references(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    choose(page, 3, "Move up")
+    expect(body(page, 2)).to_have_text("How much light?")
+    choose(page, 1, "Move down")
+    bodies = page.locator(".message-card .message-body")
+    expect(bodies).to_have_text(["How much light?", "How much water?", "Understood.", "Understood."])
+    first, second, third, fourth = talk.hashes
+    badges = page.locator(".message-ref-badge")
+    expect(badges).to_contain_text([f"#1 · {third}", f"#2 · {first}", f"#3 · {second}", f"#4 · {fourth}"])
+    page.reload()
+    expect(bodies).to_have_text(["How much light?", "How much water?", "Understood.", "Understood."])
+    assert texts_of(person, talk)[:2] == ["How much light?", "How much water?"]
+
+
+def test_a_message_is_deleted_when_the_person_is_sure(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    choose(page, 1, "Delete")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    assert len(messages(person, talk.conversation_id)) == 4
+    choose(page, 1, "Delete")
+    page.locator("dialog[open]").get_by_role("button", name="Delete").click()
+    expect(page.locator(".message-card")).to_have_count(3)
+    expect(body(page, 1)).to_have_text("Understood.")
+    expect(card(page, 2).locator(".message-ref-badge")).to_contain_text(f"#2 · {talk.hashes[2]}")
+    page.reload()
+    expect(page.locator(".message-card")).to_have_count(3)
+    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
+
+
+def test_several_messages_are_selected_moved_and_their_references_copied(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    bar = page.get_by_role("toolbar", name="Selected messages")
+    expect(bar).to_be_hidden()
+    for number in (2, 1):
+        page.get_by_label(f"Select message {number}").check()
+    expect(bar).to_contain_text("2 messages selected")
+    bar.get_by_role("button", name="Copy references").click()
+    expect(bar).to_contain_text("Copied!")
+    assert clipboard(page).split("\n") == [talk.reference(1), talk.reference(2)]
+
+    bar.get_by_role("button", name="Move down").click()
+    expect(body(page, 1)).to_have_text("How much light?")
+    expect(card(page, 2)).to_have_class(re.compile("selected"))
+    assert texts_of(person, talk) == ["How much light?", "How much water?", "Understood.", "Understood."]
+    bar.get_by_role("button", name="Clear selection").click()
+    expect(bar).to_be_hidden()
+    expect(page.locator(".message-card.selected")).to_have_count(0)
+
+
+def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPage) -> None:
+    _, page = open_talk(person, open_page, "How much water?", "How much light?")
+    choose(page, 2, "Reply")
+    expect(page.locator("#composer-input")).to_be_focused()
+    chips = page.locator("#composer-chips")
+    expect(chips).to_contain_text("Understood.")
+    page.keyboard.press("Escape")
+    expect(chips).not_to_contain_text("Understood.")
+
+    choose(page, 2, "Reply")
+    send(page, "Are you sure?")
+    link = card(page, 5).get_by_role("button", name="Replying to")
+    short_id = messages(person, opened_id(page))[1]["short_id"]
+    expect(link).to_have_text(f"Replying to main (#{short_id})")
+    link.hover()
+    expect(card(page, 2)).to_have_class(re.compile("lit"))
+    link.click()
+    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    page.reload()
+    expect(link).to_have_text(f"Replying to main (#{short_id})")
+
+
+def test_a_messages_text_and_its_id_are_copied(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Twice a *day*:\n\n```sh\nwater --twice\n```")
+    talk, page = open_talk(person, open_page, "How much water?")
+    button = card(page, 2).get_by_role("button", name="Copy text")
+    button.click()
+    expect(button).to_contain_text("Copied")
+    assert clipboard(page) == "Twice a *day*:\n\n```sh\nwater --twice\n```"
+    card(page, 2).get_by_role("button", name="Copy code").click()
+    expect(card(page, 2).locator(".code-copy")).to_have_text("Copied")
+    assert clipboard(page) == "water --twice"
+
+    short_id = messages(person, talk.conversation_id)[1]["short_id"]
+    choose(page, 2, f"Copy message ID #{short_id}")
+    expect(page.locator("#toasts")).to_contain_text(f"Copied #{short_id}")
+    assert clipboard(page) == f"#{short_id}"
+    choose(page, 2, "Copy permalink")
+    expect(page.locator("#toasts")).to_contain_text("Permalink copied")
+    assert clipboard(page) == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[1]}"
+
+
+def test_who_stops_an_answer_can_ask_again_at_once(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Said. ", "Never said.", pause_after=1)
+    page = open_page(person)
+    send(page, "Go on for ever")
+    expect(body(page, 2)).to_have_text("Said.")
+    page.get_by_role("button", name="Stop answering").click()
+    expect(card(page, 2)).to_contain_text("Stopped. What had been said is kept.")
+    shared_model.scripts["main"] = saying("Gladly.")
+    send(page, "Then answer this")
+    expect(body(page, 4)).to_have_text("Gladly.")
+    page.reload()
+    expect(body(page, 2)).to_have_text("Said.")
+    expect(card(page, 2)).to_contain_text("Stopped. What had been said is kept.")
+
+
+def test_a_change_made_in_another_window_is_seen(person: Client, open_page: OpenPage) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator(".message-card")).to_have_count(2)
+    choose(page, 1, "Edit")
+    page.get_by_label("Text of the message").fill("How much warm water?")
+    page.get_by_role("button", name="Save").click()
+    expect(body(other, 1)).to_have_text("How much warm water?")
+
+
+@pytest.fixture
+def long_talk(server: LiveServer, person: Client) -> Talk:
+    """A thousand messages."""
+    return store_talk(server, person, "A long story", turns=500)
+
+
+def scroll_by_wheel(page: Page, towards: str) -> None:
+    """Turn the wheel until the card of that number is there."""
+    page.locator("#chatView").hover()
+    up = int(towards) < int(page.locator(".message-card").first.get_attribute("message-index") or 0)
+    for _ in range(200):
+        if card(page, int(towards)).count():
+            return
+        page.mouse.wheel(0, -900 if up else 900)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    raise AssertionError(f"message {towards} never came")
+
+
+def test_a_long_conversation_opens_at_its_end_and_is_read_by_windows(
+    long_talk: Talk, person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, long_talk.path)
+    cards = page.locator(".message-card")
+    expect(body(page, 1000)).to_contain_text("Answer 500")
+    expect(body(page, 1000)).to_be_in_viewport()
+    assert cards.count() <= MOST_CARDS
+    assert card(page, 800).count() == 0
+
+    scroll_by_wheel(page, "700")
+    assert cards.count() <= MOST_CARDS
+    assert card(page, 1000).count() == 0
+    numbers = [int(each.get_attribute("message-index") or 0) for each in cards.all()]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+    page.get_by_role("button", name="To the newest message").click()
+    expect(body(page, 1000)).to_be_in_viewport()
+    expect(page.get_by_role("button", name="To the newest message")).to_be_hidden()
+    assert cards.count() <= MOST_CARDS
+
+
+def test_what_is_read_stays_in_its_place_while_earlier_messages_come(
+    long_talk: Talk, person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, long_talk.path)
+    expect(body(page, 1000)).to_be_in_viewport()
+    waiting: list[Route] = []
+    page.route("**/list_messages_by_conversation/**", lambda route: waiting.append(route))
+    first = page.locator(".message-card").first
+    before = first.get_attribute("message-index")
+    with page.expect_request("**/list_messages_by_conversation/**"):
+        page.evaluate("document.getElementById('chatView').scrollTop = 600")
+        place = page.evaluate(READING)
+    expect(page.get_by_text("Loading earlier messages…")).to_be_visible()
+    for route in waiting:
+        route.continue_()
+    page.unroute("**/list_messages_by_conversation/**")
+    expect(first).not_to_have_attribute("message-index", str(before))
+    assert page.evaluate(READING) == place
+
+
+def test_a_permalink_opens_a_long_conversation_in_its_middle(
+    long_talk: Talk, person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, f"/r/{long_talk.friendly_id}/{long_talk.hashes[499]}")
+    expect(card(page, 500)).to_have_class(re.compile("flash"))
+    expect(body(page, 500)).to_contain_text("Answer 250")
+    expect(body(page, 500)).to_be_in_viewport()
+    assert page.locator(".message-card").count() <= MOST_CARDS
+    scroll_by_wheel(page, "560")
+    scroll_by_wheel(page, "440")
+    assert page.locator(".message-card").count() <= MOST_CARDS
+    # What is written now is at the end, and so is who wrote it.
+    send(page, "And they lived happily ever after?")
+    expect(body(page, 1002)).to_have_text("Understood.")
+    expect(body(page, 1002)).to_be_in_viewport()
+
+
+def paragraphs(word: str) -> list[str]:
+    return [f"{word} paragraph {number} of many.\n\n" for number in range(40)]
+
+
+@pytest.fixture
+def writer(live_server: LiveServer, recording_model: RecordingModel) -> Client:
+    """Somebody with a server of their own, whose model waits in the middle of an answer until it is released."""
+    pieces = [*paragraphs("Early"), *paragraphs("Late"), "The end."]
+    recording_model.scripts["main"] = saying(*pieces, pause_after=40)
+    return live_server.sign_up()
+
+
+def test_who_has_scrolled_up_is_not_moved_by_an_answer_that_grows(
+    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+) -> None:
+    page = open_page(writer)
+    send(page, "Tell me something long")
+    expect(body(page, 2)).to_contain_text("Early paragraph 39")
+    expect(body(page, 2).get_by_text("Early paragraph 39")).to_be_in_viewport()
+    assert page.evaluate(AT_END)
+    page.locator("#chatView").hover()
+    page.mouse.wheel(0, -500)
+    expect(page.get_by_role("button", name="To the newest message")).to_be_visible()
+    place = page.evaluate(READING)
+    recording_model.release()
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+    expect(body(page, 2)).to_contain_text("The end.")
+    assert page.evaluate(READING) == place
+    page.get_by_role("button", name="To the newest message").click()
+    expect(body(page, 2).get_by_text("The end.")).to_be_in_viewport()
+
+
+def test_who_is_at_the_end_follows_an_answer_that_grows(
+    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+) -> None:
+    page = open_page(writer)
+    send(page, "Tell me something long")
+    expect(body(page, 2).get_by_text("Early paragraph 39")).to_be_in_viewport()
+    recording_model.release()
+    expect(body(page, 2).get_by_text("The end.")).to_be_in_viewport()
+
+
+def test_a_page_loaded_again_in_the_middle_of_an_answer_goes_on(
+    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+) -> None:
+    page = open_page(writer)
+    send(page, "Tell me something long")
+    expect(body(page, 2)).to_contain_text("Early paragraph 39")
+    page.reload()
+    expect(body(page, 2)).to_contain_text("Early paragraph 39")
+    expect(page.get_by_role("button", name="Stop answering")).to_be_visible()
+    recording_model.release()
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+    expect(page.get_by_role("button", name="Send message")).to_be_visible()
+    whole = [*paragraphs("Early"), *paragraphs("Late"), "The end."]
+    expect(body(page, 2).locator("p")).to_have_text([piece.strip() for piece in whole])
+    assert messages(writer, opened_id(page))[1]["text"] == "".join(whole)
