@@ -212,7 +212,6 @@ CREATE TABLE claim_embeddings (
     claim_rowid INTEGER NOT NULL REFERENCES claims(claim_rowid) ON DELETE CASCADE,
     user_email TEXT NOT NULL,
     model TEXT NOT NULL,
-    text_digest TEXT NOT NULL,
     vector BLOB NOT NULL
 );
 CREATE UNIQUE INDEX idx_claim_embeddings_claim ON claim_embeddings(claim_rowid, model);
@@ -223,7 +222,6 @@ CREATE TABLE note_embeddings (
     note_rowid INTEGER NOT NULL REFERENCES notes(note_rowid) ON DELETE CASCADE,
     user_email TEXT NOT NULL,
     model TEXT NOT NULL,
-    text_digest TEXT NOT NULL,
     vector BLOB NOT NULL
 );
 CREATE UNIQUE INDEX idx_note_embeddings_note ON note_embeddings(note_rowid, model);
@@ -311,6 +309,15 @@ _DOMAIN_TRIGGERS = [
 ]
 
 
+def _stale_vectors(table: str, rowid: str, columns: tuple[str, ...]) -> str:
+    """A trigger that forgets the vectors of a row when the text that they stand for changes."""
+    changed = " OR ".join(f"new.{column} IS NOT old.{column}" for column in columns)
+    return (
+        f"CREATE TRIGGER {table}_vectors_stale AFTER UPDATE OF {', '.join(columns)} ON {table}s WHEN {changed} "
+        f"BEGIN DELETE FROM {table}_embeddings WHERE {rowid} = new.{rowid}; END"
+    )
+
+
 def _initial() -> list[str]:
     tables = [statement.strip() for statement in _TABLES.split(";") if statement.strip()]
     return [
@@ -318,6 +325,8 @@ def _initial() -> list[str]:
         *_fulltext("claims", "claim_rowid", CLAIM_SEARCH_COLUMNS),
         *_fulltext("notes", "note_rowid", NOTE_SEARCH_COLUMNS),
         *_DOMAIN_TRIGGERS,
+        _stale_vectors("claim", "claim_rowid", ("user_email", "statement", "possible_questions")),
+        _stale_vectors("note", "note_rowid", ("user_email", "title", "body")),
     ]
 
 

@@ -119,14 +119,26 @@ class SearchResult:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a search came to. warnings: which part of it could not be done, and why."""
+
+    results: list[SearchResult] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
 class SearchStrategy(Protocol):
-    """One way to find claims."""
+    """One way to find claims of one user."""
 
     name: str
 
+    def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
+        """At most `k` claims, best first, and what could not be done."""
+        ...
+
     def search(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> list[SearchResult]:
         """At most `k` claims, best first."""
-        ...
+        return self.find(query, k, filters).results
 
 
 def merge_results_rrf(

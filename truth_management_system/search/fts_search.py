@@ -8,7 +8,7 @@ from ..crud.base import marks
 from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema import CLAIM_SEARCH_COLUMNS
-from .base import SearchFilters, SearchResult
+from .base import Found, SearchFilters, SearchResult, SearchStrategy
 from .fulltext import Searched, SearchedTable, best_matches
 
 CLAIMS = SearchedTable(
@@ -24,8 +24,8 @@ CLAIMS = SearchedTable(
 )
 
 
-class FTSSearchStrategy:
-    """Full-text search over the claims of one user. See `search.base.SearchStrategy`."""
+class FTSSearchStrategy(SearchStrategy):
+    """Full-text search over the claims of one user."""
 
     name = "fts"
 
@@ -33,9 +33,9 @@ class FTSSearchStrategy:
         self.db = db
         self.user_email = user_email or ""
 
-    def search(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> list[SearchResult]:
+    def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims that hold words of `query`, those with all of them first. Any text is a query."""
-        return self._found(CLAIMS, query, k, filters)
+        return Found(results=self._found(CLAIMS, query, k, filters))
 
     def search_by_column(
         self, column: str, query: str, k: int = 20, filters: SearchFilters | None = None

@@ -48,6 +48,11 @@ class SearchedTable:
         return tuple(column for group, _ in self.columns for column in group)
 
 
+def owned_expression(user_email: str, columns: Sequence[str], expression: str) -> str:
+    """An expression of FTS5 as it is asked of one user's rows, in some of the columns."""
+    return f'owner : "u{user_email.encode().hex()}" AND ({{{" ".join(columns)}}} : ({expression}))'
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
     """Which rows of a table are looked at: the user's, as far as `conditions` (joined by AND) let them through."""
@@ -64,8 +69,8 @@ class Searched:
         weight, values = self._weight(beginning)
         sql = (
             f"SELECT {name}.{rowid}, length({name}.{self.table.body}), {weight}, {name}.{self.table.number} "
-            f"FROM {name}_fts CROSS JOIN {name} ON {name}.{rowid} = {name}_fts.rowid WHERE {name}_fts MATCH ? AND {self._where()} "
-            f"ORDER BY {name}_fts.rowid DESC LIMIT ?"
+            f"FROM {name}_fts CROSS JOIN {name} ON {name}.{rowid} = {name}_fts.rowid "
+            f"WHERE {name}_fts MATCH ? AND {self._where()} ORDER BY {name}_fts.rowid DESC LIMIT ?"
         )
         values += [self._own(expression), *self._values(), NEWEST_HITS]
         hits = WordHits()
@@ -109,8 +114,7 @@ class Searched:
         return " || ' ' || ".join(f"COALESCE({self.table.name}.{column}, '')" for column in columns)
 
     def _own(self, expression: str) -> str:
-        columns = " ".join(self.table.all_columns)
-        return f'owner : "u{self.user_email.encode().hex()}" AND ({{{columns}}} : ({expression}))'
+        return owned_expression(self.user_email, self.table.all_columns, expression)
 
     def _where(self) -> str:
         # The plus keeps SQLite from walking through all of the user's rows by the index that begins with them.

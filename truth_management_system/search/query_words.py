@@ -12,6 +12,7 @@ _MOST_WORDS = 12
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
+_LETTERS = re.compile(r"[^\W_]+")
 _APOSTROPHE = re.compile("['’]")
 
 
@@ -23,6 +24,11 @@ def query_words(text: str) -> list[str]:
     found = [match.group().lower() for match in _WORD.finditer(text[:_MOST_CHARACTERS])]
     meaningful = [word for word in found if word.replace("’", "'") not in STOPWORDS]
     return list(dict.fromkeys(part for word in meaningful or found for part in _parts(word)))[:_MOST_WORDS]
+
+
+def all_words(text: str) -> list[str]:
+    """Every word of `text` in lowercase, in order; an apostrophe parts words, too."""
+    return [word.lower() for word in _LETTERS.findall(text[:_MOST_CHARACTERS])]
 
 
 def unspaced_pieces(text: str) -> list[str]:

@@ -1,0 +1,151 @@
+"""Finding claims by what they mean."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from language_models.errors import ModelError
+from language_models.ports import EmbeddingModel
+
+from ..crud.base import MOST_AT_ONCE, marks
+from ..database import PKBDatabase
+from ..models import CLAIM_COLUMNS, Claim
+from .base import Found, SearchFilters, SearchStrategy
+from .fts_search import found_claim
+from .vector_cache import VectorCache, vectors_of
+from .vector_file import VectorSet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+
+_NO_MODEL = "Search by meaning took no part: no embedding model is configured."
+_NO_VECTORS = "Search by meaning took no part: the memories are still being prepared for it."
+
+_LONGEST_QUERY = 2_000
+_FEWEST_TRIED = 100
+_MOST_TRIED = 2_000
+
+
+class EmbeddingSearchStrategy(SearchStrategy):
+    """The claims of one user whose vectors are nearest to the query's."""
+
+    name = "embedding"
+
+    def __init__(
+        self,
+        db: PKBDatabase,
+        user_email: str | None = None,
+        *,
+        model: EmbeddingModel | None,
+        vectors: VectorCache | None = None,
+    ) -> None:
+        """`vectors`: the cache to use instead of the one that all searches of `db` share."""
+        self.db = db
+        self.user_email = user_email or ""
+        self.model = model
+        self._cache = vectors or vectors_of(db)
+
+    def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
+        """At most `k` claims, nearest first; `score` is the cosine similarity.
+
+        Claims without a vector are not found. Without a model, or where it fails, nothing is, and a warning says why.
+        """
+        if not query.strip():
+            return Found()
+        if self.model is None:
+            return Found(warnings=[_NO_MODEL])
+        try:
+            (embedded,) = self.model.embed([query[:_LONGEST_QUERY]])
+        except ModelError as error:
+            log.info("search by meaning was left out: %s", error)
+            return Found(warnings=[f"Search by meaning took no part: {error.message}"])
+        vectors = VectorSet(db=self.db, user_email=self.user_email, model=self.model.name, dimensions=len(embedded))
+        seqs, similarities = self._cache.similarities(vectors, embedded)
+        if not len(seqs):
+            return Found(warnings=[_NO_VECTORS] if self._has_claims() else [])
+        best = _best_of(seqs, similarities, _Allowed(vectors, filters or SearchFilters()), k)
+        claims = _claims(vectors, [seq for seq, _ in best])
+        found = [(claims[seq], similarity) for seq, similarity in best if seq in claims]
+        return Found(results=[found_claim(claim, score=score, source=self.name) for claim, score in found])
+
+    def _has_claims(self) -> bool:
+        return bool(self.db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [self.user_email]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """Which vectors stand for a claim's text as it is now, and for a claim that the filters let through."""
+
+    vectors: VectorSet
+    filters: SearchFilters
+
+    def among(self, seqs: Sequence[int]) -> set[int]:
+        # A cross join and the plus keep SQLite from walking through all of the user's claims.
+        joined = "claim_embeddings CROSS JOIN claims USING (claim_rowid)"
+        return self._select(joined, f"embedding_seq IN ({marks(seqs)}) AND +claims.user_email = ?", seqs)
+
+    def everywhere(self) -> set[int]:
+        return self._select("claims JOIN claim_embeddings USING (claim_rowid)", "claims.user_email = ?", [])
+
+    def _select(self, joined: str, condition: str, values: Sequence[int]) -> set[int]:
+        conditions, parameters = self.filters.to_sql_conditions()
+        condition = " AND ".join([condition, "claim_embeddings.model = ?", *conditions])
+        sql = f"SELECT embedding_seq FROM {joined} WHERE {condition}"
+        given = [*values, self.vectors.user_email, self.vectors.model, *parameters]
+        return {seq for (seq,) in self.vectors.db.select(sql, given)}
+
+
+def _best_of(
+    seqs: NDArray[np.int64], similarities: NDArray[np.float32], allowed: _Allowed, k: int
+) -> list[tuple[int, float]]:
+    """The `k` nearest of those that are allowed. The nearest are looked up first; seldom it has to be all of them."""
+    nearest = _nearest(seqs, similarities, max(_MOST_TRIED, k))
+    best: list[tuple[int, float]] = []
+    start, count = 0, min(max(_FEWEST_TRIED, 2 * k), MOST_AT_ONCE)
+    while start < len(nearest) and len(best) < k:
+        tried = nearest[start : start + count]
+        passing = allowed.among([seq for seq, _ in tried])
+        best += [one for one in tried if one[0] in passing]
+        start, count = start + count, MOST_AT_ONCE
+    if len(best) < k and len(nearest) < len(seqs):
+        best = _nearest(*_only(seqs, similarities, allowed.everywhere()), k)
+    return best[:k]
+
+
+def _nearest(seqs: NDArray[np.int64], similarities: NDArray[np.float32], count: int) -> list[tuple[int, float]]:
+    """The `count` nearest, nearest first."""
+    import numpy as np
+
+    if count < len(seqs):
+        some = np.argpartition(similarities, -count)[-count:]
+        seqs, similarities = seqs[some], similarities[some]
+    order = np.argsort(-similarities, kind="stable")
+    return list(zip(seqs[order].tolist(), similarities[order].tolist(), strict=True))
+
+
+def _only(
+    seqs: NDArray[np.int64], similarities: NDArray[np.float32], passing: Collection[int]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    import numpy as np
+
+    among = np.isin(seqs, np.fromiter(passing, dtype=np.int64, count=len(passing)))
+    return seqs[among], similarities[among]
+
+
+def _claims(vectors: VectorSet, seqs: Sequence[int]) -> dict[int, Claim]:
+    names = ", ".join(f"claims.{column}" for column in CLAIM_COLUMNS)
+    found: dict[int, Claim] = {}
+    for start in range(0, len(seqs), MOST_AT_ONCE):
+        some = seqs[start : start + MOST_AT_ONCE]
+        sql = (
+            f"SELECT embedding_seq, {names} FROM claim_embeddings CROSS JOIN claims USING (claim_rowid) "
+            f"WHERE embedding_seq IN ({marks(some)}) AND +claims.user_email = ?"
+        )
+        found |= {row[0]: Claim(*row[1:]) for row in vectors.db.select(sql, [*some, vectors.user_email])}
+    return found

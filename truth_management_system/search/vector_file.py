@@ -1,0 +1,149 @@
+"""One user's vectors of one model as an array, kept in a file that is mapped into memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2s
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from ..database import PKBDatabase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+WORTH_A_FILE = 2_000
+"""Fewer vectors are read from the store in no time."""
+
+_CHUNK = 4_000
+_SAMPLES = 8
+_BYTES_A_NUMBER = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSet:
+    """One user's vectors of one model and length, in one knowledge base."""
+
+    db: PKBDatabase
+    user_email: str
+    model: str
+    dimensions: int
+
+    def count(self, *, after: int = 0) -> int:
+        """How many there are behind this `embedding_seq`."""
+        return int(self.db.select(f"SELECT COUNT(*) {self._source()}", self._values(after))[0][0])
+
+    def read(self, *, after: int = 0) -> NDArray[np.void]:
+        """Those behind this `embedding_seq`, as records of `seq` and `vector` (float32), oldest first."""
+        import numpy as np
+
+        records = np.empty(self.count(after=after), dtype=[("seq", "<i8"), ("vector", "<f4", (self.dimensions,))])
+        filled = 0
+        for rows in self._chunks(after):
+            end = filled + len(rows)
+            vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
+            records["seq"][filled:end] = [seq for seq, _ in rows]
+            records["vector"][filled:end] = vectors.reshape(len(rows), self.dimensions)
+            filled = end
+        return records
+
+    def holds(self, seq: int, vector: NDArray[np.float32]) -> bool:
+        """Whether the vector with this `embedding_seq` is this one, or is gone."""
+        rows = self.db.select(f"SELECT vector {self._source('=')}", self._values(seq))
+        return not rows or rows[0][0] == vector.astype("<f2").tobytes()
+
+    def path(self) -> Path | None:
+        """Where they may be kept; None for a knowledge base in memory."""
+        if self.db.config.in_memory:
+            return None
+        named = f"{self.user_email}\0{self.model}\0{self.dimensions}".encode()
+        return self.db.config.path.with_suffix(".vectors") / f"{blake2s(named, digest_size=12).hexdigest()}.npy"
+
+    def _chunks(self, after: int) -> Iterator[Sequence[Sequence[Any]]]:
+        sql = f"SELECT embedding_seq, vector {self._source()} ORDER BY embedding_seq LIMIT {_CHUNK}"
+        while rows := self.db.select(sql, self._values(after)):
+            yield rows
+            after = rows[-1][0]
+
+    def _source(self, comparison: str = ">") -> str:
+        return (
+            f"FROM claim_embeddings WHERE user_email = ? AND model = ? AND embedding_seq {comparison} ? "
+            "AND length(vector) = ?"
+        )
+
+    def _values(self, seq: int) -> list[Any]:
+        return [self.user_email, self.model, seq, _BYTES_A_NUMBER * self.dimensions]
+
+
+def slack(count: int) -> int:
+    """How many of so many vectors may be missing, or gone from the store, before the array is made anew."""
+    return max(1_000, count // 10)
+
+
+def load(vectors: VectorSet) -> NDArray[np.void]:
+    """All of them but, at most, the newest few (see `slack`); some may be gone from the store.
+
+    Many come from a file beside the store, which is written where it is missing or too old; where it can't be written
+    they stay in memory.
+    """
+    path = vectors.path()
+    with vectors.db.snapshot():
+        count = vectors.count()
+        if path is None or count < WORTH_A_FILE:
+            return vectors.read()
+        kept = _mapped(path, vectors.dimensions)
+        if kept is not None and _is_current(vectors, kept, count):
+            return kept
+        records = vectors.read()
+    return _written(path, records, vectors.dimensions)
+
+
+def _mapped(path: Path, dimensions: int) -> NDArray[np.void] | None:
+    import numpy as np
+
+    with suppress(OSError, ValueError, EOFError):
+        kept: NDArray[np.void] = np.load(path, mmap_mode="r", allow_pickle=False)
+        if kept.dtype == [("seq", "<i8"), ("vector", "<f4", (dimensions,))] and kept.ndim == 1 and len(kept):
+            return kept
+    return None
+
+
+def _is_current(vectors: VectorSet, kept: NDArray[np.void], count: int) -> bool:
+    import numpy as np
+
+    newer = vectors.count(after=int(kept["seq"][-1]))
+    gone = len(kept) - (count - newer)
+    if newer > slack(len(kept)) or not 0 <= gone <= slack(len(kept)):
+        return False
+    # The store may have been put back to an older state and have gone another way since.
+    samples = kept[np.linspace(0, len(kept) - 1, _SAMPLES).astype(int)]
+    return all(vectors.holds(int(sample["seq"]), sample["vector"]) for sample in samples)
+
+
+def _written(path: Path, records: NDArray[np.void], dimensions: int) -> NDArray[np.void]:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        _write(path, records)
+    except OSError as error:
+        log.warning("the vectors stay in memory, since %s can't be written: %s", path, error)
+        return records
+    mapped = _mapped(path, dimensions)
+    return records if mapped is None else mapped
+
+
+def _write(path: Path, records: NDArray[np.void]) -> None:
+    import numpy as np
+
+    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+        try:
+            np.save(part, records, allow_pickle=False)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
+    Path(part.name).replace(path)
