@@ -5,7 +5,7 @@ import { differences, excerpt, isCurrent, marksOf, referenceTo, splitNames, spok
 import { describeChange } from '../../interface/static/js/models/knowledge_history.js';
 import { splitLinks } from '../../interface/static/js/models/knowledge_links.js';
 import {
-  activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, pageRange, parsePanel, withoutFilter, withoutFilters,
+  activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, nameIn, pageRange, parsePanel, showing, withoutFilter, withoutFilters,
 } from '../../interface/static/js/models/knowledge_query.js';
 import { ClaimSelection, MOST_SELECTED } from '../../interface/static/js/models/knowledge_selection.js';
 import { createKnowledgeStore } from '../../interface/static/js/models/knowledge_store.js';
@@ -50,6 +50,22 @@ test('filters that are set are told, and taken away one by one or all', () => {
   assert.equal(isNarrowed(state), true);
   assert.deepEqual(activeFilters(changed(state, withoutFilter('status'))), [{ name: 'domain', value: 'health' }]);
   assert.equal(isNarrowed(changed(state, withoutFilters())), false);
+});
+
+test('what is named in a conversation is shown where it belongs', () => {
+  assert.equal(formatPanel(showing({ kind: 'claim', id: 'c1' })), '?panel=knowledge&claim=c1');
+  assert.equal(formatPanel(showing({ kind: 'context', id: 'x1' })), '?panel=knowledge&tab=contexts&open=x1');
+  assert.equal(formatPanel(showing({ kind: 'tag', id: 't1' })), '?panel=knowledge&tag=t1');
+  assert.equal('claim' in claimParams(showing({ kind: 'claim', id: 'c1' })), false);
+});
+
+test('a filter is called by the name of what it lets through', () => {
+  const known = [{ claim_id: 'c1', friendly_id: 'likes_tea_a1b2', tags: [{ tag_id: 't1', name: 'tea', friendly_id: 'tea_tag' }], entities: [] }];
+  assert.equal(nameIn({ name: 'tag', value: 'tea_tag' }, known), 'tea');
+  assert.equal(nameIn({ name: 'tag', value: 't1' }, known), 'tea');
+  assert.equal(nameIn({ name: 'claim', value: 'c1' }, known), 'likes_tea_a1b2');
+  assert.equal(nameIn({ name: 'entity', value: 'e1' }, known), null);
+  assert.equal(nameIn({ name: 'type', value: 'fact' }, known), null);
 });
 
 test('a page says which part of the whole it is', () => {

@@ -25,13 +25,17 @@ function offerKnowledge(page) {
     return panel;
   }
 
-  async function follow() {
-    if (!isWanted() && !isShown()) return;
+  async function withPanel(job) {
     try {
-      await (await load()).follow();
+      job(await load());
     } catch (error) {
-      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', actionLabel: shellStrings.sidebar.again, onAction: follow });
+      const again = { actionLabel: shellStrings.sidebar.again, onAction: () => withPanel(job) };
+      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', ...again });
     }
+  }
+
+  function follow() {
+    if (isWanted() || isShown()) withPanel((shown) => shown.follow());
   }
 
   const button = document.getElementById('open-knowledge');
@@ -45,6 +49,7 @@ function offerKnowledge(page) {
     if (path === location.pathname && (isWanted() || isShown())) event.stopImmediatePropagation();
     follow();
   });
+  page.events.on('knowledge:open', (target) => withPanel((shown) => shown.open(target)));
   page.events.on('conversation:shown', () => {
     path = location.pathname;
     follow();

@@ -6,17 +6,17 @@ export const STRATEGIES = ['hybrid', 'fts', 'embedding', 'rewrite', 'mapreduce']
 export const STATUSES = ['active', 'contested', 'historical', 'superseded', 'retracted', 'draft', 'expired', 'all'];
 export const PAGE_SIZE = 50;
 
-/** Name in the address, and the server's parameter. */
+/** Name in the address, and the server's parameter; one memory alone is asked for by its own route. */
 const FILTERS = {
-  type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context', pinned: 'pinned',
+  type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context', pinned: 'pinned', claim: null,
 };
 
 const DEFAULTS = {
-  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', open: '', page: 1,
+  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', claim: '', open: '', page: 1,
 };
 
 /**
- * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are friendly ids; `pinned` is '' or 'true'; `open` is the context that the
+ * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are ids or friendly ids; `pinned` is '' or 'true'; `claim` is one memory, shown alone; `open` is the context that the
  *   Contexts tab shows; `page` counts from 1
  */
 
@@ -67,7 +67,7 @@ export function changed(state, changes) {
  */
 export function claimParams(state, limit = PAGE_SIZE) {
   const params = { limit, offset: (state.page - 1) * limit };
-  for (const [name, parameter] of Object.entries(FILTERS)) if (state[name]) params[parameter] = state[name];
+  for (const [name, parameter] of Object.entries(FILTERS)) if (parameter && state[name]) params[parameter] = state[name];
   const query = state.q.trim();
   return query ? { ...params, query, strategy: state.strategy } : params;
 }
@@ -104,4 +104,29 @@ export function withoutFilter(name) {
 export function pageRange({ page, total, shown, size = PAGE_SIZE }) {
   const first = shown ? (page - 1) * size + 1 : 0;
   return { first, last: shown ? first + shown - 1 : 0, pages: Math.max(1, Math.ceil(total / size)) };
+}
+
+/**
+ * The changes that show something that is named elsewhere on the page.
+ *
+ * @param {{kind: 'claim'|'context'|'entity'|'tag'|'domain', id: string}} target
+ */
+export function showing({ kind, id }) {
+  if (kind === 'context') return { ...DEFAULTS, tab: 'contexts', open: id };
+  return { ...DEFAULTS, [kind]: id };
+}
+
+/**
+ * What a filter's value is called, where the memories that it let through tell.
+ *
+ * @param {{name: string, value: string}} filter
+ * @param {object[]} claims
+ * @returns {string|null}
+ */
+export function nameIn({ name, value }, claims) {
+  if (name === 'claim') return claims.find(({ claim_id: id }) => id === value)?.friendly_id ?? null;
+  const things = { tag: 'tags', entity: 'entities', context: 'contexts' }[name];
+  if (!things) return null;
+  const all = claims.flatMap((claim) => claim[things] ?? []);
+  return all.find((thing) => thing.friendly_id === value || thing[`${name}_id`] === value)?.name ?? null;
 }

@@ -3,7 +3,7 @@
 import { icon } from '../lib/icons.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { strings } from '../lib/strings.js';
-import { TABS, changed, formatPanel, initialState, parsePanel } from '../models/knowledge_query.js';
+import { TABS, changed, formatPanel, initialState, parsePanel, showing } from '../models/knowledge_query.js';
 import { element } from './dom.js';
 import { createKnowledgePage } from './knowledge_page.js';
 import { failureBlock } from './knowledge_parts.js';
@@ -90,6 +90,11 @@ class KnowledgePanel {
     if (tab && this.#shown && this.#state === state) tab.show(state);
   }
 
+  /** Shows something that is named elsewhere on the page. @param {{kind: string, id: string}} target */
+  open(target) {
+    this.go(showing(target));
+  }
+
   /** @param {object} changes of the state @param {{replace?: boolean}} [options] */
   go(changes, { replace = false } = {}) {
     const next = changed(this.#state, changes);
@@ -164,10 +169,11 @@ class KnowledgePanel {
 
 /**
  * @param {{api: object, events: object, bootstrap: {user_email: string}}} page
- * @returns {Promise<{follow: () => Promise<void>}>} `follow` shows what the address says
+ * @returns {Promise<{follow: () => Promise<void>, open: (target: {kind: string, id: string}) => void}>} `follow` shows what the address
+ *   says, `open` something that is named elsewhere on the page
  */
 export async function mountKnowledge(page) {
   await addStyle();
   const panel = new KnowledgePanel(page);
-  return { follow: () => panel.follow() };
+  return { follow: () => panel.follow(), open: (target) => panel.open(target) };
 }

@@ -20,10 +20,13 @@ const words = knowledgeStrings;
  * @param {(page: number) => void} options.onPage
  * @param {() => boolean} [options.isSearch] whether what is asked for is ranked
  * @param {() => HTMLElement} options.empty what stands where there are none
+ * @param {(claims: object[]) => void} [options.onShown]
  * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
  * @param {boolean} [options.draggable]
  */
-export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSearch = () => false, moreItems = () => [], draggable = false }) {
+export function createMemoryBrowser(page, {
+  ask, pageNumber, onPage, empty, isSearch = () => false, onShown = () => {}, moreItems = () => [], draggable = false,
+}) {
   const selection = new ClaimSelection();
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
@@ -74,6 +77,7 @@ export function createMemoryBrowser(page, { ask, pageNumber, onPage, empty, isSe
     warnings.replaceChildren(...said.map((text) => element('li', { text })));
     setHidden(warnings, said.length === 0);
     showSelection();
+    onShown(claims);
     if (claims.length === 0) loader.say(empty());
   }
 

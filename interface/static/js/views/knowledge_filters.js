@@ -1,7 +1,7 @@
 import { icon } from '../lib/icons.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
-import { STATUSES, STRATEGIES, activeFilters, withoutFilter, withoutFilters } from '../models/knowledge_query.js';
+import { STATUSES, STRATEGIES, activeFilters, nameIn, withoutFilter, withoutFilters } from '../models/knowledge_query.js';
 import { element, setHidden } from './dom.js';
 import { button, checkbox, fillSelect, select } from './knowledge_parts.js';
 
@@ -94,8 +94,20 @@ export function createFilters(page, onChange) {
     setHidden(chips, set.length === 0);
   }
 
+  /** Calls filters by the names that the memories which passed them tell. */
+  function name(state, claims) {
+    for (const filter of activeFilters(state)) {
+      const label = nameIn(filter, claims);
+      const node = label && chips.querySelector(`[data-filter="${filter.name}"]`);
+      if (!node) continue;
+      node.querySelector('.knowledge-chip-value').textContent = label;
+      node.title = words.remove(words.filter[filter.name], label);
+      node.setAttribute('aria-label', node.title);
+    }
+  }
+
   return {
-    node, show,
+    node, show, name,
     focus() {
       input.focus();
       input.select();

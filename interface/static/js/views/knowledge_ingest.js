@@ -3,6 +3,7 @@
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
 import { IngestionPlan } from '../models/knowledge_plan.js';
+import { showing } from '../models/knowledge_query.js';
 import { element } from './dom.js';
 import { createIngestForm } from './knowledge_ingest_form.js';
 import { createPlanTable, planOutcome } from './knowledge_plan_table.js';
@@ -139,9 +140,8 @@ class IngestTab {
     if (!(await this.#page.undo(auditId))) button.disabled = false;
   }
 
-  async #showMemory(id) {
-    const answer = await this.#page.attempt(() => this.#page.api.pkbGetClaim(id));
-    if (answer) this.#page.go({ tab: 'memories', q: answer.claim.statement.slice(0, 200), status: 'all' });
+  #showMemory(id) {
+    this.#page.go(showing({ kind: 'claim', id }));
   }
 }
 

@@ -40,12 +40,19 @@ export function createTab(page) {
   let shownState = null;
   const filters = createFilters(page, (changes, options) => page.go(changes, options));
   const browser = createMemoryBrowser(page, {
-    ask: (options) => page.api.pkbListClaims(claimParams(page.state()), options),
+    ask: (options) => ask(page.state(), options),
     pageNumber: () => page.state().page,
     isSearch: () => page.state().q.trim() !== '',
     onPage: (number) => page.go({ page: number }),
+    onShown: (claims) => filters.name(page.state(), claims),
     empty: () => (isNarrowed(page.state()) ? noMatch(page) : noMemories(page, add)),
   });
+
+  async function ask(state, options) {
+    if (!state.claim) return page.api.pkbListClaims(claimParams(state), options);
+    const { claim } = await page.api.pkbGetClaim(state.claim, options);
+    return { claims: [claim], total_count: 1 };
+  }
 
   async function add(statement = '') {
     const { addMemory } = await import('./knowledge_editor.js');

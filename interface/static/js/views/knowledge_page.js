@@ -52,13 +52,22 @@ export function createKnowledgePage({ api, events, owner, state, go, refresh, cl
   const catalogue = createCatalogue(knowledge);
   const conversationId = () => parseAddress(location).conversationId;
   let pinnedHere = new Set();
+  let telling = false;
 
   /** Other parts of the page may show what changed; the open tab is shown anew unless it has done so itself. */
   function changed({ show = true } = {}) {
     catalogue.forget();
+    telling = true;
     events.emit('knowledge:changed', {});
+    telling = false;
     if (show) refresh();
   }
+
+  events.on('knowledge:changed', () => {
+    if (telling) return;
+    catalogue.forget();
+    refresh();
+  });
 
   /** Runs `job`; what it throws is said, with a way to try again. @returns {Promise<any>} null where it failed */
   async function attempt(job) {
