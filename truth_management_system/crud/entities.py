@@ -10,8 +10,9 @@ from typing import Any
 from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, Claim, Entity
 from ..utils import name_key
+from .base import required_text
 from .claim_fields import category_name
-from .groups import Groups, further_data, held_claims, one_line
+from .groups import LONGEST_NAME, Groups, further_data, held_claims, one_line
 
 
 class EntityCRUD(Groups[Entity]):
@@ -21,7 +22,7 @@ class EntityCRUD(Groups[Entity]):
     noun, links = "entity", "claim_entities"
     checks = {  # noqa: RUF012
         "name": one_line,
-        "entity_type": lambda value: category_name(value, "type"),
+        "entity_type": lambda value: category_name(required_text(value, "type", longest=LONGEST_NAME), "type"),
         "meta_json": further_data,
     }
 

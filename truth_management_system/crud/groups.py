@@ -136,7 +136,7 @@ class Groups(OwnedRows[Group], ABC):
     def _page(
         self, condition: str, parameters: Sequence[Any], *, limit: int | None = None, offset: int = 0
     ) -> builtins.list[Group]:
-        order = f"{self.table}.name_key, {self.table}.{self.key}"
+        order = f"{self.table}.name_key, {self.table}.friendly_id"
         return self._where(condition, parameters, order=order, limit=limit, offset=offset)
 
     def _recording(

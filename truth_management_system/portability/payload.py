@@ -91,7 +91,7 @@ def _conflict_set(given: Mapping[str, Any]) -> Row:
 
 def _link(given: Mapping[str, Any]) -> Row:
     ids = {column: _id(given, column) for column in ("link_id", "from_claim_id", "to_claim_id")}
-    link_type = category_name(given.get("link_type"), "kind of link")
+    link_type = _word(given.get("link_type"), "kind of link")
     return ids | {"link_type": link_type, "created_at": _time(given.get("created_at") or now_iso())}
 
 
@@ -100,7 +100,7 @@ def _tie(*columns: str) -> Callable[[Mapping[str, Any]], Row]:
 
 
 def _part(given: Mapping[str, Any]) -> Row:
-    role = category_name(given.get("role") or "mentioned", "role")
+    role = _word(given.get("role") or "mentioned", "role")
     return {"claim_id": _id(given, "claim_id"), "entity_id": _id(given, "entity_id"), "role": role}
 
 
@@ -110,7 +110,7 @@ def _category(given: Mapping[str, Any]) -> Row:
         raise InvalidKnowledgeError(f"{kind!r} is neither a type nor a domain.")
     return {
         "kind": kind,
-        "name": category_name(given.get("name"), str(kind)),
+        "name": _word(given.get("name"), str(kind)),
         "display_name": required_text(given.get("display_name") or given.get("name"), "label", longest=80),
         "created_at": _time(given.get("created_at") or now_iso()),
     }
@@ -126,6 +126,10 @@ def _model(model: type[Any], key: str, given: Mapping[str, Any]) -> Any:
 
 def _id(given: Mapping[str, Any], column: str) -> str:
     return required_text(given.get(column), column, longest=_LONGEST_ID)
+
+
+def _word(value: Any, what: str) -> str:
+    return category_name(required_text(value, what, longest=_LONGEST_ID), what)
 
 
 def _times(row: Mapping[str, Any]) -> Row:

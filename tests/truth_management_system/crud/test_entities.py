@@ -48,7 +48,9 @@ def test_an_id_that_the_user_chose_is_kept_if_free_and_well_formed(ann: Person, 
     assert ben.entities.add(Entity.create("Anna", "person", friendly_id="my-sister")).friendly_id == "my-sister"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("", "person"), ("  ", "person"), ("x" * 201, "person"), ("Ann", "a b!")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("", "person"), ("  ", "person"), ("x" * 201, "person"), ("Ann", "a b!"), ("Ann", "")]
+)
 def test_an_entity_without_a_name_or_with_a_senseless_type_is_refused(ann: Person, name: str, kind: str) -> None:
     with pytest.raises(InvalidKnowledgeError):
         ann.entities.add(Entity.create(name, kind))
