@@ -150,6 +150,23 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
     expect(page.locator(".message-card.selected")).to_have_count(0)
 
 
+def test_selected_messages_are_deleted_together(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
+    for number in (1, 4, 5):
+        page.get_by_label(f"Select message {number}").check()
+    bar = page.get_by_role("toolbar", name="Selected messages")
+    bar.get_by_role("button", name="Move down").click()
+    expect(body(page, 6)).to_have_text("How much salt?")
+    bar.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Delete 3 messages?")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    bar.get_by_role("button", name="Delete").click()
+    page.locator("dialog[open]").get_by_role("button", name="Delete").click()
+    expect(page.locator(".message-card .message-body")).to_have_text(["Understood.", "How much light?", "Understood."])
+    expect(bar).to_be_hidden()
+    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
+
+
 def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPage) -> None:
     _, page = open_talk(person, open_page, "How much water?", "How much light?")
     choose(page, 2, "Reply")

@@ -48,8 +48,8 @@ export const strings = {
   },
 
   remove: {
-    title: 'Delete this message?',
-    text: 'References to it will say that it was deleted.',
+    title: (n) => (n === 1 ? 'Delete this message?' : `Delete ${n} messages?`),
+    text: (n) => `References to ${n === 1 ? 'it' : 'them'} will say that ${n === 1 ? 'it was' : 'they were'} deleted.`,
     confirm: 'Delete',
     failed: (message) => `The message could not be deleted. ${message}`,
   },

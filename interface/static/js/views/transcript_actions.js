@@ -9,14 +9,15 @@ async function copyAndTell(text, said) {
 }
 
 /**
- * What the menu of a message does.
+ * What the menu of a message does, and the bar of those that are selected.
  *
  * @param {object} page
- * @returns {{act: (name: string, message: object) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>}}
+ * @returns {{act: (name: string, message: object) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
+ *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and asks first
  */
 export function createMessageActions(page) {
   /** Runs a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
-  async function change(message, job, failed) {
+  async function attempt(message, job, failed) {
     const { conversationId } = page.conversation();
     try {
       await job(conversationId, message);
@@ -31,9 +32,12 @@ export function createMessageActions(page) {
         return tell(failed, second);
       }
     }
+    return true;
+  }
+
+  async function changed() {
     page.changed();
     await page.refresh();
-    return true;
   }
 
   function tell(failed, error) {
@@ -41,17 +45,27 @@ export function createMessageActions(page) {
     return false;
   }
 
-  async function remove(message) {
+  async function remove(messages) {
     const { title, text, confirm, failed } = strings.remove;
-    if (!(await confirmAction({ title, text, confirmLabel: confirm }))) return;
-    await change(message, (conversationId, { message_id: id, message_index: index }) =>
-      page.api.deleteMessage(conversationId, id, index), failed);
+    const { length } = messages;
+    if (!(await confirmAction({ title: title(length), text: text(length), confirmLabel: confirm }))) return;
+    const job = (conversationId, { message_id: id, message_index: index }) => page.api.deleteMessage(conversationId, id, index);
+    // From the last on, so that the places of the others hold.
+    for (const message of [...messages].reverse()) {
+      if (!(await attempt(message, job, failed))) break;
+      page.onSelect(message, false);
+    }
+    await changed();
   }
 
   function edit(message) {
-    page.transcript().card(message.message_id)?.edit((text) =>
-      change(message, (conversationId, { message_id: id, message_index: index }) =>
-        page.api.editMessage(conversationId, id, index, text), strings.edit.failed));
+    const job = (text) => (conversationId, { message_id: id, message_index: index }) =>
+      page.api.editMessage(conversationId, id, index, text);
+    page.transcript().card(message.message_id)?.edit(async (text) => {
+      const done = await attempt(message, job(text), strings.edit.failed);
+      if (done) await changed();
+      return done;
+    });
   }
 
   async function move(messageIds, direction) {
@@ -61,8 +75,7 @@ export function createMessageActions(page) {
     } catch (error) {
       tell(strings.move.failed, error);
     }
-    page.changed();
-    await page.refresh();
+    await changed();
   }
 
   function copyPermalink(message) {
@@ -80,8 +93,8 @@ export function createMessageActions(page) {
     edit,
     moveUp: (message) => move([message.message_id], 'up'),
     moveDown: (message) => move([message.message_id], 'down'),
-    delete: remove,
+    delete: (message) => remove([message]),
   };
 
-  return { act: (name, message) => actions[name](message), move };
+  return { act: (name, message) => actions[name](message), move, remove };
 }

@@ -45,9 +45,8 @@ export class ConversationPage {
     page.onSelect = (message, selected) => this.#selection.set(message, selected);
     this.#turns = new Turns(page);
     this.#transcript = new Transcript({ container: document.getElementById('chatView'), page });
-    this.#selection = createSelection(document.getElementById('composer'), page, actions.move);
-    const drafts = createDrafts(storage(), bootstrap.user_email);
-    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, drafts }, {
+    this.#selection = createSelection(document.getElementById('composer'), page, actions);
+    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, drafts: createDrafts(storage(), bootstrap.user_email) }, {
       onSend: (payload) => this.#send(payload),
       onStop: () => this.#stop(),
     });

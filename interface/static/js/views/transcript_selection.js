@@ -10,13 +10,16 @@ const words = strings.selection;
  *
  * @param {HTMLElement} place before which the bar stands
  * @param {object} page
- * @param {(messageIds: string[], direction: 'up'|'down') => Promise<void>} onMove
+ * @param {{move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
+ *          remove: (messages: object[]) => Promise<void>}} actions
  */
-export function createSelection(place, page, onMove) {
+export function createSelection(place, page, { move, remove }) {
   const selected = new Map();
   const count = element('span', { class: 'selection-count', role: 'status' });
   const button = (text, onclick) => element('button', { type: 'button', class: 'btn btn-sm btn-quiet', onclick }, element('span', { text }));
-  const inOrder = () => [...selected.values()].sort((a, b) => a.message_index - b.message_index);
+  // As they are now: what was moved since has another place.
+  const inOrder = () => [...selected.values()].map((message) => page.find(message.message_id) ?? message)
+    .sort((a, b) => a.message_index - b.message_index);
   const ids = () => inOrder().map((message) => message.message_id);
   const copy = button(words.copyReferences, () => {
     const lines = inOrder().map((message) => messageReference(page.friendlyId(), message));
@@ -24,9 +27,10 @@ export function createSelection(place, page, onMove) {
   });
   const bar = element('div', { id: 'selection-bar', role: 'toolbar', 'aria-label': words.label, hidden: true },
     count,
-    button(strings.actions.moveUp, () => onMove(ids(), 'up')),
-    button(strings.actions.moveDown, () => onMove(ids(), 'down')),
+    button(strings.actions.moveUp, () => move(ids(), 'up')),
+    button(strings.actions.moveDown, () => move(ids(), 'down')),
     copy,
+    button(strings.actions.delete, () => remove(inOrder())),
     button(words.clear, () => clear()));
   place.before(bar);
 
