@@ -16,10 +16,9 @@ from .prepared import Prepared
 from .schema import activities, threads
 
 _SHORT_ID_LENGTHS = (6, 8, 12, 32)
-_COLUMNS = (
+_COMMON = ("user_email", "conversation_id")
+_OWN = (
     "activity_id",
-    "user_email",
-    "conversation_id",
     "recipe",
     "type",
     "short_id",
@@ -117,33 +116,33 @@ def _insert(
     connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
 ) -> Iterator[StoredActivity]:
     short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
+    common = {"user_email": user_email, "conversation_id": conversation_id}
     values: dict[str, Any] = {}
     for number, (new, short_id) in enumerate(zip(born, short_ids, strict=True)):
         row = {
-            "activity_id": new.activity_id,
-            "user_email": user_email,
-            "conversation_id": conversation_id,
-            "recipe": new.recipe,
-            "type": new.type,
-            "short_id": short_id,
-            "reply_to_id": new.place.reply_to_id,
-            "thread_id": new.place.thread_id,
-            "actor_type": new.actor_type,
-            "actor_id": new.actor_id,
-            "actor_name": new.actor_name,
-            "payload": new.payload,
-            "created_at": new.created_at,
+            f"activity_id_{number}": new.activity_id,
+            f"recipe_{number}": new.recipe,
+            f"type_{number}": new.type,
+            f"short_id_{number}": short_id,
+            f"reply_to_id_{number}": new.place.reply_to_id,
+            f"thread_id_{number}": new.place.thread_id,
+            f"actor_type_{number}": new.actor_type,
+            f"actor_id_{number}": new.actor_id,
+            f"actor_name_{number}": new.actor_name,
+            f"payload_{number}": new.payload,
+            f"created_at_{number}": new.created_at,
         }
-        values.update((f"{name}_{number}", value) for name, value in row.items())
-    numbers: dict[str, int] = dict(_inserting(len(born)).rows(connection, **values))
+        values |= row
+    numbers: dict[str, int] = dict(_inserting(len(born)).rows(connection, **common, **values))
     for new, short_id in zip(born, short_ids, strict=True):
         yield StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
 
 
 @cache
 def _inserting(count: int) -> Prepared:
+    common = {name: bindparam(name, type_=activities.c[name].type) for name in _COMMON}
     rows = [
-        {name: bindparam(f"{name}_{number}", type_=activities.c[name].type) for name in _COLUMNS}
+        common | {name: bindparam(f"{name}_{number}", type_=activities.c[name].type) for name in _OWN}
         for number in range(count)
     ]
     # Told of each row which one it is: a database need not return them in the order in which they were given.
@@ -158,7 +157,7 @@ def _taken(count: int) -> Prepared:
 
 
 def _short_ids_of(activity_id: str) -> Iterator[str]:
-    digits = uuid.UUID(activity_id).hex
+    digits = activity_id.replace("-", "").lower()
     return (digits[-length:] for length in _SHORT_ID_LENGTHS)
 
 

@@ -12,7 +12,8 @@ def now() -> datetime:
 
 def iso(moment: datetime) -> str:
     """`moment` as stored: ISO 8601 in UTC with microseconds, e.g. "2026-02-08T10:00:00.000000Z"; sorts as text."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # `strftime` takes five times as long, and many threads at once wait for each other in it.
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def now_iso() -> str:

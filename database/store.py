@@ -1,7 +1,7 @@
 """One store: many readers, one writer.
 
-SQLite has one writer, and so have we: a thread that takes small jobs in order of urgency, each its own transaction.
-Whoever waits for a job waits for a commit; nobody else's lock is in the way.
+SQLite has one writer, and so have we: a thread that takes small jobs in order of urgency. In a crowd, jobs of turns
+share a transaction. Whoever waits for a job waits for a commit; nobody else's lock is in the way.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import itertools
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -27,6 +27,8 @@ from .kept_connections import KeptConnections
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Job = Callable[[Connection], T]
+_TOGETHER = 8
+"""So many jobs share a transaction at most: the next begun answer is not to wait for a whole crowd."""
 
 
 class Urgency(IntEnum):
@@ -41,6 +43,19 @@ class Urgency(IntEnum):
     INDEX = 3
 
 
+class _Queued(NamedTuple):
+    """A job that waits for the writer; the tuple's order is that of the queue. No job: the end."""
+
+    urgency: int
+    number: int
+    job: Job[Any] | None
+    future: Future[Any]
+
+    @property
+    def shares(self) -> bool:
+        return self.urgency <= Urgency.ACCEPT
+
+
 class Store:
     """The database of one data folder.
 
@@ -53,7 +68,7 @@ class Store:
         self.path = path
         self._readers = KeptConnections(path, synchronous=synchronous, writing=False)
         self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
-        self._jobs: queue.PriorityQueue[tuple[int, int, Job[Any] | None, Future[Any]]] = queue.PriorityQueue()
+        self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -70,12 +85,16 @@ class Store:
             raise dialect.store_error(error) from error
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
-        """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised."""
+        """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
+
+        A job of STREAM or ACCEPT may share its transaction, and is run again when another one spoils it: it must have
+        no effect but on the store.
+        """
         future: Future[T] = Future()
         if self._closed:
             future.set_exception(StorageFailedError("The store is closed."))
             return future
-        self._jobs.put((urgency, next(self._count), job, future))
+        self._jobs.put(_Queued(urgency, next(self._count), job, future))
         return future
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
@@ -87,18 +106,44 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        self._jobs.put((max(Urgency) + 1, next(self._count), None, Future()))
+        self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), None, Future()))
         self._thread.join()
         self._writer.close()
         self._readers.close()
 
     def _work(self) -> None:
         while True:
-            _, _, job, future = self._jobs.get()
-            if job is None:
+            first = self._jobs.get()
+            if first.job is None:
                 return
-            if future.set_running_or_notify_cancel():
-                self._run(job, future)
+            group = [each for each in self._group(first) if each.future.set_running_or_notify_cancel()]
+            if len(group) < 2 or not self._run_together(group):
+                for each in group:
+                    self._run(each.job, each.future)
+
+    def _group(self, first: _Queued) -> Iterator[_Queued]:
+        """`first`, and those that wait behind it and may share its transaction."""
+        yield first
+        for _ in range(_TOGETHER - 1 if first.shares else 0):
+            try:
+                following = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            if not following.shares:
+                self._jobs.put(following)
+                return
+            yield following
+
+    def _run_together(self, group: Sequence[_Queued]) -> bool:
+        """Whether all went well; if not, nothing was done, and each has to be run by itself."""
+        try:
+            with self._writer.transaction() as connection:
+                results = [each.job(connection) for each in group]
+        except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
+            return False
+        for each, result in zip(group, results, strict=True):
+            each.future.set_result(result)
+        return True
 
     def _run(self, job: Job[T], future: Future[T]) -> None:
         try:
