@@ -27,6 +27,7 @@ from .turn import Turn
 log = logging.getLogger(__name__)
 _SUMMARY_CHARS = 24_000
 _SMALLEST_CONTEXT = 4_000
+_TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
 _INTERRUPTIONS = {
     "interrupted": "The server stopped in the middle of this answer. What was said is kept.",
@@ -49,10 +50,19 @@ def max_context_chars(turn: Turn) -> int:
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:
-    """Have the title of a new conversation made beside the answer; its first words come before the title."""
+    """Have the title of a new conversation made beside the answer, once that is well under way.
+
+    It is shown at the end of the answer: the first words of this one and of others come before it.
+    """
     if turn.accepted.conversation_friendly_id:
         return None
-    return asyncio.create_task(make_title(turn.text, model=turn.services.models.cheap(), services=turn.services))
+    asyncio.get_running_loop().call_later(_TITLE_AFTER, turn.under_way.set)
+    return asyncio.create_task(_title(turn))
+
+
+async def _title(turn: Turn) -> str:
+    await turn.under_way.wait()
+    return await make_title(turn.text, model=turn.services.models.cheap(), services=turn.services)
 
 
 async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
@@ -64,6 +74,7 @@ async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | Non
     if turn.status != "complete" and not title.done():
         title.cancel()
         return heuristic_title(turn.text)
+    turn.under_way.set()
     try:
         return await title
     except asyncio.CancelledError:
@@ -168,9 +179,12 @@ def renamed(turn: Turn, finished: FinishedTurn) -> bool:
 
 async def refresh_summary(turn: Turn, history: History) -> None:
     """Bring the running summary up to date when enough was said since; a failure leaves the old one."""
+    said = turn.accepted.response_message_index - int(history.memory()["summarised_messages"])
+    if turn.status != "complete" or said < EVERY_MESSAGES:
+        return
     try:
         summary, done_to, unsummarised = await in_thread(_unsummarised, history)
-        if turn.status != "complete" or len(unsummarised) < EVERY_MESSAGES:
+        if len(unsummarised) < EVERY_MESSAGES:
             return
         model = turn.services.models.cheap()
         made = await summarise(unsummarised, summary=summary, model=model, services=turn.services)

@@ -24,7 +24,8 @@ class Turn:
     """A question that was accepted, and the answer as it grows.
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
-    what the person wants models to know of them. status: the answer's, as it will be stored.
+    what the person wants models to know of them. status: the answer's, as it will be stored. under_way: set when
+    there is time for what is not urgent, such as the title.
     """
 
     accepted: AcceptedTurn
@@ -39,6 +40,7 @@ class Turn:
     answer: list[str] = field(default_factory=list)
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
+    under_way: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def answer_text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +34,7 @@ Send = Callable[[Message], Awaitable[None]]
 DRAIN_SECONDS = 7.0
 _STOP_SECONDS = 9
 _BODY_SECONDS = 60.0
+_SWITCH_SECONDS = 0.001
 
 
 class BodyError(Exception):
@@ -86,8 +88,7 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
-        upkeep = keep_up(users_dir=self._state.users_dir, knowledge=self._state.knowledge)
-        self._upkeep = loop.create_task(upkeep, name="upkeep")
+        self._upkeep = loop.create_task(keep_up(users_dir=self._state.users_dir), name="upkeep")
 
     async def _close(self) -> None:
         await self.begin_drain()
@@ -130,6 +131,8 @@ class Server(uvicorn.Server):
 
 def serve(app: Flask, settings: Settings) -> None:
     """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
+    # The writer lets go of the interpreter at each step of a statement: in a crowd it would wait for it 5 ms each time.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     bridge = Bridge(app, threads=settings.threads)
     log.info("Anaphora is at http://%s:%d/", settings.host, settings.port)
     Server(_config(bridge, settings), bridge).run()
