@@ -88,7 +88,8 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
-        self._upkeep = loop.create_task(keep_up(users_dir=self._state.users_dir), name="upkeep")
+        upkeep = keep_up(users_dir=self._state.users_dir, knowledge=self._state.knowledge)
+        self._upkeep = loop.create_task(upkeep, name="upkeep")
 
     async def _close(self) -> None:
         await self.begin_drain()
