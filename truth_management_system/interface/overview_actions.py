@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import InvalidKnowledgeError
 from ..ingestion.similar import find_similar
 from ..search.base import SearchFilters
-from ..search.vectors import vector_counts
+from ..search.vectors import EmbeddingIndexer
 from ..utils import generate_friendly_id
 from .outcomes import Outcome, outcome
 from .parts import ApiParts
@@ -18,10 +20,10 @@ class OverviewActions(ApiParts):
     def statistics(self) -> Outcome:
         """`.data`: how many claims, pinned ones, contexts, entities, tags, open conflicts, and vectors there are."""
         model = self.llm.models.embedding
-        embedded, pending = vector_counts(self.db, self.owner, model.name if model else "")
+        indexer = EmbeddingIndexer(self.db, model) if model else None
         vectors = {
-            "embedded": embedded,
-            "pending": pending,
+            "embedded": indexer.embedded_count(self.owner) if indexer else 0,
+            "pending": indexer.pending_count(self.owner) if indexer else 0,
             "model": model.name if model else None,
             "state": model.state().phase if model else "none",
         }
@@ -32,10 +34,22 @@ class OverviewActions(ApiParts):
                 "contexts": self.contexts.count(),
                 "entities": self.entities.count(),
                 "tags": self.tags.count(),
-                "open_conflicts": len(self.conflicts.get_open()),
-                "vectors": vectors,
+                "open_conflicts": self.conflicts.count_open(),
+                "vectors": self._vectors(),
             }
         )
+
+    def _vectors(self) -> dict[str, Any]:
+        model = self.llm.models.embedding
+        if model is None:
+            return {"embedded": 0, "pending": 0, "model": None, "state": "none"}
+        indexer = EmbeddingIndexer(self.db, model)
+        return {
+            "embedded": indexer.embedded_count(self.owner),
+            "pending": indexer.pending_count(self.owner),
+            "model": model.name,
+            "state": model.state().phase,
+        }
 
     @outcome("analyze", "claim")
     def analyze_statement(self, statement: str) -> Outcome:
