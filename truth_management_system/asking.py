@@ -1,0 +1,129 @@
+"""Questions to a model whose answers have a given JSON shape; what is no such answer is asked for once more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from language_models import blocking
+from language_models.errors import ModelError, ModelFailedError
+from language_models.ports import ChatMessage, ChatModel, Completion
+
+log = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
+_FOLDER = Path(__file__).parent / "prompts"
+# The same question at temperature 0 would get the same wrong answer again.
+_SECOND_TEMPERATURE = 0.4
+
+
+class UnansweredError(Exception):
+    """The model gave no answer of use. is_silent: it is not there or too slow, so that asking more is in vain."""
+
+    def __init__(self, reason: str, *, is_silent: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_silent = is_silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a model is asked.
+
+    job: names it, and its prompt in `prompts/`. schema: of the answer, JSON Schema. material: the text to look at.
+    """
+
+    job: str
+    schema: Mapping[str, Any]
+    material: str
+    max_tokens: int = 300
+
+
+def ask(
+    model: ChatModel,
+    question: Question,
+    *,
+    read: Callable[[Any], Answer],
+    timeout: float,
+    temperature: float = 0.0,
+) -> Answer:
+    """The model's answer as `read` makes it of the parsed JSON; `read` raises ValueError for what is no answer.
+
+    Blocks for `timeout` seconds at most for each of two attempts. Raises UnansweredError, and nothing else.
+    """
+    if model.state().phase == "fetching":
+        raise UnansweredError("The model is still being fetched.", is_silent=True)
+    reason = ""
+    for attempt_temperature in (temperature, max(temperature, _SECOND_TEMPERATURE)):
+        try:
+            completion = _completed(model, question, timeout=timeout, temperature=attempt_temperature)
+            return read(orjson.loads(completion.text))
+        except (ValueError, KeyError, TypeError) as error:
+            reason = str(error) or type(error).__name__
+            log.info("%s: the model's answer has not the shape that was asked for: %s", question.job, reason)
+    raise UnansweredError("The model's answer was of no use, twice.", is_silent=False)
+
+
+def _completed(model: ChatModel, question: Question, *, timeout: float, temperature: float) -> Completion:
+    # Stable text first: what a model has read before, it need not read again.
+    messages: list[ChatMessage] = [
+        {"role": "system", "content": _instruction(question.job)},
+        {"role": "user", "content": question.material},
+    ]
+    schema = {"name": question.job, "schema": dict(question.schema)}
+    try:
+        return blocking.run(
+            model.complete(
+                messages,
+                response_format={"type": "json_schema", "json_schema": schema},
+                max_tokens=question.max_tokens,
+                temperature=temperature,
+            ),
+            timeout=timeout,
+        )
+    except ModelFailedError as error:
+        raise UnansweredError(error.message, is_silent=False) from error
+    except (ModelError, TimeoutError, RuntimeError) as error:
+        raise UnansweredError(str(error) or "The model did not answer in time.", is_silent=True) from error
+
+
+@cache
+def _instruction(job: str) -> str:
+    return (_FOLDER / f"{job}.txt").read_text(encoding="utf-8").strip()
+
+
+def object_of(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that has all of these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_of(items: Mapping[str, Any], *, most: int) -> dict[str, Any]:
+    """The schema of a list."""
+    return {"type": "array", "items": dict(items), "maxItems": most}
+
+
+def text_in(value: Any, *, longest: int) -> str:
+    """A string of the answer in one line, without spaces around it. Raises ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")  # noqa: TRY004 (one kind of error for what is no answer)
+    line = " ".join(value.split())
+    if len(line) > longest:
+        raise ValueError(f"a text of {len(line)} characters is too long")
+    return line
+
+
+def items_in(value: Any) -> list[Any]:
+    """A list of the answer. Raises ValueError for anything else."""
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list")  # noqa: TRY004
+    return value

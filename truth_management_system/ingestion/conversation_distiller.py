@@ -1,0 +1,87 @@
+"""Turns of a conversation become proposals: what a person told about themselves, and what they asked to remember."""
+
+from __future__ import annotations
+
+from ..asking import UnansweredError
+from .cleaning import MOST_TEXT_BYTES, readable
+from .comparing import is_first_person
+from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
+from .patience import Patience
+from .proposals import IngestCandidate, TextIngestionPlan
+from .reading import FactReader, Share
+from .remembering import without_request
+from .simple_parser import parse_statements
+
+_SUMMARY_SHARE, _ANSWER_SHARE = 0.3, 0.7
+_CONFIDENCE_OF_REQUEST = 1.0
+
+
+class ConversationDistiller(Distiller):
+    """Proposes claims out of one turn; nothing is stored as a claim until the plan is carried out."""
+
+    kind = "conversation"
+
+    def extract_and_propose(
+        self,
+        conversation_summary: str,
+        user_message: str,
+        assistant_message: str,
+        *,
+        source_message_id: str | None = None,
+    ) -> TextIngestionPlan:
+        """A plan with what the turn tells about the person.
+
+        What stands behind "remember this:" or "/memory" is always among it, word for word. The texts are material:
+        instructions in them change nothing. source_message_id: what the claims will link back to. Never raises for
+        what is in the texts; without a model, the person's own sentences about themselves are taken, and `warnings` say
+        so.
+        """
+        summary, told, answer = (
+            readable(text or "") for text in (conversation_summary, user_message, assistant_message)
+        )
+        told = told.encode()[:MOST_TEXT_BYTES].decode(errors="ignore")
+        request = without_request(told)
+        reader = self._reader(DEFAULT_TYPE, DEFAULT_DOMAIN)
+        patience = Patience.of(self.config.llm_timeout)
+        wished = [reader.analysed(request.wish, confidence=_CONFIDENCE_OF_REQUEST)] if request.wish else []
+        if self.llm.warnings:
+            patience.lose()
+        # A wish of several sentences holds several facts: each is offered beside the whole.
+        parts = parse_statements(request.wish)
+        rest = "\n\n".join(filter(None, (request.rest, request.wish if len(parts) > 1 else "")))
+        candidates, warnings = self._read(reader, patience, summary=summary, told=rest, answer=answer)
+        candidates = [*wished, *candidates]
+        return self._planned(
+            candidates, raw_text=told, patience=patience, warnings=warnings, source_message_id=source_message_id
+        )
+
+    def _read(
+        self, reader: FactReader, patience: Patience, *, summary: str, told: str, answer: str
+    ) -> tuple[list[IngestCandidate], list[str]]:
+        if not told.strip():
+            return [], []
+        model = self.llm.models.chat
+        try:
+            if model is None:
+                raise UnansweredError("There is no language model.", is_silent=True)
+            if patience.is_over():
+                raise UnansweredError("The model does not answer.", is_silent=True)
+            share = Share.of(model)
+            material = _material(summary=summary, told=told, answer=answer, longest=share.longest)
+            return reader.read("conversation", material, share=share), []
+        except UnansweredError as error:
+            if error.is_silent:
+                patience.lose()
+            warning = f"Your own sentences were taken as they are, not read by a model: {error.reason}"
+            own = [statement for statement in parse_statements(told) if is_first_person(statement)]
+            return [reader.by_rules(statement) for statement in own], [warning]
+
+
+def _material(*, summary: str, told: str, answer: str, longest: int) -> str:
+    """The turn as the model reads it: of the person's words the first, of the others as much as there is room for."""
+    parts = (
+        ("Earlier", summary[: int(longest * _SUMMARY_SHARE)]),
+        ("The user said", told[:longest]),
+        ("The assistant answered", answer[: int(longest * _ANSWER_SHARE)]),
+    )
+    return "\n\n".join(f"{heading}:\n{text.strip()}" for heading, text in parts if text.strip())

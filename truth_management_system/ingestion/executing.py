@@ -1,0 +1,137 @@
+"""Carrying out what a person approved of a plan: one change, with one undo, and a result for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..changes import ChangeSet, recording
+from ..constants import ClaimStatus
+from ..errors import InvalidKnowledgeError, KnowledgeError
+from ..models import Claim
+from ..results import ActionResult
+from .plans import PlanStore
+from .proposals import IngestCandidate, IngestProposal, IngestResult, ProposedAction, TextIngestionPlan
+
+if TYPE_CHECKING:
+    from ..interface.structured_api import StructuredAPI
+
+Approved = Sequence[Mapping[str, Any]] | str | None
+"""None or "all": everything as proposed; else the rows, each with `index` and what is changed of it."""
+
+_CHANGEABLE = ("statement", "claim_type", "context_domain", "tags")
+_KNOWN_KEYS = frozenset({"index", "action", *_CHANGEABLE})
+
+
+def carry_out(api: StructuredAPI, plan_or_plan_id: TextIngestionPlan | str, approved: Approved = None) -> IngestResult:
+    """Do what was approved. A row that can't be done fails alone; a plan of which nothing could be done stays open.
+
+    Raises PlanNotFoundError, PlanExecutedError, InvalidKnowledgeError for an approval that is no list.
+    """
+    plan_id = plan_or_plan_id if isinstance(plan_or_plan_id, str) else plan_or_plan_id.plan_id
+    plans = PlanStore(api.db, api.user_email)
+    # Read inside the transaction: of two that carry out one plan at once, the second finds that it was done.
+    with recording(api.db, user_email=api.owner, action="ingest", object_type="plan", object_id=plan_id) as changes:
+        plan = plans.get(plan_id)
+        rows = _rows(plan, approved)
+        changes.title = f"{len(rows)} memories from a {plan.kind}"
+        result = IngestResult(plan_id=plan_id, results=[_carried_out(api, changes, plan, row) for row in rows])
+        changes.detail["count"] = len(rows) - result.failed_count
+        if changes.images:
+            result.audit_id = changes.audit_id
+            plans.mark_executed(plan_id)
+    return result
+
+
+def _rows(plan: TextIngestionPlan, approved: Approved) -> list[Mapping[str, Any]]:
+    if approved is None or approved == "all":
+        return [{"index": proposal.index} for proposal in plan.proposals]
+    if isinstance(approved, str) or not all(isinstance(row, Mapping) for row in approved):
+        raise InvalidKnowledgeError('Approve "all", or a list of objects with the index of each.')
+    return list(approved)
+
+
+def _carried_out(
+    api: StructuredAPI, changes: ChangeSet, plan: TextIngestionPlan, row: Mapping[str, Any]
+) -> dict[str, Any]:
+    index, action = row.get("index"), str(row.get("action", ""))
+    try:
+        proposal = _proposal(plan, row)
+        action = _action(proposal, row)
+        if action == ProposedAction.SKIP:
+            return {"index": index, "success": True, "action": action.value}
+        with changes.attempt():
+            claim = _added(api, _changed(proposal, row), plan)
+            _related(api, action, claim, proposal)
+    except KnowledgeError as error:
+        return {"index": index, "success": False, "action": str(action), "error": error.message}
+    names = {"claim_id": claim.claim_id, "friendly_id": claim.friendly_id}
+    return {"index": index, "success": True, "action": action.value, **names}
+
+
+def _proposal(plan: TextIngestionPlan, row: Mapping[str, Any]) -> IngestProposal:
+    index = row.get("index")
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(plan.proposals):
+        raise InvalidKnowledgeError(f"This plan has no proposal {index!r}.")
+    unknown = sorted(set(row) - _KNOWN_KEYS)
+    if unknown:
+        raise InvalidKnowledgeError(f"A proposal has no {', '.join(unknown)} to change.")
+    tags = row.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise InvalidKnowledgeError("The tags have to be a list of words.")
+    return plan.proposals[index]
+
+
+def _action(proposal: IngestProposal, row: Mapping[str, Any]) -> ProposedAction:
+    try:
+        action = ProposedAction(row.get("action", proposal.action))
+    except ValueError as error:
+        actions = ", ".join(ProposedAction)
+        raise InvalidKnowledgeError(f"{row['action']!r} is no action; use one of {actions}.") from error
+    if action in (ProposedAction.UPDATE, ProposedAction.CONFLICT):
+        existing = proposal.existing_claim
+        if existing is None or existing.status not in ClaimStatus.default_search_statuses():
+            raise InvalidKnowledgeError("The memory that this is about is not there any more. Add it by itself.")
+    return action
+
+
+def _changed(proposal: IngestProposal, row: Mapping[str, Any]) -> IngestCandidate:
+    changes = {name: row[name] for name in _CHANGEABLE if name in row}
+    candidate = replace(proposal.candidate, **changes)
+    if "statement" in changes and changes["statement"] != proposal.candidate.statement:
+        # What was found in the old words need not hold for the new ones.
+        told = str(candidate.statement).casefold()
+        entities = [entity for entity in candidate.entities if entity["name"].casefold() in told]
+        candidate = replace(candidate, entities=entities, possible_questions=[])
+    return candidate
+
+
+def _added(api: StructuredAPI, candidate: IngestCandidate, plan: TextIngestionPlan) -> Claim:
+    added: ActionResult = api.add_claim(
+        candidate.statement,
+        candidate.claim_type,
+        candidate.context_domain,
+        tags=candidate.tags,
+        entities=candidate.entities,
+        auto_extract=False,
+        confidence=candidate.confidence,
+        possible_questions=candidate.possible_questions,
+        source_activity_id=plan.source_message_id,
+    )
+    claim: Claim = _succeeded(added).data
+    return claim
+
+
+def _related(api: StructuredAPI, action: ProposedAction, claim: Claim, proposal: IngestProposal) -> None:
+    existing = proposal.existing_claim
+    if action == ProposedAction.UPDATE and existing is not None:
+        _succeeded(api.supersede_claim(claim.claim_id, existing.claim_id))
+    elif action == ProposedAction.CONFLICT and existing is not None:
+        _succeeded(api.create_conflict_set([claim.claim_id, existing.claim_id]))
+
+
+def _succeeded(result: ActionResult) -> ActionResult:
+    if not result.success:
+        raise InvalidKnowledgeError(result.errors[0])
+    return result

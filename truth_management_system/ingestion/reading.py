@@ -1,0 +1,144 @@
+"""What a model reads out of a text: facts of a given shape, each held against the text that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from language_models.ports import ChatModel
+
+from ..asking import Question, items_in, list_of, object_of, text_in
+from ..llm_helpers import Analysis, LLMHelpers
+from .comparing import content_words, values_of
+from .proposals import IngestCandidate
+from .rules import MOST_TAGS, rule_entities, rule_questions, rule_tags
+
+_SMALL_WINDOW = 16_384
+_LONGEST_FACT, _LONGEST_TAG = 1_000, 40
+# A fact may say "lives" where the text says "living", but not speak of what the text does not mention.
+_LEAST_FROM_TEXT = 0.6
+_STEM = 4
+_CONFIDENCE_OF_MODEL, CONFIDENCE_OF_RULES = 0.8, 0.6
+_TEXT = {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How much of a text a model reads at once, in characters, and how much it may answer, in facts and tokens."""
+
+    longest: int
+    most_facts: int
+    max_tokens: int
+    with_tags: bool
+
+    @classmethod
+    def of(cls, model: ChatModel) -> Share:
+        """Small models on ordinary processors read 60 tokens a second and lose the thread soon."""
+        if model.context_window <= _SMALL_WINDOW:
+            return cls(longest=600, most_facts=8, max_tokens=300, with_tags=False)
+        return cls(longest=6_000, most_facts=60, max_tokens=4_000, with_tags=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Categories:
+    """What a claim of this user may be, and what it is where nothing says otherwise."""
+
+    types: Sequence[str]
+    domains: Sequence[str]
+    default_type: str
+    default_domain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactReader:
+    """Asks a model for the facts in a text, or makes them out of statements by rules."""
+
+    llm: LLMHelpers
+    categories: Categories
+
+    def read(self, job: str, material: str, *, share: Share, source: str | None = None) -> list[IngestCandidate]:
+        """The facts that the model finds in `material` and that `source` (all of it, unless told) bears out.
+
+        Raises UnansweredError.
+        """
+        fact: dict[str, Any] = {
+            "statement": _TEXT,
+            "type": {"enum": list(self.categories.types)},
+            "domain": {"enum": list(self.categories.domains)},
+        }
+        if share.with_tags:
+            fact["tags"] = list_of(_TEXT, most=MOST_TAGS)
+        question = Question(
+            job=job,
+            schema=object_of(facts=list_of(object_of(**fact), most=share.most_facts)),
+            material=material,
+            max_tokens=share.max_tokens,
+        )
+        told = source if source is not None else material
+
+        def facts(answer: Any) -> list[IngestCandidate]:
+            read = [self._candidate(item) for item in items_in(answer["facts"])]
+            return [candidate for candidate in read if candidate and is_borne_out(candidate.statement, told)]
+
+        return self.llm.answer(question, facts)
+
+    def by_rules(self, statement: str, *, confidence: float = CONFIDENCE_OF_RULES) -> IngestCandidate:
+        """A candidate out of a statement, without a model."""
+        analysis = self.llm.by_rules(
+            statement,
+            types=self.categories.types,
+            domains=self.categories.domains,
+            default_type=self.categories.default_type,
+            default_domain=self.categories.default_domain,
+        )
+        return _candidate_of(statement, analysis, confidence)
+
+    def analysed(self, statement: str, *, confidence: float) -> IngestCandidate:
+        """A candidate out of a statement that stays as it is; what else a claim has, the model suggests, or rules."""
+        analysis = self.llm.analyze_statement(statement, types=self.categories.types, domains=self.categories.domains)
+        return _candidate_of(statement, analysis, confidence)
+
+    def _candidate(self, item: Any) -> IngestCandidate | None:
+        statement = text_in(item["statement"], longest=_LONGEST_FACT)
+        if len(statement.split()) < 2 and statement.isascii():
+            return None
+        tags = [text_in(tag, longest=_LONGEST_TAG).lower() for tag in items_in(item.get("tags", []))]
+        return IngestCandidate(
+            statement=statement,
+            claim_type=_one_of(item["type"], self.categories.types),
+            context_domain=_one_of(item["domain"], self.categories.domains),
+            tags=list(dict.fromkeys(filter(None, tags)))[:MOST_TAGS] or rule_tags(statement),
+            entities=rule_entities(statement),
+            possible_questions=rule_questions(statement),
+            confidence=_CONFIDENCE_OF_MODEL,
+        )
+
+
+def is_borne_out(statement: str, source: str) -> bool:
+    """Whether a text may have said so: all numbers, days and months, and most of the words are in it."""
+    words, told = content_words(statement), content_words(source)
+    values = values_of(words)
+    if not values <= told:
+        return False
+    beginnings = {word[:_STEM] for word in told}
+    rest = words - values
+    return not rest or sum(word[:_STEM] in beginnings for word in rest) >= _LEAST_FROM_TEXT * len(rest)
+
+
+def _candidate_of(statement: str, analysis: Analysis, confidence: float) -> IngestCandidate:
+    return IngestCandidate(
+        statement=statement,
+        claim_type=analysis.claim_type,
+        context_domain=analysis.context_domain,
+        tags=analysis.tags,
+        entities=analysis.entities,
+        possible_questions=analysis.possible_questions,
+        confidence=confidence,
+    )
+
+
+def _one_of(value: Any, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
+    return str(value)

@@ -1,0 +1,158 @@
+"""Free text as a way to use the knowledge base: remember, find, forget, show what is in conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..config import PKBConfig
+from ..models import Claim
+from ..results import ActionResult
+from .cleaning import readable
+from .distiller import helpers_for
+from .intents import Intent, Understood, understood
+from .similar import SimilarClaim
+
+if TYPE_CHECKING:
+    from ..interface.structured_api import StructuredAPI
+
+_MOST_FOUND, _MOST_TO_FORGET = 10, 5
+_LONGEST_QUERY = 2_000
+_EXAMPLES = '"remember that …", "what do I know about …", "forget …" or "show conflicts"'
+
+
+@dataclass(slots=True, kw_only=True)
+class OrchestrationResult:
+    """What a text led to.
+
+    action_taken: "add_claim", "search", "show_conflicts", "ask_which" (nothing was done yet) or "none".
+    clarifying_questions: what the person should answer. affected_objects: `{"object_type", "object_id", "friendly_id",
+    "statement"}` of what was added, found, or may be forgotten. raw_intent: `{"intent", "subject", "by"}`.
+    """
+
+    action_taken: str
+    action_result: ActionResult
+    clarifying_questions: list[str] = field(default_factory=list)
+    affected_objects: list[dict[str, Any]] = field(default_factory=list)
+    raw_intent: dict[str, str] = field(default_factory=dict)
+
+
+class TextOrchestrator:
+    """keys: of a model service, for programs whose `api` has no models; config: that of `api` unless given."""
+
+    def __init__(
+        self, api: StructuredAPI, keys: Mapping[str, str] | None = None, config: PKBConfig | None = None
+    ) -> None:
+        self.api = api
+        self.llm = helpers_for(api, keys, config)
+        self._acts: dict[Intent, Callable[[str], OrchestrationResult]] = {
+            Intent.REMEMBER: self._remember,
+            Intent.FIND: self._find,
+            Intent.FORGET: self._ask_which,
+            Intent.CONFLICTS: self._show_conflicts,
+            Intent.UNCLEAR: self._ask_what,
+        }
+
+    def process(self, text: str) -> OrchestrationResult:
+        """Do what `text` asks for. Nothing is ever deleted here: the person is asked which one is meant first."""
+        told = readable(text).strip() if isinstance(text, str) else ""
+        wanted = understood(told, llm=self.llm) if told else Understood(intent=Intent.UNCLEAR, subject="")
+        result = self._acts[wanted.intent](wanted.subject)
+        result.raw_intent = {"intent": wanted.intent.value, "subject": wanted.subject, "by": wanted.by}
+        result.action_result.warnings += self.llm.take_warnings()
+        return result
+
+    def execute_confirmed_action(self, action: str, target_id: str) -> ActionResult:
+        """What the person confirmed: "delete" (or "forget"), "pin", "unpin" of the claim that `target_id` names."""
+        acts: dict[str, Callable[[str], ActionResult]] = {
+            "delete": self.api.delete_claim,
+            "forget": self.api.delete_claim,
+            "pin": self.api.pin_claim,
+            "unpin": lambda claim_id: self.api.pin_claim(claim_id, pin=False),
+        }
+        if action not in acts:
+            return ActionResult(
+                False, action, "claim", errors=[f"{action!r} can't be confirmed; use one of {', '.join(acts)}."]
+            )
+        claim = self.api.resolve_claim_identifier(target_id)
+        return acts[action](claim.claim_id if claim else target_id)
+
+    def _remember(self, statement: str) -> OrchestrationResult:
+        types = [category.name for category in self.api.type_catalog.list()]
+        domains = [category.name for category in self.api.domain_catalog.list()]
+        analysis = self.llm.analyze_statement(statement, types=types, domains=domains)
+        added: ActionResult = self.api.add_claim(
+            statement,
+            analysis.claim_type,
+            analysis.context_domain,
+            tags=analysis.tags,
+            entities=analysis.entities,
+            possible_questions=analysis.possible_questions,
+            auto_extract=False,
+            suggest_similar=True,
+        )
+        questions = [_about_similar(similar) for similar in added.metadata.get("similar", ())]
+        return OrchestrationResult(
+            action_taken="add_claim",
+            action_result=added,
+            clarifying_questions=[question for question in questions if question],
+            affected_objects=_objects([added.data] if added.success else []),
+        )
+
+    def _find(self, subject: str) -> OrchestrationResult:
+        found = self.api.search(subject[:_LONGEST_QUERY], k=_MOST_FOUND)
+        claims = [result.claim for result in found.data or ()]
+        return OrchestrationResult(action_taken="search", action_result=found, affected_objects=_objects(claims))
+
+    def _ask_which(self, subject: str) -> OrchestrationResult:
+        named = self.api.resolve_claim_identifier(subject)
+        found = self.api.search(subject[:_LONGEST_QUERY], k=_MOST_TO_FORGET)
+        claims = [named] if named else [result.claim for result in found.data or ()]
+        question = (
+            "Which of these is to be forgotten? Confirm with its id."
+            if claims
+            else f"Nothing is known about {subject!r}."
+        )
+        return OrchestrationResult(
+            action_taken="ask_which",
+            action_result=found,
+            clarifying_questions=[question],
+            affected_objects=_objects(claims),
+        )
+
+    def _show_conflicts(self, subject: str) -> OrchestrationResult:
+        conflicts = self.api.get_open_conflicts()
+        ids = list(dict.fromkeys(claim_id for one in conflicts.data or () for claim_id in one.member_claim_ids))
+        return OrchestrationResult(
+            action_taken="show_conflicts",
+            action_result=conflicts,
+            affected_objects=_objects(self.api.claims.get_many(ids)),
+        )
+
+    def _ask_what(self, subject: str) -> OrchestrationResult:
+        nothing = ActionResult(False, "none", "claim", errors=["It is not clear what to do."])
+        return OrchestrationResult(
+            action_taken="none",
+            action_result=nothing,
+            clarifying_questions=[f"What shall be done? Write for instance {_EXAMPLES}."],
+        )
+
+
+def _about_similar(similar: SimilarClaim) -> str:
+    known = f"@{similar.claim.friendly_id} ({similar.claim.statement[:200]})"
+    if similar.kind == "contradiction":
+        return f"This contradicts {known}. Keep both, let the new one supersede it, or open a conflict?"
+    return f"This says nearly the same as {known}. Keep both?" if similar.kind == "duplicate" else ""
+
+
+def _objects(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    return [
+        {
+            "object_type": "claim",
+            "object_id": claim.claim_id,
+            "friendly_id": claim.friendly_id,
+            "statement": claim.statement,
+        }
+        for claim in claims
+    ]

@@ -1,0 +1,319 @@
+"""Small questions about statements that a language model answers; without one, rules answer or nothing does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from language_models.ports import ChatModel, EmbeddingModel
+
+from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, text_in
+from .config import PKBConfig
+from .constants import ClaimType, ContextDomain, EntityRole, EntityType
+from .ingestion.rules import (
+    MOST_ENTITIES,
+    MOST_TAGS,
+    grounded_entities,
+    rule_domain,
+    rule_entities,
+    rule_questions,
+    rule_tags,
+    rule_type,
+)
+from .models import Claim
+
+Answer = TypeVar("Answer")
+Named = dict[str, str]
+
+_OPENROUTER = "https://openrouter.ai/api/v1"
+_OPENAI = "https://api.openai.com/v1"
+_LONGEST_STATEMENT, _LONGEST_TAG, _LONGEST_NAME, _LONGEST_QUESTION = 1_000, 40, 120, 300
+_MOST_COMPARED = 8
+_MOST_WARNINGS = 20
+_TEXT = {"type": "string"}
+_ENTITY = object_of(name=_TEXT, type={"enum": [kind.value for kind in EntityType]})
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeModels:
+    """The models that a knowledge base may use; None: there is none."""
+
+    chat: ChatModel | None = None
+    embedding: EmbeddingModel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """Suggestions for a statement. entities: `{"name", "type", "role"}`. by: who made them."""
+
+    claim_type: str
+    context_domain: str
+    tags: list[str]
+    entities: list[Named]
+    possible_questions: list[str]
+    by: Literal["model", "rules"]
+    warnings: list[str] = field(default_factory=list)
+
+
+class LLMHelpers:
+    """Asks a model about statements. Nothing here raises: what can't be answered is empty, and `warnings` say why.
+
+    keys: "OPENROUTER_API_KEY" or "OPENAI_API_KEY", used where no `models` are given. Every method blocks, at most for
+    twice `config.llm_timeout` seconds.
+    """
+
+    def __init__(
+        self,
+        keys: Mapping[str, str] | None = None,
+        config: PKBConfig | None = None,
+        *,
+        models: KnowledgeModels | None = None,
+    ) -> None:
+        self.config = config or PKBConfig()
+        self.models = models or _models_for(keys or {}, self.config)
+        self._local = threading.local()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong in this thread since `take_warnings`, the last twenty."""
+        if not hasattr(self._local, "warnings"):
+            self._local.warnings = []
+        warnings: list[str] = self._local.warnings
+        return warnings
+
+    def warn(self, warning: str) -> None:
+        """Remember what went wrong."""
+        self.warnings.append(warning)
+        del self.warnings[:-_MOST_WARNINGS]
+
+    def take_warnings(self) -> list[str]:
+        """The warnings of this thread, each once; from now on there are none."""
+        taken = list(dict.fromkeys(self.warnings))
+        self.warnings.clear()
+        return taken
+
+    def generate_tags(
+        self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] = ()
+    ) -> list[str]:
+        """At most four lowercase tags; the model is shown some of the `existing_tags`."""
+        known = f"\nKnown tags: {', '.join(existing_tags[:20])}" if existing_tags else ""
+        area = f"\nArea: {context_domain}" if context_domain else ""
+        question = Question(
+            job="tags",
+            schema=object_of(tags=list_of(_TEXT, most=MOST_TAGS)),
+            material=f"Note: {_short(statement)}{area}{known}",
+            max_tokens=60,
+        )
+        return self._answered(question, lambda answer: _tags(answer["tags"]), otherwise=[], what="No tags")
+
+    def extract_entities(self, statement: str) -> list[Named]:
+        """`{"name", "type", "role"}` of what the statement names, at most eight."""
+        question = Question(
+            job="entities",
+            schema=object_of(entities=list_of(_ENTITY, most=MOST_ENTITIES)),
+            material=f"Note: {_short(statement)}",
+            max_tokens=160,
+        )
+        return self._answered(
+            question, lambda answer: _entities(answer["entities"], statement), otherwise=[], what="No entities"
+        )
+
+    def extract_spo(self, statement: str) -> Named:
+        """`{"subject", "predicate", "object"}`, or `{}`."""
+        parts = ("subject", "predicate", "object")
+        question = Question(
+            job="triple",
+            schema=object_of(**dict.fromkeys(parts, _TEXT)),
+            material=f"Sentence: {_short(statement)}",
+            max_tokens=120,
+        )
+
+        def read(answer: Any) -> Named:
+            return {part: text_in(answer[part], longest=_LONGEST_STATEMENT) for part in parts}
+
+        return self._answered(question, read, otherwise={}, what="No subject, predicate and object")
+
+    def classify_claim_type(self, statement: str, types: Sequence[str] = tuple(ClaimType)) -> str:
+        """One of `types`; by rules where the model gives none."""
+        question = Question(
+            job="claim_type",
+            schema=object_of(type={"enum": [str(kind) for kind in types]}),
+            material=f"Note: {_short(statement)}",
+            max_tokens=20,
+        )
+        return self._answered(
+            question,
+            lambda answer: _one_of(answer["type"], types),
+            otherwise=_known_or(rule_type(statement), types, ClaimType.FACT),
+            what="The type was chosen by rules",
+        )
+
+    def check_similarity(
+        self, statement: str, candidates: Sequence[Claim | Mapping[str, Any] | str], threshold: float = 0.0
+    ) -> list[dict[str, Any]]:
+        """What the statement is to known claims, in their order.
+
+        `{"claim_id", "similarity", "relation"}`; relation: "duplicate", "contradiction", "related". similarity: of the
+        vectors, or the share of common words where there are none; those below `threshold` are left out. A model
+        judges the first eight; the others, and all of them where it does not answer, are judged by rules.
+        """
+        from .ingestion.similar import judged_by_rules
+
+        known = [_identified(candidate) for candidate in candidates]
+        found = [one for one in judged_by_rules(self, str(statement), known) if one["similarity"] >= threshold]
+        if not found:
+            return []
+        statements = dict(known)
+        judged = self._relations(statement, [statements[one["claim_id"]] for one in found[:_MOST_COMPARED]])
+        for one, relation in zip(found, judged, strict=False):
+            one["relation"] = relation
+        return found
+
+    def analyze_statement(
+        self,
+        statement: str,
+        *,
+        types: Sequence[str] = tuple(ClaimType),
+        domains: Sequence[str] = tuple(ContextDomain),
+    ) -> Analysis:
+        """Suggestions for all that a claim has besides its statement: by the model, or by rules."""
+        question = Question(
+            job="analysis",
+            schema=object_of(
+                type={"enum": [str(kind) for kind in types]},
+                domain={"enum": [str(domain) for domain in domains]},
+                tags=list_of(_TEXT, most=MOST_TAGS),
+                entities=list_of(_ENTITY, most=MOST_ENTITIES),
+                question=_TEXT,
+            ),
+            material=f"Note: {_short(statement)}",
+            max_tokens=250,
+        )
+        analysis = self._answered(
+            question,
+            lambda answer: _analysis(answer, statement, types=types, domains=domains),
+            otherwise=None,
+            what="The suggestions were made by rules",
+        )
+        return analysis or self.by_rules(statement, types=types, domains=domains)
+
+    def by_rules(
+        self,
+        statement: str,
+        *,
+        types: Sequence[str] = tuple(ClaimType),
+        domains: Sequence[str] = tuple(ContextDomain),
+        default_type: str = ClaimType.FACT.value,
+        default_domain: str = ContextDomain.PERSONAL.value,
+    ) -> Analysis:
+        """Suggestions without a model; the defaults are for statements whose words say nothing."""
+        return Analysis(
+            claim_type=_known_or(rule_type(statement, default_type), types, default_type),
+            context_domain=_known_or(rule_domain(statement, default_domain), domains, default_domain),
+            tags=rule_tags(statement),
+            entities=rule_entities(statement),
+            possible_questions=rule_questions(statement),
+            by="rules",
+            warnings=list(self.warnings),
+        )
+
+    def answer(self, question: Question, read: Callable[[Any], Answer]) -> Answer:
+        """What the model answers, as `read` makes it of the JSON. Raises UnansweredError, the only method that does."""
+        if self.models.chat is None:
+            raise UnansweredError("There is no language model.", is_silent=True)
+        return ask(
+            self.models.chat,
+            question,
+            read=read,
+            timeout=self.config.llm_timeout,
+            temperature=self.config.llm_temperature,
+        )
+
+    def _answered(self, question: Question, read: Callable[[Any], Answer], *, otherwise: Answer, what: str) -> Answer:
+        try:
+            return self.answer(question, read)
+        except UnansweredError as error:
+            self.warn(f"{what}: {error.reason}")
+            return otherwise
+
+    def _relations(self, statement: str, known: Sequence[str]) -> list[str]:
+        relations = ("duplicate", "contradiction", "related")
+        older = "\n".join(f"{number}. {_short(text)[:200]}" for number, text in enumerate(known, 1))
+        judgement = object_of(number={"type": "integer"}, relation={"enum": list(relations)})
+        question = Question(
+            job="similarity",
+            schema=object_of(notes=list_of(judgement, most=len(known))),
+            material=f"New note: {_short(statement)[:400]}\n\nOlder notes:\n{older}",
+            max_tokens=30 + 20 * len(known),
+        )
+
+        def read(answer: Any) -> list[str]:
+            told = {item["number"]: _one_of(item["relation"], relations) for item in items_in(answer["notes"])}
+            return [told[number] for number in range(1, len(known) + 1)]
+
+        return self._answered(question, read, otherwise=[], what="Statements were compared by rules")
+
+
+def _models_for(keys: Mapping[str, str], config: PKBConfig) -> KnowledgeModels:
+    """What a program's own keys reach; no vectors, since those would be sent away claim by claim."""
+    for name, base_url in (("OPENROUTER_API_KEY", _OPENROUTER), ("OPENAI_API_KEY", _OPENAI)):
+        if key := keys.get(name):
+            from language_models.provider import ProviderChatModel
+
+            model = config.llm_model.removeprefix("openai/") if base_url == _OPENAI else config.llm_model
+            return KnowledgeModels(chat=ProviderChatModel(base_url=base_url, api_key=key, model=model))
+    return KnowledgeModels()
+
+
+def _analysis(answer: Any, statement: str, *, types: Sequence[str], domains: Sequence[str]) -> Analysis:
+    question = text_in(answer["question"], longest=_LONGEST_QUESTION)
+    return Analysis(
+        claim_type=_one_of(answer["type"], types),
+        context_domain=_one_of(answer["domain"], domains),
+        tags=_tags(answer["tags"]) or rule_tags(statement),
+        entities=_entities(answer["entities"], statement),
+        possible_questions=[question] if question else [],
+        by="model",
+    )
+
+
+def _tags(value: Any) -> list[str]:
+    tags = [text_in(tag, longest=_LONGEST_TAG).lower().lstrip("#").strip() for tag in items_in(value)]
+    return list(dict.fromkeys(filter(None, tags)))[:MOST_TAGS]
+
+
+def _entities(value: Any, statement: str) -> list[Named]:
+    """Those that the statement really names: small models like to add some."""
+    read = [
+        {
+            "name": text_in(item["name"], longest=_LONGEST_NAME),
+            "type": _one_of(item["type"], tuple(EntityType)),
+            "role": EntityRole.MENTIONED.value,
+        }
+        for item in items_in(value)
+    ]
+    return grounded_entities(statement, [entity for entity in read if entity["name"]])
+
+
+def _one_of(value: Any, allowed: Sequence[str]) -> str:
+    if value not in {str(one) for one in allowed}:
+        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
+    return str(value)
+
+
+def _known_or(value: str, known: Sequence[str], otherwise: str) -> str:
+    return value if value in {str(one) for one in known} else str(otherwise)
+
+
+def _identified(candidate: Claim | Mapping[str, Any] | str) -> tuple[str, str]:
+    if isinstance(candidate, Claim):
+        return candidate.claim_id, candidate.statement
+    if isinstance(candidate, Mapping):
+        return str(candidate["claim_id"]), str(candidate["statement"])
+    return candidate, candidate
+
+
+def _short(statement: str) -> str:
+    return " ".join(str(statement).split())[:_LONGEST_STATEMENT]
