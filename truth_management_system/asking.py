@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -127,3 +127,10 @@ def items_in(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is no list")  # noqa: TRY004
     return value
+
+
+def one_of(value: Any, allowed: Sequence[str]) -> str:
+    """One of the `allowed` texts. Raises ValueError for anything else."""
+    if value not in {str(one) for one in allowed}:
+        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
+    return str(value)

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from language_models.ports import ChatModel, EmbeddingModel
 
-from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, text_in
+from .analysis import ENTITIES, TAGS, TEXT, Analysis, Named, analysis_in, analysis_schema, entities_in, tags_in
+from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, one_of, text_in
 from .config import PKBConfig
-from .constants import ClaimType, ContextDomain, EntityRole, EntityType
-from .ingestion.rules import (
-    MOST_ENTITIES,
-    MOST_TAGS,
-    grounded_entities,
-    rule_domain,
-    rule_entities,
-    rule_questions,
-    rule_tags,
-    rule_type,
-)
+from .constants import ClaimType, ContextDomain
+from .ingestion.rules import rule_domain, rule_entities, rule_questions, rule_tags, rule_type
 from .models import Claim
 
 Answer = TypeVar("Answer")
-Named = dict[str, str]
 
 _OPENROUTER = "https://openrouter.ai/api/v1"
 _OPENAI = "https://api.openai.com/v1"
-_LONGEST_STATEMENT, _LONGEST_TAG, _LONGEST_NAME, _LONGEST_QUESTION = 1_000, 40, 120, 300
+_LONGEST_STATEMENT = 1_000
 _MOST_COMPARED = 8
 _MOST_WARNINGS = 20
-_TEXT = {"type": "string"}
-_ENTITY = object_of(name=_TEXT, type={"enum": [kind.value for kind in EntityType]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +31,6 @@ class KnowledgeModels:
 
     chat: ChatModel | None = None
     embedding: EmbeddingModel | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
-    """Suggestions for a statement. entities: `{"name", "type", "role"}`. by: who made them."""
-
-    claim_type: str
-    context_domain: str
-    tags: list[str]
-    entities: list[Named]
-    possible_questions: list[str]
-    by: Literal["model", "rules"]
-    warnings: list[str] = field(default_factory=list)
 
 
 class LLMHelpers:
@@ -102,22 +78,22 @@ class LLMHelpers:
         area = f"\nArea: {context_domain}" if context_domain else ""
         question = Question(
             job="tags",
-            schema=object_of(tags=list_of(_TEXT, most=MOST_TAGS)),
+            schema=object_of(tags=TAGS),
             material=f"Note: {_short(statement)}{area}{known}",
             max_tokens=60,
         )
-        return self._answered(question, lambda answer: _tags(answer["tags"]), otherwise=[], what="No tags")
+        return self._answered(question, lambda answer: tags_in(answer["tags"]), otherwise=[], what="No tags")
 
     def extract_entities(self, statement: str) -> list[Named]:
         """`{"name", "type", "role"}` of what the statement names, at most eight."""
         question = Question(
             job="entities",
-            schema=object_of(entities=list_of(_ENTITY, most=MOST_ENTITIES)),
+            schema=object_of(entities=ENTITIES),
             material=f"Note: {_short(statement)}",
             max_tokens=160,
         )
         return self._answered(
-            question, lambda answer: _entities(answer["entities"], statement), otherwise=[], what="No entities"
+            question, lambda answer: entities_in(answer["entities"], statement), otherwise=[], what="No entities"
         )
 
     def extract_spo(self, statement: str) -> Named:
@@ -125,7 +101,7 @@ class LLMHelpers:
         parts = ("subject", "predicate", "object")
         question = Question(
             job="triple",
-            schema=object_of(**dict.fromkeys(parts, _TEXT)),
+            schema=object_of(**dict.fromkeys(parts, TEXT)),
             material=f"Sentence: {_short(statement)}",
             max_tokens=120,
         )
@@ -145,7 +121,7 @@ class LLMHelpers:
         )
         return self._answered(
             question,
-            lambda answer: _one_of(answer["type"], types),
+            lambda answer: one_of(answer["type"], types),
             otherwise=_known_or(rule_type(statement), types, ClaimType.FACT),
             what="The type was chosen by rules",
         )
@@ -181,19 +157,13 @@ class LLMHelpers:
         """Suggestions for all that a claim has besides its statement: by the model, or by rules."""
         question = Question(
             job="analysis",
-            schema=object_of(
-                type={"enum": [str(kind) for kind in types]},
-                domain={"enum": [str(domain) for domain in domains]},
-                tags=list_of(_TEXT, most=MOST_TAGS),
-                entities=list_of(_ENTITY, most=MOST_ENTITIES),
-                question=_TEXT,
-            ),
+            schema=analysis_schema(types, domains),
             material=f"Note: {_short(statement)}",
             max_tokens=250,
         )
         analysis = self._answered(
             question,
-            lambda answer: _analysis(answer, statement, types=types, domains=domains),
+            lambda answer: analysis_in(answer, statement, types=types, domains=domains),
             otherwise=None,
             what="The suggestions were made by rules",
         )
@@ -250,7 +220,7 @@ class LLMHelpers:
         )
 
         def read(answer: Any) -> list[str]:
-            told = {item["number"]: _one_of(item["relation"], relations) for item in items_in(answer["notes"])}
+            told = {item["number"]: one_of(item["relation"], relations) for item in items_in(answer["notes"])}
             return [told[number] for number in range(1, len(known) + 1)]
 
         return self._answered(question, read, otherwise=[], what="Statements were compared by rules")
@@ -265,42 +235,6 @@ def _models_for(keys: Mapping[str, str], config: PKBConfig) -> KnowledgeModels:
             model = config.llm_model.removeprefix("openai/") if base_url == _OPENAI else config.llm_model
             return KnowledgeModels(chat=ProviderChatModel(base_url=base_url, api_key=key, model=model))
     return KnowledgeModels()
-
-
-def _analysis(answer: Any, statement: str, *, types: Sequence[str], domains: Sequence[str]) -> Analysis:
-    question = text_in(answer["question"], longest=_LONGEST_QUESTION)
-    return Analysis(
-        claim_type=_one_of(answer["type"], types),
-        context_domain=_one_of(answer["domain"], domains),
-        tags=_tags(answer["tags"]) or rule_tags(statement),
-        entities=_entities(answer["entities"], statement),
-        possible_questions=[question] if question else [],
-        by="model",
-    )
-
-
-def _tags(value: Any) -> list[str]:
-    tags = [text_in(tag, longest=_LONGEST_TAG).lower().lstrip("#").strip() for tag in items_in(value)]
-    return list(dict.fromkeys(filter(None, tags)))[:MOST_TAGS]
-
-
-def _entities(value: Any, statement: str) -> list[Named]:
-    """Those that the statement really names: small models like to add some."""
-    read = [
-        {
-            "name": text_in(item["name"], longest=_LONGEST_NAME),
-            "type": _one_of(item["type"], tuple(EntityType)),
-            "role": EntityRole.MENTIONED.value,
-        }
-        for item in items_in(value)
-    ]
-    return grounded_entities(statement, [entity for entity in read if entity["name"]])
-
-
-def _one_of(value: Any, allowed: Sequence[str]) -> str:
-    if value not in {str(one) for one in allowed}:
-        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
-    return str(value)
 
 
 def _known_or(value: str, known: Sequence[str], otherwise: str) -> str:

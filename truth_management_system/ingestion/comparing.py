@@ -11,13 +11,22 @@ from conversation_reference_utils import STOPWORDS
 
 from ..config import PKBConfig
 from .cleaning import same_key, words_of
-from .cues import FIRST_PERSON, FIRST_PERSON_UNSPACED, NEGATION, OPPOSITES, VALUE_WORDS
+from .cues import FIRST_PERSON, FIRST_PERSON_UNSPACED, NEGATION, NEGATION_UNSPACED, OPPOSITES, VALUE_WORDS
 
 _RELATED_WORDS = 0.5
 _SAME_SUBJECT_MATTER = 0.6
 _SAME_BUT_FOR_A_VALUE = 0.75
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SHORTEST_PLURAL = 4
+_LONGEST_UNSPACED_WORD = 3
+# What a person has one of: another name for it is another one.
+_ONE_OF_A_KIND = re.compile(
+    r"my (?P<what>(?!(?:best |old |good )?(?:friend|colleague|neighbou?r|brother|sister|son|daughter|child|cousin|"
+    r"uncle|aunt|teacher)\b)[^\W\d_][\w' -]{1,60}?) (?:is|are) (?:called |named )?(?P<which>.{1,80})",
+    re.IGNORECASE,
+)
+_TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "herr", "frau"})
+_FAVOURITE = re.compile(r"favou?rite\b", re.IGNORECASE)
 
 
 class Relation(StrEnum):
@@ -61,16 +70,19 @@ def compare(new: str, known: str, *, cosine: float | None, config: PKBConfig) ->
     one, other = _parts(new), _parts(known)
     common = _common(one.words, other.words)
     similarity = common if cosine is None else cosine
+    if other_one := _another_of_a_kind(new, known):
+        return Comparison(relation=Relation.CONTRADICTION, similarity=_within(similarity), reason=other_one)
     relation, reason = _related(one, other, similarity >= config.related_similarity or common >= _RELATED_WORDS)
     if one.is_first_person == other.is_first_person:
         is_near = cosine is not None and cosine >= config.duplicate_similarity
         relation, reason = _about_the_same(one, other, common, is_near) or (relation, reason)
-    return Comparison(relation=relation, similarity=round(min(1.0, max(0.0, similarity)), 4), reason=reason)
+    return Comparison(relation=relation, similarity=_within(similarity), reason=reason)
 
 
 def content_words(statement: str) -> frozenset[str]:
     """The words of a statement that say something, plurals as singulars; scripts without spaces in pairs of letters."""
-    words = [word for word in words_of(statement) if not NEGATION.fullmatch(word)]
+    affirmed = NEGATION_UNSPACED.sub("", statement)
+    words = [word for word in words_of(affirmed) if not NEGATION.fullmatch(word)]
     meaningful = [word for word in words if word not in STOPWORDS] or words
     return frozenset(piece for word in meaningful for piece in _pieces(word))
 
@@ -83,6 +95,30 @@ def values_of(words: AbstractSet[str]) -> frozenset[str]:
 def is_first_person(statement: str) -> bool:
     """Whether a person speaks of themselves."""
     return bool(FIRST_PERSON.search(statement) or FIRST_PERSON_UNSPACED.search(statement))
+
+
+def is_unspaced_sentence(word: str) -> bool:
+    """Whether what looks like one word is written in a script without spaces, and too long to be one."""
+    return len(word) > _LONGEST_UNSPACED_WORD and _UNSPACED.search(word) is not None
+
+
+def _count_negations(statement: str) -> int:
+    return len(NEGATION.findall(statement)) + len(NEGATION_UNSPACED.findall(statement))
+
+
+def _another_of_a_kind(new: str, known: str) -> str:
+    """Why "My dentist is Dr. Meier" and "My dentist is Dr. Novak" can't both be; "" where they can."""
+    here, there = _ONE_OF_A_KIND.match(new.strip()), _ONE_OF_A_KIND.match(known.strip())
+    if not here or not there or same_key(here["what"]) != same_key(there["what"]):
+        return ""
+    names = [match["which"].strip(" .!\"'") for match in (here, there)]
+    is_named = all(name[:1].isupper() for name in names) or _FAVOURITE.match(here["what"])
+    differ = content_words(names[0]).isdisjoint(content_words(names[1]) - _TITLES)
+    return f"One says {names[0]}, the other {names[1]}." if is_named and differ else ""
+
+
+def _within(similarity: float) -> float:
+    return round(min(1.0, max(0.0, similarity)), 4)
 
 
 def _related(one: _Parts, other: _Parts, is_near: bool) -> tuple[Relation, str]:
@@ -143,7 +179,7 @@ def _parts(statement: str) -> _Parts:
         core=words - values,
         values=values,
         names=names,
-        is_negated=len(NEGATION.findall(statement)) % 2 == 1,
+        is_negated=_count_negations(statement) % 2 == 1,
         is_first_person=is_first_person(statement),
     )
 

@@ -24,95 +24,53 @@ TYPE_CUES: tuple[tuple[ClaimType, re.Pattern[str]], ...] = (
     (
         ClaimType.DECISION,
         _words(
-            r"decided",
-            r"decision",
-            r"(?:have|has|we|i) (?:chosen|chose)",
-            r"settled on",
-            r"going with",
-            r"opted",
-            r"(?:made|make) up (?:my|our) minds?",
-            r"entschieden",
-            r"beschlossen",
-            r"décidé",
-            r"decidí|decidimos|decidido",
+            r"decided|decision|(?:have|has|we|i) (?:chosen|chose)|settled on|going with|opted|"
+            r"(?:made|make) up (?:my|our) minds?|entschieden|beschlossen|décidé|decidí|decidimos|decidido"
         ),
     ),
     (
         ClaimType.TASK,
         _words(
-            r"to-?do",
-            r"(?:need|needs|have|has|ought) to",
-            r"must",
-            r"should",
-            r"deadline",
-            r"is due|are due|due (?:on|by|in)",
-            r"muss|müssen",
-            r"il faut|dois",
-            r"tengo que|hay que",
+            r"to-?do|(?:need|needs|have|has|ought) to|must|should|deadline|is due|are due|due (?:on|by|in)|"
+            r"muss|müssen|il faut|dois|tengo que|hay que"
         ),
     ),
     (
         ClaimType.HABIT,
         _words(
-            r"(?:every|each) (?:single )?(?:other )?(?:day|morning|evening|night|week|weekend|month|year|"
-            + _DAYS
-            + r"|time)s?",
-            rf"on (?:{_DAYS})s",
-            r"daily",
-            r"weekly",
-            r"monthly",
-            r"usually",
-            r"regularly",
-            r"normally",
-            r"(?:once|twice|\w+ times) (?:a|per) (?:day|week|month|year)",
-            r"habit",
-            r"jeden (?:tag|morgen|abend|\w+tag)",
-            r"tous les|chaque",
-            r"todos los|cada",
+            r"(?:every|each) (?:single )?(?:other )?"
+            rf"(?:day|morning|evening|night|week|weekend|month|year|{_DAYS}|time)s?|"
+            rf"on (?:{_DAYS})s|"
+            r"daily|weekly|monthly|usually|regularly|normally|"
+            r"(?:once|twice|\w+ times) (?:a|per) (?:day|week|month|year)|habit|jeden (?:tag|morgen|abend|\w+tag)|"
+            r"tous les|chaque|todos los|cada"
         ),
     ),
     (
         ClaimType.PREFERENCE,
         _words(
-            r"prefer(?:s|red)?",
-            r"preference",
-            r"favou?rites?",
-            r"(?:i|we|he|she|they|really|don't|doesn't|do not|does not|would|also|\w+'d) (?:like|love|hate|enjoy)",
-            r"(?:likes|loves|hates|dislikes|enjoys|dislike|adore|adores)",
-            r"would rather|i'd rather|rather than",
-            r"can't stand",
-            r"fond of",
-            r"mag|liebe|hasse|bevorzuge|lieblings\w*",
-            r"(?:j'|je l')?aime|préfère|déteste",
-            r"me gusta|me encanta|prefiero|odio",
+            r"prefer(?:s|red)?|preference|favou?rites?|"
+            r"(?:i|we|he|she|they|really|don't|doesn't|do not|does not|would|also|\w+'d) (?:like|love|hate|enjoy)|"
+            r"(?:likes|loves|hates|dislikes|enjoys|dislike|adore|adores)|would rather|i'd rather|rather than|"
+            r"can't stand|fond of|mag|liebe|hasse|bevorzuge|lieblings\w*|(?:j'|je l')?aime|préfère|déteste|"
+            r"me gusta|me encanta|prefiero|odio"
         ),
     ),
     (
         ClaimType.OBSERVATION,
         _words(
-            r"noticed",
-            r"notice that",
-            r"observed",
-            r"(?:it )?(?:seems|appears|looks like|feels like)",
-            r"i (?:feel|felt)",
-            r"found (?:out )?that",
-            r"mir ist aufgefallen",
+            r"noticed|notice that|observed|(?:it )?(?:seems|appears|looks like|feels like)|i (?:feel|felt)|"
+            r"found (?:out )?that|mir ist aufgefallen"
         ),
     ),
     (
         ClaimType.MEMORY,
         _words(
-            r"yesterday",
-            r"last (?:night|week|weekend|month|year|spring|summer|autumn|fall|winter|" + _DAYS + ")",
-            r"(?:\w+ )?(?:days?|weeks?|months?|years?) ago",
-            r"(?:in|since|back in) (?:19|20)\d\d",
-            r"when (?:i|we) (?:was|were)",
-            r"once (?:i|we)",
-            r"i remember",
-            r"as a (?:child|kid|student)",
-            r"gestern|letzte[sn]? (?:woche|jahr|monat)",
-            r"hier|l'année dernière",
-            r"ayer|el año pasado",
+            r"yesterday|"
+            rf"last (?:night|week|weekend|month|year|spring|summer|autumn|fall|winter|{_DAYS})|"
+            r"(?:\w+ )?(?:days?|weeks?|months?|years?) ago|(?:in|since|back in) (?:19|20)\d\d|"
+            r"when (?:i|we) (?:was|were)|once (?:i|we)|i remember|as a (?:child|kid|student)|"
+            r"gestern|letzte[sn]? (?:woche|jahr|monat)|hier|l'année dernière|ayer|el año pasado"
         ),
     ),
 )
@@ -122,125 +80,52 @@ DOMAIN_CUES: tuple[tuple[ContextDomain, re.Pattern[str]], ...] = (
     (
         ContextDomain.HEALTH,
         _words(
-            r"health\w*",
-            r"doctors?",
-            r"dentists?",
-            r"allerg\w+",
-            r"medic\w+",
-            r"vitamins?",
-            r"diet\w*",
-            r"vegetarian|vegan",
-            r"sleep\w*",
-            r"workouts?",
-            r"exercis\w+",
-            r"gym",
-            r"run(?:s|ning)?",
-            r"yoga",
-            r"weight",
-            r"blood",
-            r"pain",
-            r"therapy|therapist",
-            r"injur\w+",
-            r"asthma|diabet\w+|migraines?",
-            r"calories|protein",
-            r"arzt|zahnarzt|gesund\w*|allergisch",
-            r"médecin|santé|médico|salud",
+            r"health\w*|doctors?|dentists?|allerg\w+|medic\w+|vitamins?|diet\w*|vegetarian|vegan|sleep\w*|"
+            r"workouts?|exercis\w+|gym|run(?:s|ning)?|yoga|weight|blood|pain|therapy|therapist|injur\w+|"
+            r"asthma|diabet\w+|migraines?|calories|protein|arzt|zahnarzt|gesund\w*|allergisch|"
+            r"médecin|santé|médico|salud"
         ),
     ),
     (
         ContextDomain.FINANCE,
         _words(
-            r"money",
-            r"bank\w*",
-            r"budgets?",
-            r"invest\w*",
-            r"savings?",
-            r"salar(?:y|ies)",
-            r"mortgage",
-            r"rent",
-            r"loans?",
-            r"tax(?:es)?",
-            r"pensions?",
-            r"stocks?",
-            r"dollars?|euros?|pounds?|francs?",
-            r"credit cards?",
-            r"insurance",
-            r"invoices?",
-            r"geld|steuern?|miete|argent|impôts?|dinero",
+            r"money|bank\w*|budgets?|invest\w*|savings?|salar(?:y|ies)|mortgage|rent|loans?|tax(?:es)?|pensions?|"
+            r"stocks?|dollars?|euros?|pounds?|francs?|credit cards?|insurance|invoices?|"
+            r"geld|steuern?|miete|argent|impôts?|dinero"
         ),
     ),
     (
         ContextDomain.WORK,
         _words(
-            r"work(?:s|ing|ed)?",
-            r"jobs?",
-            r"boss",
-            r"manager",
-            r"colleagues?",
-            r"teams?",
-            r"office",
-            r"compan(?:y|ies)",
-            r"clients?",
-            r"customers?",
-            r"projects?",
-            r"meetings?",
-            r"deadlines?",
-            r"sprints?",
-            r"deploy\w*",
-            r"release[sd]?",
-            r"career",
-            r"employ\w+",
-            r"arbeit\w*|chef|büro|kolleg\w+",
-            r"travail|bureau|trabajo|oficina",
+            r"work(?:s|ing|ed)?|jobs?|boss|manager|colleagues?|teams?|office|compan(?:y|ies)|clients?|customers?|"
+            r"projects?|meetings?|deadlines?|sprints?|deploy\w*|release[sd]?|career|employ\w+|"
+            r"arbeit\w*|chef|büro|kolleg\w+|travail|bureau|trabajo|oficina"
         ),
     ),
     (
         ContextDomain.RELATIONSHIPS,
         _words(
-            r"wife|husband|spouse|partner|girlfriend|boyfriend|fiancée?",
-            r"mother|father|mum|mom|dad|parents?",
-            r"sisters?|brothers?|siblings?",
-            r"sons?|daughters?|child(?:ren)?|kids?|baby",
-            r"friends?",
-            r"uncle|aunt|cousins?|nephew|niece|grand(?:ma|pa|mother|father)",
-            r"neighbou?rs?",
-            r"married|wedding|divorced?",
-            r"frau|mann|mutter|vater|schwester|bruder|tochter|sohn|freund(?:in)?",
-            r"femme|mari|mère|père|sœur|frère|ami[es]?",
-            r"esposa|marido|madre|padre|hermana|hermano|amig[oa]s?",
+            r"wife|husband|spouse|partner|girlfriend|boyfriend|fiancée?|mother|father|mum|mom|dad|parents?|"
+            r"sisters?|brothers?|siblings?|sons?|daughters?|child(?:ren)?|kids?|baby|friends?|"
+            r"uncle|aunt|cousins?|nephew|niece|grand(?:ma|pa|mother|father)|neighbou?rs?|married|wedding|divorced?|"
+            r"frau|mann|mutter|vater|schwester|bruder|tochter|sohn|freund(?:in)?|"
+            r"femme|mari|mère|père|sœur|frère|ami[es]?|esposa|marido|madre|padre|hermana|hermano|amig[oa]s?"
         ),
     ),
     (
         ContextDomain.LEARNING,
         _words(
-            r"learn(?:s|t|ed|ing)?",
-            r"stud(?:y|ies|ied|ying)",
-            r"courses?",
-            r"class(?:es)?",
-            r"books?",
-            r"lessons?",
-            r"exams?",
-            r"universit\w+|college|school",
-            r"tutorials?",
-            r"degree",
-            r"languages?",
-            r"lern\w*|studier\w*|schule",
-            r"apprends?|étudi\w+|aprend\w+|estudi\w+",
+            r"learn(?:s|t|ed|ing)?|stud(?:y|ies|ied|ying)|courses?|class(?:es)?|books?|lessons?|exams?|"
+            r"universit\w+|college|school|tutorials?|degree|languages?|lern\w*|studier\w*|schule|"
+            r"apprends?|étudi\w+|aprend\w+|estudi\w+"
         ),
     ),
     (
         ContextDomain.LIFE_OPS,
         _words(
-            r"apartment|flat|house|home|kitchen|garden",
-            r"car|bike|bicycle",
-            r"passport|visa|licen[cs]e",
-            r"appointments?",
-            r"clean\w*|laundry|grocer\w+|shopping",
-            r"travel\w*|flights?|trips?|hotel",
-            r"buy|bought|order(?:ed)?",
-            r"pay|bills?",
-            r"wohnung|haus|auto|einkauf\w*",
-            r"appartement|maison|voiture|casa|coche",
+            r"apartment|flat|house|home|kitchen|garden|car|bike|bicycle|passport|visa|licen[cs]e|appointments?|"
+            r"clean\w*|laundry|grocer\w+|shopping|travel\w*|flights?|trips?|hotel|buy|bought|order(?:ed)?|"
+            r"pay|bills?|wohnung|haus|auto|einkauf\w*|appartement|maison|voiture|casa|coche"
         ),
     ),
 )
@@ -258,9 +143,11 @@ NEGATION = _words(
     r"stopped|quit",
     r"anymore",
     r"nicht|kein\w*|nie(?:mals)?|ohne",
-    r"ne|n'\w+|pas|jamais|sans",
+    r"pas|jamais|sans",
     r"nunca|sin|não|nem",
 )
+
+NEGATION_UNSPACED = re.compile("[不没沒無]|ない|ません|ไม่")
 
 FIRST_PERSON = _words(
     r"i|i'\w+|me|my|mine|myself|we|we'\w+|us|our|ours",

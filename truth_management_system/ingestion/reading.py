@@ -8,19 +8,19 @@ from typing import Any
 
 from language_models.ports import ChatModel
 
-from ..asking import Question, items_in, list_of, object_of, text_in
-from ..llm_helpers import Analysis, LLMHelpers
+from ..analysis import TAGS, TEXT, Analysis, tags_in
+from ..asking import Question, items_in, list_of, object_of, one_of, text_in
+from ..llm_helpers import LLMHelpers
 from .comparing import content_words, values_of
 from .proposals import IngestCandidate
-from .rules import MOST_TAGS, rule_entities, rule_questions, rule_tags
+from .rules import rule_entities, rule_questions, rule_tags
 
 _SMALL_WINDOW = 16_384
-_LONGEST_FACT, _LONGEST_TAG = 1_000, 40
+_LONGEST_FACT = 1_000
 # A fact may say "lives" where the text says "living", but not speak of what the text does not mention.
 _LEAST_FROM_TEXT = 0.6
 _STEM = 4
 _CONFIDENCE_OF_MODEL, CONFIDENCE_OF_RULES = 0.8, 0.6
-_TEXT = {"type": "string"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +63,12 @@ class FactReader:
         Raises UnansweredError.
         """
         fact: dict[str, Any] = {
-            "statement": _TEXT,
+            "statement": TEXT,
             "type": {"enum": list(self.categories.types)},
             "domain": {"enum": list(self.categories.domains)},
         }
         if share.with_tags:
-            fact["tags"] = list_of(_TEXT, most=MOST_TAGS)
+            fact["tags"] = TAGS
         question = Question(
             job=job,
             schema=object_of(facts=list_of(object_of(**fact), most=share.most_facts)),
@@ -103,12 +103,11 @@ class FactReader:
         statement = text_in(item["statement"], longest=_LONGEST_FACT)
         if len(statement.split()) < 2 and statement.isascii():
             return None
-        tags = [text_in(tag, longest=_LONGEST_TAG).lower() for tag in items_in(item.get("tags", []))]
         return IngestCandidate(
             statement=statement,
-            claim_type=_one_of(item["type"], self.categories.types),
-            context_domain=_one_of(item["domain"], self.categories.domains),
-            tags=list(dict.fromkeys(filter(None, tags)))[:MOST_TAGS] or rule_tags(statement),
+            claim_type=one_of(item["type"], self.categories.types),
+            context_domain=one_of(item["domain"], self.categories.domains),
+            tags=tags_in(item.get("tags", [])) or rule_tags(statement),
             entities=rule_entities(statement),
             possible_questions=rule_questions(statement),
             confidence=_CONFIDENCE_OF_MODEL,
@@ -136,9 +135,3 @@ def _candidate_of(statement: str, analysis: Analysis, confidence: float) -> Inge
         possible_questions=analysis.possible_questions,
         confidence=confidence,
     )
-
-
-def _one_of(value: Any, allowed: Sequence[str]) -> str:
-    if value not in allowed:
-        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
-    return str(value)

@@ -10,7 +10,9 @@ _THIS = (
     r"(?:please\s+|kindly\s+|can you\s+|could you\s+|also\s+)*(?:remember|memori[sz]e|note|save|store)\s+"
     r"(?:this|that|the following|for (?:me|later)|to (?:your )?memory)"
 )
-_WITH_COLON = re.compile(rf"(?:^|(?<=[\n.!?]))[ \t]*{_THIS}(?:\s+for (?:me|later))?[ \t]*[:：–—-][ \t]*", re.IGNORECASE)
+_WITH_COLON = re.compile(
+    rf"(?:^|(?<=[\n.!?]))[ \t]*{_THIS}(?:\s+(?:for (?:me|later)|please))?[ \t]*[:：–—-][ \t]*", re.IGNORECASE
+)
 _WITH_THAT = re.compile(
     r"\s*(?:please\s+|can you\s+|could you\s+|also\s+)*(?:remember|note|memori[sz]e)\s+that\s+(?=\S)", re.IGNORECASE
 )

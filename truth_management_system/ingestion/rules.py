@@ -9,7 +9,7 @@ from conversation_reference_utils import STOPWORDS
 
 from ..constants import ClaimType, ContextDomain, EntityRole, EntityType
 from .cleaning import words_of
-from .comparing import values_of
+from .comparing import is_unspaced_sentence, values_of
 from .cues import DOMAIN_CUES, TYPE_CUES
 
 MOST_TAGS, MOST_ENTITIES = 4, 8
@@ -21,6 +21,8 @@ _STRUCTURE_WORDS = """
     wants decided decide decision chose chosen need needs must should remember remind reminder forget noticed notice
     seems usually always often daily weekly monthly every each day days week weeks month months year years yesterday
     today tomorrow last next ago since live lives living lived called named name names have has had get got make makes
+    ich mein meine habe hat bin ist sind war und der die das ein eine einen mit für auf von nicht auch sehr mag lebe
+    moi mon mes est sont avec pour dans les des une pas très aime suis avoir como con para por los las una muy tengo
     made use uses used using take takes took really very much many also new old good great think thinks feel
 """
 _STRUCTURE = frozenset(_STRUCTURE_WORDS.split())
@@ -47,12 +49,12 @@ _NAME = re.compile(
 _TITLED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Herr|Frau)\.?\s*$")
 _PERSON_BEFORE = re.compile(
     r"\b(?:wife|husband|partner|girlfriend|boyfriend|mother|father|mum|mom|dad|sister|brother|son|daughter|friend|uncle|"
-    r"aunt|cousin|boss|manager|colleague|neighbou?r|dentist|doctor|therapist|teacher|coach|with|met|called|named)"
+    r"aunt|cousin|boss|manager|colleague|neighbou?r|dentist|doctor|therapist|teacher|coach|with|met)"
     r"(?:\s+(?:is|was))?\s+$",
     re.IGNORECASE,
 )
 _PLACE_BEFORE = re.compile(
-    r"\b(?:live|lives|lived|moved|born|travel\w*|flew|flight|visit\w*|trip|went|from)\b.*$", re.I
+    r"\b(?:live|lives|lived|moved|born|travel\w*|work\w*|stay\w*|flew|flight|visit\w*|trip|went|from)\b.*$", re.I
 )
 _PLACE_PREPOSITION = re.compile(r"\b(?:in|to|from|near|at)\s+$", re.I)
 _ORGANISATION = re.compile(
@@ -92,6 +94,7 @@ def rule_tags(statement: str) -> list[str]:
         and word not in STOPWORDS
         and word not in _STRUCTURE
         and word not in values | names
+        and not is_unspaced_sentence(word)
     ]
     return list(dict.fromkeys([*tagged, *told]))[:MOST_TAGS]
 
@@ -108,7 +111,7 @@ def rule_entities(statement: str) -> list[dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for match in _NAME.finditer(statement):
         name = _without_beginning(match, statement)
-        if name and not (is_shouting and " " not in name):
+        if name and not (is_shouting and (" " not in name or statement.isupper())):
             before = statement[: match.end() - len(name)]
             found.setdefault(name.casefold(), {"name": name, "type": _kind(name, before), "role": _role(before)})
     return list(found.values())[:MOST_ENTITIES]
@@ -117,7 +120,9 @@ def rule_entities(statement: str) -> list[dict[str, str]]:
 def rule_questions(statement: str) -> list[str]:
     """The question that the statement answers, if it has one of a few common forms."""
     for pattern, question in _QUESTIONS:
-        if match := pattern.match(statement.strip()):
+        match = pattern.match(statement.strip())
+        # "My wife Anna is …" tells nothing that one would ask for by her name.
+        if match and not any(letter.isupper() for letter in match.groupdict().get("x") or ""):
             return [question.format(**match.groupdict())]
     return []
 
