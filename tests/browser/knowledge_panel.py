@@ -1,0 +1,171 @@
+"""The Memories panel as a person works it, and memories that were there before a test begins."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from playwright.sync_api import expect
+
+from tests.http_client import Client
+from tests.live_server import ROOT, LiveServer
+from truth_management_system import PKBConfig, StructuredAPI, get_database
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
+RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+DOMAINS = ("health", "personal", "work")
+
+
+def address(path: str = "/interface/", **state: Any) -> str:
+    """Where the panel is shown over the page at `path`."""
+    return f"{path}?{urlencode({'panel': 'knowledge', **state})}"
+
+
+@dataclass(frozen=True)
+class KnowledgePanel:
+    """The panel of an open page."""
+
+    page: Page
+
+    @property
+    def node(self) -> Locator:
+        """All of it."""
+        return self.page.locator("#knowledge")
+
+    @property
+    def rows(self) -> Locator:
+        """The memories that are listed."""
+        return self.node.locator(".memory")
+
+    @property
+    def toasts(self) -> Locator:
+        """What was said at the edge of the page."""
+        return self.page.locator("#toasts")
+
+    @property
+    def dialog(self) -> Locator:
+        """The dialog on top."""
+        return self.page.locator("dialog[open]").last
+
+    def row(self, statement: str) -> Locator:
+        """The row of the memory that says `statement`."""
+        return self.rows.filter(has=self.page.get_by_text(statement, exact=True))
+
+    def tab(self, name: str) -> Locator:
+        """A tab by what it says."""
+        return self.page.get_by_role("tab", name=name, exact=True)
+
+    def count(self, text: str) -> None:
+        """Wait until the count of memories says `text`."""
+        expect(self.node.locator(".knowledge-count:visible")).to_have_text(text)
+
+    def choose(self, row: Locator, label: str) -> None:
+        """Open a row's menu by the right button, and choose."""
+        row.click(button="right", position={"x": 60, "y": 12})
+        self.page.get_by_role("menuitem", name=label, exact=True).click()
+
+    def undo(self) -> None:
+        """Take back what the newest toast tells of."""
+        self.toasts.get_by_role("button", name="Undo").last.click()
+        expect(self.toasts).to_contain_text("Undone")
+
+    def context(self, name: str) -> Locator:
+        """The row of a context in the tree."""
+        return self.node.locator(".jstree-anchor").filter(has_text=re.compile(rf"^\W*{re.escape(name)}( \(\d+\))?$"))
+
+    def drag_context(self, name: str, *, to: str) -> None:
+        """Take a context by the mouse and let go over another."""
+        self.context(name).hover()
+        self.page.mouse.down()
+        target = self.context(to).bounding_box()
+        assert target is not None
+        x, y = target["x"] + 40, target["y"] + target["height"] / 2
+        self.page.mouse.move(x, y - 6, steps=6)
+        self.page.mouse.move(x, y, steps=3)
+        expect(self.page.locator("#jstree-dnd")).to_be_visible()
+        self.page.mouse.up()
+        expect(self.page.locator("#vakata-dnd")).to_have_count(0)
+
+
+def remember(client: Client, statement: str, **fields: Any) -> dict[str, Any]:
+    """A memory, made as other clients make it."""
+    reply = client.post("/pkb/claims", {"statement": statement, **fields})
+    assert reply.status == 201, reply.text
+    claim: dict[str, Any] = reply.json()["claim"]
+    return claim
+
+
+def make_context(client: Client, name: str, *, parent: str | None = None) -> dict[str, Any]:
+    """A context."""
+    reply = client.post("/pkb/contexts", {"name": name, "parent_context_id": parent})
+    assert reply.status == 201, reply.text
+    context: dict[str, Any] = reply.json()["context"]
+    return context
+
+
+def claims(client: Client, **filters: Any) -> list[dict[str, Any]]:
+    """What the server lists, newest first."""
+    reply = client.get(f"/pkb/claims?{urlencode(filters)}")
+    assert reply.status == 200, reply.text
+    listed: list[dict[str, Any]] = reply.json()["claims"]
+    return listed
+
+
+def claim(client: Client, claim_id: str) -> dict[str, Any]:
+    """What the server says of one memory."""
+    found: dict[str, Any] = client.get(f"/pkb/claims/{quote(claim_id, safe='')}").json()["claim"]
+    return found
+
+
+def store_memories(server: LiveServer, client: Client, number: int) -> None:
+    """Many memories, put into the server's store as an import would: "Memory N", each in one of three domains."""
+    email = str(client.get("/get_user_info").json()["user_email"])
+    rows = [
+        {
+            "claim_id": f"{email}-{n}",
+            "claim_number": n,
+            "statement": f"Memory {n}",
+            "claim_type": "fact",
+            "context_domain": DOMAINS[n % 3],
+            "created_at": f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z",
+            "updated_at": f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z",
+        }
+        for n in range(1, number + 1)
+    ]
+    db = get_database(PKBConfig(db_path=str(Path(server.users_dir) / "pkb.sqlite")))
+    try:
+        result = StructuredAPI(db, {}, PKBConfig(), user_email=email).import_data({"data": {"claims": rows}})
+        assert result.success, result.errors
+    finally:
+        db.close()
+
+
+def serious_problems(page: Page) -> list[str]:
+    """What axe-core finds that keeps people out."""
+    page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
+    found = page.evaluate(RUN_AXE)
+    return [
+        f"{one['id']}: {node['html'][:120]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def screenshots(page: Page, name: str) -> None:
+    """Narrow and wide, light and dark."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for label, width, height in (("narrow", 360, 740), ("wide", 1440, 900)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.screenshot(path=SCREENSHOTS / f"{name}-{label}-{theme}.png", animations="disabled")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 800})

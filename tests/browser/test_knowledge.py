@@ -1,0 +1,375 @@
+"""The Memories panel in a real browser: finding among ten thousand, adding, changing, many at once, by keys alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.browser.knowledge_panel import (
+    KnowledgePanel,
+    address,
+    claim,
+    claims,
+    remember,
+    screenshots,
+    serious_problems,
+    store_memories,
+)
+from tests.conftest import PageProblems
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b> & "quoted" ${x} \''
+TABS = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
+
+
+def clipboard(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_ten_thousand_memories_are_listed_a_page_at_a_time(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    store_memories(server, person, 10_000)
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    panel.count("1–50 of 10,000")
+    expect(panel.rows).to_have_count(50)
+    expect(panel.rows.first).to_contain_text("Memory 10000")
+
+    panel.node.get_by_role("spinbutton", name="Page").fill("150")
+    page.keyboard.press("Enter")
+    panel.count("7,451–7,500 of 10,000")
+    expect(panel.rows).to_have_count(50)
+    page.reload()
+    panel.count("7,451–7,500 of 10,000")
+    page.go_back()
+    panel.count("1–50 of 10,000")
+
+    panel.rows.first.get_by_role("button", name="Personal").click()
+    panel.count("1–50 of 3,334")
+    chip = panel.node.locator(".knowledge-chip")
+    expect(chip).to_have_text("Domain:Personal")
+    chip.click()
+    panel.count("1–50 of 10,000")
+
+    panel.node.get_by_role("searchbox", name="Search memories").fill("Memory 7777")
+    expect(panel.rows.first).to_contain_text("Memory 7777")
+    expect(page).to_have_url(re.compile(r"q=Memory\+7777"))
+
+
+def test_the_first_visit_does_without_the_panel(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    expect(page.locator("#composer-input")).to_be_visible()
+    names = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    assert [name for name in names if "knowledge" in name] == []
+
+
+def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    panel = KnowledgePanel(page)
+    page.get_by_role("button", name="Memories", exact=True).click()
+    expect(panel.node).to_contain_text("No memories yet")
+    screenshots(page, "knowledge-empty")
+    panel.node.get_by_role("button", name="I prefer short answers with code first.").click()
+    expect(page.locator("#memory-statement")).to_have_value("I prefer short answers with code first.")
+    panel.dialog.get_by_role("button", name="Add memory").click()
+    expect(panel.rows).to_have_count(1)
+
+
+def test_what_is_suggested_is_taken_by_a_click_and_never_replaces_what_was_typed(
+    person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    page.locator("#add-memory").click()
+    page.locator("#memory-statement").fill("I prefer running outside in the morning for my health")
+    suggestion = panel.dialog.locator(".suggestion").first
+    expect(suggestion).to_be_visible()
+    panel.dialog.get_by_label("Tags", exact=True).fill("sport")
+    panel.dialog.get_by_role("button", name="Use all").click()
+    expect(panel.dialog.get_by_label("Tags", exact=True)).to_have_value(re.compile(r"^sport"))
+    panel.dialog.get_by_role("button", name="Add memory").click()
+    expect(panel.toasts).to_contain_text("Added “I prefer running outside")
+    [added] = claims(person)
+    assert added["claim_type"] == "preference"
+    assert "sport" in [tag["name"] for tag in added["tags"]]
+    panel.undo()
+    expect(panel.rows).to_have_count(0)
+    assert claims(person) == []
+
+
+def test_what_was_typed_is_there_again_after_leaving(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, address())
+    page.locator("#add-memory").click()
+    page.locator("#memory-statement").fill("Half a thought")
+    page.keyboard.press("Escape")
+    page.reload()
+    page.locator("#add-memory").click()
+    expect(page.locator("#memory-statement")).to_have_value("Half a thought")
+
+
+def test_a_near_duplicate_can_take_the_place_of_the_old_one(person: Client, open_page: OpenPage) -> None:
+    old = remember(person, "I drink black tea in the morning")
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    expect(panel.rows).to_have_count(1)
+    page.locator("#add-memory").click()
+    page.locator("#memory-statement").fill("I drink black tea in the morning.")
+    panel.dialog.get_by_role("button", name="Add memory").click()
+    expect(panel.dialog).to_contain_text("You have something like this")
+    panel.dialog.get_by_role("button", name="Replace the old one").click()
+    expect(panel.toasts).to_contain_text("The old one is superseded.")
+    expect(panel.rows).to_have_count(1)
+    assert claim(person, old["claim_id"])["status"] == "superseded"
+
+
+def test_a_memory_is_changed_with_what_it_is_filed_under(person: Client, open_page: OpenPage) -> None:
+    known = remember(
+        person, "Mira lives in Graz", tags=["family", "old"], entities=[{"name": "Mira", "type": "person"}]
+    )
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    panel.choose(panel.row("Mira lives in Graz"), "Edit")
+    page.locator("#memory-statement").fill("Mira lives in Vienna")
+    panel.dialog.get_by_label("Tags", exact=True).fill("family, city")
+    panel.dialog.get_by_label("People, places and things").fill("Mira, Vienna")
+    panel.dialog.get_by_role("button", name="Save").click()
+    row = panel.row("Mira lives in Vienna")
+    expect(row.locator(".filed-tag")).to_have_text(["city", "family"])
+    expect(row.locator(".filed-entity")).to_have_text(["Mira", "Vienna"])
+    saved = claim(person, known["claim_id"])
+    assert sorted(tag["name"] for tag in saved["tags"]) == ["city", "family"]
+    assert saved["friendly_id"] == known["friendly_id"]
+
+
+def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, "I play the flute")
+    panel = KnowledgePanel(open_page(person, address()))
+    panel.choose(panel.row("I play the flute"), "Retract")
+    expect(panel.rows).to_have_count(0)
+    assert claim(person, known["claim_id"])["status"] == "retracted"
+    panel.undo()
+    expect(panel.rows).to_have_count(1)
+    assert claim(person, known["claim_id"])["status"] == "active"
+
+
+def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_page: OpenPage) -> None:
+    for n in range(6):
+        remember(person, f"Thing number {n}", context_domain="personal")
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    panel.row("Thing number 4").locator(".memory-select").click()
+    panel.row("Thing number 1").locator(".memory-select").click(modifiers=["Shift"])
+    expect(panel.node.locator(".knowledge-bulk-count")).to_have_text("4 selected")
+    panel.node.get_by_role("button", name="Set domain").click()
+    panel.dialog.get_by_role("button", name="Health").click()
+    expect(panel.toasts).to_contain_text("Changed the domain of 4 memories")
+    assert len(claims(person, context_domain="health")) == 4
+    panel.undo()
+    expect(panel.rows.first).to_contain_text("Personal")
+    assert claims(person, context_domain="health") == []
+
+    panel.node.get_by_role("checkbox", name="Select all on this page").check()
+    panel.node.get_by_role("button", name="Add tag").click()
+    page.keyboard.type("everything")
+    page.keyboard.press("Enter")
+    expect(panel.node.locator(".filed-tag")).to_have_count(6)
+    assert len(claims(person, tag="everything_tag")) == 6
+
+
+def test_several_are_added_one_a_line_and_what_fails_stays_to_be_mended(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    panel.node.get_by_role("button", name="Add several").click()
+    page.locator("#many-memories").fill("- I like tea\n- I like cake\n\n")
+    expect(panel.dialog).to_contain_text("2 memories")
+    panel.dialog.get_by_role("button", name="Add all").click()
+    expect(panel.dialog.locator(".result-ok")).to_have_count(2)
+    expect(page.locator("#many-memories")).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(panel.rows).to_have_count(2)
+    assert {each["statement"] for each in claims(person)} == {"I like tea", "I like cake"}
+
+
+def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, "I am left-handed")
+    talk = hold_talk(person, "Guitars")
+    page = open_page(person, address(talk.path))
+    panel = KnowledgePanel(page)
+    panel.row("I am left-handed").get_by_role("button", name="Pin", exact=True).click()
+    expect(panel.rows.first.locator(".mark-pinned")).to_be_visible()
+    assert claim(person, known["claim_id"])["pinned"] is True
+
+    panel.choose(panel.rows.first, "Pin to this conversation")
+    expect(panel.rows.first.locator(".mark-pinned_here")).to_be_visible()
+    pinned = person.get(f"/pkb/conversation/{talk.conversation_id}/pinned").json()["claims"]
+    assert [each["claim_id"] for each in pinned] == [known["claim_id"]]
+    page.reload()
+    expect(panel.rows.first.locator(".mark-pinned_here")).to_be_visible()
+    panel.choose(panel.rows.first, "Unpin from this conversation")
+    expect(panel.rows.first.locator(".mark-pinned_here")).to_have_count(0)
+
+
+def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, "I am allergic to nuts")
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    badge = panel.rows.first.locator(".knowledge-badge")
+    badge.click()
+    expect(badge).to_have_text("Copied!")
+    assert clipboard(page) == f"@{known['friendly_id']}"
+    expect(badge).to_have_text(f"@{known['friendly_id']}")
+
+    panel.rows.first.get_by_role("button", name="Use now").click()
+    panel.toasts.get_by_role("button", name="Write it").click()
+    expect(panel.node).to_be_hidden()
+    expect(page.locator("#composer .claim-chip")).to_contain_text(known["friendly_id"])
+    page.locator("#composer .claim-chip-name").click()
+    expect(panel.rows).to_have_count(1)
+    expect(panel.node.locator(".knowledge-chip")).to_contain_text(known["friendly_id"])
+
+
+def test_everything_is_done_by_keys_alone(person: Client, open_page: OpenPage) -> None:
+    for n in range(4):
+        remember(person, f"Fact {n}")
+    page = open_page(person)
+    panel = KnowledgePanel(page)
+    expect(page.locator("#composer-input")).to_be_focused()
+    page.get_by_role("button", name="Memories", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(panel.rows).to_have_count(4)
+    expect(page.locator("#knowledge-title")).to_be_focused()
+
+    page.keyboard.press("j")
+    expect(panel.row("Fact 3")).to_be_focused()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+X")
+    expect(panel.node.locator(".memory.selected")).to_have_count(3)
+    page.keyboard.press("Escape")
+    expect(panel.node.locator(".memory.selected")).to_have_count(0)
+
+    page.keyboard.press("p")
+    expect(panel.row("Fact 1").locator(".mark-pinned")).to_be_visible()
+    expect(panel.row("Fact 1")).to_be_focused()
+    page.keyboard.press("e")
+    expect(page.locator("#memory-statement")).to_be_focused()
+    page.locator("#memory-statement").press("End")
+    page.keyboard.type(" indeed")
+    page.keyboard.press("Control+Enter")
+    expect(panel.row("Fact 1 indeed")).to_be_visible()
+
+    page.keyboard.press("?")
+    expect(panel.dialog).to_contain_text("Keyboard shortcuts")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(panel.node.get_by_role("searchbox", name="Search memories")).to_be_focused()
+    page.keyboard.type("Fact 2")
+    expect(page).to_have_url(re.compile("q=Fact"))
+    page.keyboard.press("Escape")
+
+    panel.tab("Memories").focus()
+    page.keyboard.press("ArrowRight")
+    expect(panel.tab("Contexts")).to_be_focused()
+    expect(panel.tab("Contexts")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("End")
+    expect(panel.tab("Import and export")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(panel.node).to_be_hidden()
+    expect(page.locator("#composer-input")).to_be_focused()
+
+
+def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "A long one", *[f"Question {n}\n\n" + "text\n\n" * 30 for n in range(3)])
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(6)
+    page.locator("#chatView").evaluate("node => node.scrollTo(0, 500)")
+    before = page.locator("#chatView").evaluate("node => node.scrollTop")
+    page.get_by_role("button", name="Memories", exact=True).click()
+    panel = KnowledgePanel(page)
+    panel.tab("Tags").click()
+    expect(panel.node).to_contain_text("No tags yet")
+    expect(page).to_have_title("Tags · Anaphora")
+    page.go_back()
+    expect(panel.tab("Memories")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(panel.node).to_be_hidden()
+    assert page.locator("#chatView").evaluate("node => node.scrollTop") == before
+    expect(page.locator("#conversation-title")).to_have_text("A long one")
+
+    page.go_forward()
+    expect(panel.node).to_be_visible()
+    page.locator("#workspaces-container a.jstree-anchor", has_text="A long one").click()
+    expect(panel.node).to_be_hidden()
+    expect(page.locator(".message-card")).to_have_count(6)
+
+
+def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, page_problems: PageProblems) -> None:
+    remember(person, "I sleep badly at full moon")
+    page = open_page(person)
+    page_problems.expect("net::ERR_FAILED")
+    page.route("**/pkb/claims?*", lambda route: route.abort())
+    page.get_by_role("button", name="Memories", exact=True).click()
+    panel = KnowledgePanel(page)
+    expect(panel.node).to_contain_text("This could not be loaded. The server cannot be reached.")
+    page.unroute("**/pkb/claims?*")
+    panel.node.get_by_role("button", name="Try again").click()
+    expect(panel.rows).to_have_count(1)
+
+    page.route("**/pkb/claims", lambda route: route.abort())
+    page.locator("#add-memory").click()
+    page.locator("#memory-statement").fill("Kept although it failed")
+    panel.dialog.get_by_role("button", name="Add memory").click()
+    expect(panel.dialog.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    page.unroute("**/pkb/claims")
+    panel.dialog.get_by_role("button", name="Add memory").click()
+    expect(panel.rows).to_have_count(2)
+
+
+def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, HOSTILE, tags=[HOSTILE[:60]], entities=[{"name": HOSTILE[:60], "type": "person"}])
+    context = person.post("/pkb/contexts", {"name": HOSTILE[:60], "description": HOSTILE}).json()["context"]
+    assert person.put(f"/pkb/contexts/{context['context_id']}/claims/{known['claim_id']}").status == 200
+    dialogs: list[str] = []
+    for tab in TABS:
+        page = open_page(person, address(tab=tab))
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        panel = KnowledgePanel(page)
+        expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
+        if tab not in ("conflicts", "add", "transfer"):
+            expect(panel.node).to_contain_text("<img src=x onerror=alert(1)>")
+        assert page.locator("#knowledge img, #knowledge b").count() == 0
+        page.close()
+    assert dialogs == []
+
+
+def test_no_tab_keeps_anybody_out_or_is_wider_than_a_telephone(person: Client, open_page: OpenPage) -> None:
+    first = remember(person, "I like tea in the morning", tags=["tea"], entities=[{"name": "Mira", "type": "person"}])
+    second = remember(person, "I dislike tea in the morning")
+    person.post("/pkb/conflicts", {"claim_ids": [first["claim_id"], second["claim_id"]]})
+    person.post("/pkb/contexts", {"name": "Breakfast"})
+    page = open_page(person, reduced_motion="reduce")
+    panel = KnowledgePanel(page)
+    for tab in TABS:
+        page.goto(address(tab=tab))
+        expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
+        expect(panel.node.locator("[aria-busy]")).to_have_count(0)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            assert serious_problems(page) == [], (tab, theme)
+        screenshots(page, f"knowledge-{tab}")
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        page.set_viewport_size({"width": 1280, "height": 800})

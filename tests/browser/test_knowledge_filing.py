@@ -1,0 +1,208 @@
+"""The other tabs of the Memories panel: contexts, entities, tags, conflicts, texts, history, files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.knowledge_panel import KnowledgePanel, address, claim, claims, make_context, remember
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def context_named(client: Client, name: str) -> dict[str, Any] | None:
+    listed = client.get("/pkb/contexts").json()["contexts"]
+    return next((each for each in listed if each["name"] == name), None)
+
+
+def open_tab(open_page: OpenPage, client: Client, tab: str) -> KnowledgePanel:
+    return KnowledgePanel(open_page(client, address(tab=tab)))
+
+
+def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "contexts")
+    page = panel.page
+    page.get_by_role("button", name="New context").click()
+    page.keyboard.type("Health")
+    page.keyboard.press("Enter")
+    expect(panel.context("Health")).to_be_visible()
+    expect(panel.node.get_by_role("heading", name="Health")).to_be_visible()
+
+    panel.context("Health").click(button="right")
+    page.get_by_role("menuitem", name="Rename").click()
+    page.keyboard.type("Well-being")
+    page.keyboard.press("Enter")
+    expect(panel.context("Well-being")).to_be_visible()
+
+    panel.context("Well-being").click(button="right")
+    page.get_by_role("menuitem", name="Describe").click()
+    page.keyboard.type("Sleep, food, sport")
+    panel.dialog.get_by_role("button", name="Save").click()
+    expect(panel.node.locator(".knowledge-context-head")).to_contain_text("Sleep, food, sport")
+
+    panel.context("Well-being").click(button="right")
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(panel.context("Well-being")).to_have_count(0)
+    assert context_named(person, "Well-being") is None
+    panel.undo()
+    expect(panel.context("Well-being")).to_be_visible()
+
+
+def test_contexts_are_moved_by_mouse_and_never_below_themselves(person: Client, open_page: OpenPage) -> None:
+    health = make_context(person, "Health")
+    sleep = make_context(person, "Sleep", parent=health["context_id"])
+    make_context(person, "Work")
+    panel = open_tab(open_page, person, "contexts")
+    panel.drag_context("Sleep", to="Work")
+    expect(panel.toasts).to_contain_text("Moved “Sleep” below “Work”")
+    moved = context_named(person, "Sleep")
+    assert moved is not None
+    assert moved["parent_context_id"] == (context_named(person, "Work") or {})["context_id"]
+    panel.undo()
+    expect(panel.context("Sleep").locator("xpath=../../..").locator("> .jstree-anchor")).to_contain_text("Health")
+
+    panel.drag_context("Health", to="Sleep")
+    expect(panel.toasts).to_contain_text("A context cannot go below itself.")
+    kept = context_named(person, "Health")
+    assert kept is not None
+    assert kept["parent_context_id"] is None
+    assert sleep["parent_context_id"] == health["context_id"]
+
+
+def test_memories_are_dropped_onto_a_context_and_found_there(person: Client, open_page: OpenPage) -> None:
+    health = make_context(person, "Health")
+    make_context(person, "Sleep", parent=health["context_id"])
+    known = remember(person, "I sleep seven hours")
+    panel = open_tab(open_page, person, "contexts")
+    panel.row("I sleep seven hours").locator(".memory-statement").drag_to(panel.context("Sleep"))
+    expect(panel.toasts).to_contain_text("Filed 1 memory under “Sleep”")
+    expect(panel.context("Sleep")).to_contain_text("(1)")
+    assert [each["name"] for each in claim(person, known["claim_id"])["contexts"]] == ["Sleep"]
+
+    panel.context("Health").click()
+    expect(panel.rows).to_have_count(1)
+    panel.node.get_by_label("With the contexts below").uncheck()
+    expect(panel.node).to_contain_text("No memories in this context yet.")
+    panel.context("Sleep").click()
+    expect(panel.rows).to_have_count(1)
+    expect(panel.page).to_have_url(re.compile("open=sleep"))
+    panel.choose(panel.rows.first, "Remove from this context")
+    expect(panel.rows).to_have_count(0)
+    assert claim(person, known["claim_id"])["contexts"] == []
+
+
+def test_entities_and_tags_lead_to_their_memories(person: Client, open_page: OpenPage) -> None:
+    remember(person, "Mira plays chess", tags=["games"], entities=[{"name": "Mira", "type": "person"}])
+    remember(person, "I play go", tags=["games"])
+    panel = open_tab(open_page, person, "entities")
+    panel.node.get_by_role("button", name="Mira", exact=True).click()
+    expect(panel.rows).to_have_count(1)
+    expect(panel.node.locator(".knowledge-chip")).to_have_text("Entity:Mira")
+
+    panel.tab("Tags").click()
+    row = panel.node.locator(".knowledge-record", has_text="games")
+    expect(row).to_contain_text("2 memories")
+    row.click(button="right")
+    panel.page.get_by_role("menuitem", name="New tag below").click()
+    panel.page.keyboard.type("board games")
+    panel.page.keyboard.press("Enter")
+    expect(panel.node.locator(".knowledge-record.knowledge-depth-1")).to_contain_text("board games")
+    row.filter(has_text="2 memories").get_by_role("button", name="games", exact=True).click()
+    expect(panel.rows).to_have_count(2)
+
+
+def test_a_conflict_is_decided_with_a_note(person: Client, open_page: OpenPage) -> None:
+    old = remember(person, "I live in Graz")
+    new = remember(person, "I live in Vienna")
+    person.post("/pkb/conflicts", {"claim_ids": [old["claim_id"], new["claim_id"]]})
+    panel = open_tab(open_page, person, "conflicts")
+    panel.node.get_by_role("button", name="Resolve").click()
+    expect(panel.node.get_by_role("alert")).to_contain_text("Choose which one holds")
+    panel.node.locator(".knowledge-side", has_text="I live in Vienna").get_by_label("This one holds").check()
+    panel.node.get_by_label("Note (optional)").fill("Moved in May")
+    panel.node.get_by_role("button", name="Resolve").click()
+    expect(panel.node).to_contain_text("No conflicts")
+    assert claim(person, new["claim_id"])["status"] == "active"
+    assert claim(person, old["claim_id"])["status"] != "active"
+
+
+def test_memories_are_found_in_a_text_and_kept_as_approved(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "add")
+    page = panel.page
+    page.locator("#ingest-text").fill("I prefer tea to coffee.\nMy sister Mira lives in Vienna.\nI run every Sunday.")
+    panel.node.get_by_label("Let the model read it").uncheck()
+    page.locator("#start-ingest").click()
+    rows = panel.node.locator(".knowledge-plan tbody tr")
+    expect(rows).to_have_count(3)
+    rows.nth(0).get_by_label("Statement").fill("I prefer green tea to coffee.")
+    rows.nth(2).get_by_role("checkbox").uncheck()
+    expect(page.locator("#execute-plan")).to_have_text("Keep 2 memories")
+
+    page.reload()
+    expect(rows.nth(0).get_by_label("Statement")).to_have_value("I prefer green tea to coffee.")
+    page.locator("#execute-plan").click()
+    expect(panel.node).to_contain_text("2 added")
+    kept = {each["statement"] for each in claims(person)}
+    assert kept == {"I prefer green tea to coffee.", "My sister Mira lives in Vienna."}
+    panel.node.get_by_role("button", name="Undo").click()
+    expect(panel.toasts).to_contain_text("Undone")
+    assert claims(person) == []
+
+
+def test_a_text_that_is_too_large_is_refused_before_it_is_sent(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "add")
+    panel.page.locator("#ingest-text").fill("ä" * 26_000)
+    expect(panel.node.get_by_role("alert")).to_contain_text("A text holds at most 50 KB.")
+    expect(panel.page.locator("#start-ingest")).to_be_disabled()
+
+
+def test_each_change_is_in_the_history_and_can_be_taken_back(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, "I like long walks")
+    assert person.delete(f"/pkb/claims/{known['claim_id']}").status == 200
+    panel = open_tab(open_page, person, "history")
+    changes = panel.node.locator(".knowledge-change")
+    expect(changes.first).to_contain_text("I like long walks")
+    changes.first.get_by_role("button", name=re.compile("^Undo")).click()
+    expect(panel.toasts).to_contain_text("Undone")
+    assert claim(person, known["claim_id"])["status"] == "active"
+    expect(panel.node.locator(".knowledge-change.undone")).to_have_count(1)
+
+
+def test_what_was_exported_is_imported_elsewhere_once(
+    newcomer: Callable[[], Client], open_page: OpenPage, tmp_path: Path
+) -> None:
+    ada, ben = newcomer(), newcomer()
+    for n in range(3):
+        remember(ada, f"Fact {n}", tags=["facts"])
+    panel = open_tab(open_page, ada, "transfer")
+    expect(panel.node.locator(".knowledge-stats")).to_contain_text("3")
+    with panel.page.expect_download() as downloading:
+        panel.node.get_by_role("link", name="Download JSON").click()
+    file = tmp_path / "memories.json"
+    downloading.value.save_as(file)
+    assert json.loads(file.read_text(encoding="utf-8"))["counts"]["claims"] == 3
+    with panel.page.expect_download() as downloading:
+        panel.node.get_by_role("link", name="Download Markdown").click()
+    downloading.value.save_as(tmp_path / "memories.md")
+    assert "Fact 1" in (tmp_path / "memories.md").read_text(encoding="utf-8")
+
+    panel = open_tab(open_page, ben, "transfer")
+    for said in ("3 memories", "Everything in it was there already."):
+        panel.node.locator("input[type=file]").set_input_files(file)
+        expect(panel.node.locator(".knowledge-outcome")).to_contain_text(said)
+    assert {each["statement"] for each in claims(ben)} == {"Fact 0", "Fact 1", "Fact 2"}
+
+    (tmp_path / "other.json").write_text("no JSON", encoding="utf-8")
+    panel.node.locator("input[type=file]").set_input_files(tmp_path / "other.json")
+    expect(panel.node.get_by_role("alert")).to_contain_text("is no JSON export")
