@@ -10,8 +10,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2s
 from threading import local
 from typing import Any
+
+from sqlalchemy.exc import IntegrityError
 
 from database.clock import now_iso
 
@@ -20,6 +23,8 @@ from .errors import ChangeNotFoundError, UndoConflictError
 from .schema import DEPENDENTS, KEYS
 
 _TIMES = frozenset({"updated_at"})
+_ROWID = "_rowid"
+_DIGEST_BYTES = 12
 _open = local()
 
 
@@ -27,7 +32,7 @@ _open = local()
 class Image:
     """What a row was and is: before is None for an inserted row, after for a deleted one.
 
-    For an updated row, both hold the columns that changed.
+    For an updated row, both hold the columns that changed; for an inserted one, after holds a digest of it.
     """
 
     table: str
@@ -64,7 +69,7 @@ class ChangeSet:
         self.db.execute_many(sql, [[row[column] for column in columns] for row in rows])
         for row in rows:
             key = {column: row[column] for column in KEYS[table]}
-            self.images.append(Image(table=table, key=key, before=None, after={}))
+            self.images.append(Image(table=table, key=key, before=None, after=_digest(table, row)))
 
     def update(self, table: str, key: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
         """Change columns of one row; False where there is no such row. What stays the same is not remembered."""
@@ -139,14 +144,14 @@ def recording(
         yield outer
         return
     changes = ChangeSet(db, audit_id=str(uuid.uuid4()), object_id=object_id, title=title, detail=dict(detail or {}))
-    _open.changes = changes
+    _open.changes = changes  # an outer one is of another store, and goes on afterwards
     try:
         with db.transaction():
             yield changes
             if changes.images:
                 _write(changes, user_email=user_email, action=action, object_type=object_type)
     finally:
-        _open.changes = None
+        _open.changes = outer
 
 
 @contextmanager
@@ -158,14 +163,14 @@ def watching() -> Iterator[list[str]]:
     try:
         yield written
     finally:
-        watchers.remove(written)
+        watchers.pop()
 
 
 def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
     """Put back what the change `audit_id` changed; returns the id of the entry that records this.
 
-    Raises ChangeNotFoundError, and UndoConflictError where it was undone already or where something that it touched was
-    changed again since.
+    Raises ChangeNotFoundError, and UndoConflictError where it was undone already, where something that it touched was
+    changed again since, or where something else has taken the place of what would come back; then nothing is undone.
     """
     columns = "action, object_type, object_id, title, images, undone_by"
     sql = f"SELECT {columns} FROM audit_log WHERE audit_id = ? AND user_email = ?"
@@ -186,8 +191,13 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
             title=title,
             detail=detail,
         ) as changes:
-            for table, key, before, after in reversed(json.loads(images)):
-                _revert(changes, table, key, before, after)
+            try:
+                for table, key, before, after in reversed(json.loads(images)):
+                    _revert(changes, table, key, before, after)
+            except IntegrityError as error:
+                raise UndoConflictError(
+                    "Something else has this name or id now, or what it belonged to is gone. Nothing was undone."
+                ) from error
         db.execute("UPDATE audit_log SET undone_by = ? WHERE audit_id = ?", [changes.audit_id, audit_id])
         return changes.audit_id
 
@@ -200,18 +210,27 @@ def _revert(
     after: Mapping[str, Any] | None,
 ) -> None:
     if before is None:
-        changes.delete(table, key)
+        _take_away(changes, table, key, after or {})
     elif after is None:
         _put_back(changes, table, before)
     else:
         _restore(changes, table, key, before, after)
 
 
+def _take_away(changes: ChangeSet, table: str, key: Mapping[str, Any], digest: Mapping[str, Any]) -> None:
+    row = changes._row(table, key)
+    if digest and (row is None or _digest(table, row) != digest):
+        raise UndoConflictError("This was changed again since. Undo the later change first.")
+    # A mere link may be gone: that is what undoing comes to.
+    changes.delete(table, key)
+
+
 def _put_back(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> None:
     key = {column: row[column] for column in KEYS[table]}
     if changes._row(table, key) is not None:
         raise UndoConflictError("What was deleted is there again. Nothing was undone.")
-    changes.insert(table, row)
+    # Its number in the file may be another row's by now.
+    changes.insert(table, {column: value for column, value in row.items() if not column.endswith(_ROWID)})
 
 
 def _restore(
@@ -240,6 +259,17 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
     changes.db.execute(sql, list(row.values()))
     for written in getattr(_open, "watchers", ()):
         written.append(changes.audit_id)
+
+
+def _digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether an inserted row is still the same; nothing for one that only ties two rows together."""
+    left_out = {*KEYS[table], *_TIMES}
+    told = {
+        column: float(value) if isinstance(value, int) else value
+        for column, value in sorted(row.items())
+        if value is not None and column not in left_out and not column.endswith(_ROWID)
+    }
+    return {"digest": blake2s(json.dumps(told).encode(), digest_size=_DIGEST_BYTES).hexdigest()} if told else {}
 
 
 def _where(key: Mapping[str, Any]) -> str:

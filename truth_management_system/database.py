@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Engine, RowMapping, create_engine, event
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import StaticPool
 
@@ -19,7 +19,7 @@ from database.clock import now_iso
 from database.dialect import connect_sqlite, sqlite_engine, store_error
 
 from .config import PKBConfig
-from .errors import KnowledgeTooNewError, KnowledgeUnavailableError
+from .errors import InvalidKnowledgeError, KnowledgeTooNewError, KnowledgeUnavailableError
 from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,8 @@ class PKBDatabase:
     """One knowledge base. Safe to use from any thread: many read, one writes at a time.
 
     Statements within `transaction()` see and make one change; others stand for themselves. Driver errors come out as
-    KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means.
+    KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means, and for values
+    that no column can hold, which are an InvalidKnowledgeError.
     """
 
     def __init__(self, config: PKBConfig) -> None:
@@ -140,7 +141,7 @@ class PKBDatabase:
         """Run one statement for each of `rows`."""
         if not rows:
             return
-        with self.transaction(), _our_errors():
+        with self.transaction(), _our_errors(), _bindable():
             self.statements += 1
             self._local.connection.exec_driver_sql(sql, [tuple(row) for row in rows])
 
@@ -208,7 +209,8 @@ class PKBDatabase:
 
     def _run(self, connection: Connection, sql: str, parameters: Parameters) -> CursorResult[Any]:
         self.statements += 1
-        return connection.exec_driver_sql(sql, tuple(parameters))
+        with _bindable():
+            return connection.exec_driver_sql(sql, tuple(parameters))
 
     def _apply(self, number: int) -> None:
         if self.get_schema_version() >= number:
@@ -256,6 +258,20 @@ def _our_errors() -> Iterator[None]:
     except DBAPIError as error:
         log.exception("the knowledge base failed")
         raise KnowledgeUnavailableError(_sentence(error)) from error
+
+
+@contextmanager
+def _bindable() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidKnowledgeError("The text has half a character in it, which can't be stored.") from error
+    except OverflowError as error:
+        raise InvalidKnowledgeError("The number is too large.") from error
+    except ProgrammingError as error:
+        if "binding parameter" not in str(error.orig):
+            raise
+        raise InvalidKnowledgeError("A value is neither text nor a number.") from error
 
 
 def _sentence(error: DBAPIError) -> str:

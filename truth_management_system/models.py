@@ -136,9 +136,9 @@ class Claim(_Stored):
         return cls(
             claim_id=generate_uuid(),
             statement=statement,
-            claim_type=str(claim_type),
+            claim_type=claim_type,
             claim_types=_primary_first(claim_type, claim_types),
-            context_domain=str(context_domain),
+            context_domain=context_domain,
             context_domains=_primary_first(context_domain, context_domains),
             user_email=user_email or "",
             friendly_id=friendly_id or "",
@@ -233,7 +233,7 @@ class Entity(_Stored):
         return cls(
             entity_id=generate_uuid(),
             name=name,
-            entity_type=str(entity_type),
+            entity_type=entity_type,
             user_email=user_email or "",
             friendly_id=friendly_id or "",
             meta_json=meta_json,

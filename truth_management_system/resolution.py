@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from database.stored_text import storable
+
 from .constants import ClaimStatus
 from .crud.catalog import DomainCatalog
 from .crud.claims import ClaimCRUD
@@ -22,6 +24,9 @@ from .utils import name_key
 _NUMBER = re.compile(r"(?:claim_)?([0-9]{1,18})", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DOMAIN_SUFFIX = "_domain"
+
+Found = Claim | Context | Entity | Tag | str
+"""What a reference names; a domain is its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +65,13 @@ class ReferenceResolver:
     entities: EntityCRUD
     tags: TagCRUD
     domains: DomainCatalog
-    _by_suffix: dict[str, Callable[[str], Resolved | None]] = field(init=False)
+    _by_suffix: dict[str, Callable[[str], Found | None]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._by_suffix = {
-            "_context": self._context,
-            "_entity": self._entity,
-            "_tag": self._tag,
+            "_context": self.contexts.get_by_friendly_id,
+            "_entity": self.entities.get_by_friendly_id,
+            "_tag": self.tags.get_by_friendly_id,
             _DOMAIN_SUFFIX: self._domain,
         }
 
@@ -75,19 +80,18 @@ class ReferenceResolver:
 
         Raises ReferenceNotFoundError, AmbiguousReferenceError.
         """
-        name = reference.strip()
+        name = storable(reference).strip()
         name = name[1:] if name[:1] in {"@", "#"} else name
         if name:
             with self.db.snapshot():
-                steps = (self._group, self._claim, self._context, self._named)
-                found = next((resolved for step in steps if (resolved := step(name)) is not None), None)
+                found = self._identified(name) or self._named(name)
                 if found is not None:
-                    return found
+                    return self._resolved(found)
         raise ReferenceNotFoundError(name)
 
     def claim(self, identifier: str) -> Claim | None:
         """The one claim that `42`, `#42`, `claim_42`, a UUID or a readable id names, whatever its status."""
-        name = str(identifier).strip().lstrip("@#")
+        name = storable(str(identifier)).strip().lstrip("@#")
         number = _NUMBER.fullmatch(name)
         if number:
             found = self.claims.get_by_claim_number(int(number[1]))
@@ -97,21 +101,47 @@ class ReferenceResolver:
             return self.claims.get(name.lower())
         return self.claims.get_by_friendly_id(name) if name else None
 
-    def _group(self, name: str) -> Resolved | None:
+    def _identified(self, name: str) -> Found | None:
+        """By an id: the first kind that has it in exactly this case, else the first that has it in another case."""
+        in_another_case: Found | None = None
+        for look_up in (self._group, self.claim, self.contexts.get_by_friendly_id):
+            found = look_up(name)
+            if found is not None and not _differs_in_case(found, name):
+                return found
+            in_another_case = in_another_case or found
+        return in_another_case
+
+    def _group(self, name: str) -> Found | None:
         suffix = next((suffix for suffix in self._by_suffix if name.lower().endswith(suffix)), None)
         return self._by_suffix[suffix](name) if suffix else None
 
-    def _claim(self, name: str) -> Resolved | None:
-        claim = self.claim(name)
-        if claim is None:
-            return None
-        return Resolved(
-            type="claim",
-            claims=[claim],
-            source_id=claim.claim_id,
-            source_name=claim.friendly_id,
-            notes=self._notes(claim),
-        )
+    def _domain(self, name: str) -> str | None:
+        domain = name.lower().removesuffix(_DOMAIN_SUFFIX)
+        return domain if self.domains.knows(domain) or self.domains.claims_of_domain(domain, limit=1) else None
+
+    def _named(self, name: str) -> Found | None:
+        """By the name of a context at any depth, then of an entity or a tag."""
+        key = name_key(name)
+        groups: list[Context | Entity | Tag] = [*self.contexts.find_by_name(key)]
+        groups = groups or [*self.entities.find_by_name(key), *self.tags.find_by_name(key)]
+        if len(groups) > 1:
+            raise AmbiguousReferenceError(name, [_candidate(group) for group in groups])
+        return groups[0] if groups else None
+
+    def _resolved(self, found: Found) -> Resolved:
+        if isinstance(found, str):
+            claims = self.domains.claims_of_domain(found)
+            return Resolved(type="domain", claims=claims, source_id=found, source_name=found)
+        if isinstance(found, Claim):
+            notes, name = self._notes(found), found.friendly_id
+            return Resolved(type="claim", claims=[found], source_id=found.claim_id, source_name=name, notes=notes)
+        if isinstance(found, Context):
+            claims, identity = self.contexts.resolve_claims(found.context_id), found.context_id
+        elif isinstance(found, Entity):
+            claims, identity = self.entities.resolve_claims(found.entity_id), found.entity_id
+        else:
+            claims, identity = self.tags.resolve_claims(found.tag_id), found.tag_id
+        return Resolved(type=_kind(found), claims=claims, source_id=identity, source_name=found.name)
 
     def _notes(self, claim: Claim) -> list[str]:
         if claim.status == ClaimStatus.SUPERSEDED:
@@ -120,56 +150,16 @@ class ReferenceResolver:
                 return [f"superseded by @{head.friendly_id}"]
         return [] if claim.status == ClaimStatus.ACTIVE else [claim.status]
 
-    def _context(self, name: str) -> Resolved | None:
-        context = self.contexts.get_by_friendly_id(name)
-        return None if context is None else self._filed_in_context(context)
 
-    def _filed_in_context(self, context: Context) -> Resolved:
-        claims = self.contexts.resolve_claims(context.context_id)
-        return Resolved(type="context", claims=claims, source_id=context.context_id, source_name=context.name)
-
-    def _entity(self, name: str) -> Resolved | None:
-        entity = self.entities.get_by_friendly_id(name)
-        return None if entity is None else self._filed_under_entity(entity)
-
-    def _filed_under_entity(self, entity: Entity) -> Resolved:
-        claims = self.entities.resolve_claims(entity.entity_id)
-        return Resolved(type="entity", claims=claims, source_id=entity.entity_id, source_name=entity.name)
-
-    def _tag(self, name: str) -> Resolved | None:
-        tag = self.tags.get_by_friendly_id(name)
-        return None if tag is None else self._filed_under_tag(tag)
-
-    def _filed_under_tag(self, tag: Tag) -> Resolved:
-        return Resolved(
-            type="tag", claims=self.tags.resolve_claims(tag.tag_id), source_id=tag.tag_id, source_name=tag.name
-        )
-
-    def _domain(self, name: str) -> Resolved | None:
-        domain = name.lower().removesuffix(_DOMAIN_SUFFIX)
-        claims = self.domains.claims_of_domain(domain)
-        if not claims and not self.domains.knows(domain):
-            return None
-        return Resolved(type="domain", claims=claims, source_id=domain, source_name=domain)
-
-    def _named(self, name: str) -> Resolved | None:
-        """By the name of a context at any depth, then of an entity or a tag."""
-        key = name_key(name)
-        contexts = self.contexts.find_by_name(key)
-        if contexts:
-            return self._filed_in_context(self._only(name, contexts))
-        entities, tags = self.entities.find_by_name(key), self.tags.find_by_name(key)
-        if not entities and not tags:
-            return None
-        only = self._only(name, [*entities, *tags])
-        return self._filed_under_tag(only) if isinstance(only, Tag) else self._filed_under_entity(only)
-
-    def _only(self, name: str, found: Sequence[Any]) -> Any:
-        if len(found) == 1:
-            return found[0]
-        raise AmbiguousReferenceError(name, [_candidate(one) for one in found])
+def _differs_in_case(found: Found, name: str) -> bool:
+    """Whether it was found by its readable id, which is written differently."""
+    known = f"{found}{_DOMAIN_SUFFIX}" if isinstance(found, str) else found.friendly_id
+    return known != name and known.lower() == name.lower()
 
 
 def _candidate(found: Context | Entity | Tag) -> dict[str, str]:
-    kind = type(found).__name__.lower()
-    return {"kind": kind, "ref": f"@{found.friendly_id}", "title": found.name}
+    return {"kind": _kind(found), "ref": f"@{found.friendly_id}", "title": found.name}
+
+
+def _kind(group: Context | Entity | Tag) -> str:
+    return type(group).__name__.lower()

@@ -32,7 +32,7 @@ _LONGEST = 60
 _SUFFIX_LENGTH = 4
 _ALPHABET = string.ascii_lowercase + string.digits
 _WELL_FORMED = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9]")
-_SHORTEST_GIVEN, _LONGEST_GIVEN = 3, 128
+_SHORTEST_GIVEN, LONGEST_GIVEN = 3, 128
 # Each would read as a reference of another kind.
 _RESERVED_BEGINNINGS = ("conversation_", "conv_", "claim_", "agent_", "memory", "mem")
 
@@ -74,7 +74,7 @@ def friendly_id_candidates(text: str, suffix: str = "", *, kind: str = "") -> It
 
 def is_well_formed(friendly_id: str) -> bool:
     """Whether `friendly_id` may be one that a user gives: 3 to 128 letters, digits, `_` and `-`, a letter first."""
-    return _SHORTEST_GIVEN <= len(friendly_id) <= _LONGEST_GIVEN and bool(_WELL_FORMED.fullmatch(friendly_id))
+    return _SHORTEST_GIVEN <= len(friendly_id) <= LONGEST_GIVEN and bool(_WELL_FORMED.fullmatch(friendly_id))
 
 
 def is_reserved(friendly_id: str) -> bool:

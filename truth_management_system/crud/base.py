@@ -109,13 +109,22 @@ def optional_text(value: Any, what: str, *, longest: int) -> str | None:
     return _bounded(storable(value), what, longest)
 
 
+def listed(value: Any, what: str) -> Sequence[Any]:
+    """`value` where it is a list; None is an empty one. Raises InvalidKnowledgeError for all else, text included."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise InvalidKnowledgeError(f"The {what} are no list.")
+    return value
+
+
 def json_object(value: str | Mapping[str, Any] | None, what: str) -> str | None:
     """A JSON object as text. Raises InvalidKnowledgeError for anything else."""
     if value is None or value == "":
         return None
     try:
         read = json.loads(value) if isinstance(value, str) else dict(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidKnowledgeError(f"The {what} is no JSON object.") from error
     if not isinstance(read, dict):
         raise InvalidKnowledgeError(f"The {what} is no JSON object.")

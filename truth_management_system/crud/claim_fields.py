@@ -11,18 +11,20 @@ from typing import Any
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
-from .base import json_object, known_fields, optional_text, required_text
+from .base import json_object, known_fields, listed, optional_text, required_text
 
 LONGEST_STATEMENT = 20_000
 _LONGEST_NOTE = 2_000
 _MOST_VALUES = 20
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_PRIMARIES = (("claim_type", "claim_types"), ("context_domain", "context_domains"))
 
 
 def checked_claim(claim: Claim) -> dict[str, Any]:
     """The row of a new claim. Raises InvalidKnowledgeError."""
     row = claim.to_dict()
-    return row | {column: check(row[column]) for column, check in _CHECKS.items() if column in row}
+    checked = row | {column: check(row[column]) for column, check in _CHECKS.items()}
+    return checked | {many: _with_primary(checked[one], json.loads(checked[many])) for one, many in _PRIMARIES}
 
 
 def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]
     """
     known_fields(changes, _CHECKS)
     checked = {column: _CHECKS[column](value) for column, value in changes.items()}
-    for one, many in (("claim_type", "claim_types"), ("context_domain", "context_domains")):
+    for one, many in _PRIMARIES:
         if one in checked or many in checked:
             checked |= _primary(before, checked, one, many)
     return checked
@@ -41,7 +43,7 @@ def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]
 def category_name(value: Any, what: str) -> str:
     """A type or domain as stored: lowercase, spaces as underscores. Raises InvalidKnowledgeError."""
     name = "_".join(str(value).strip().lower().replace("-", " ").split())
-    if not _NAME.fullmatch(name):
+    if not isinstance(value, str) or not _NAME.fullmatch(name):
         raise InvalidKnowledgeError(f"{value!r} is no {what}: use up to 40 letters, digits and '_', a letter first.")
     return name
 
@@ -59,7 +61,11 @@ def _primary(before: Claim, checked: Mapping[str, Any], one: str, many: str) -> 
     values: list[str] = json.loads(checked.get(many) or getattr(before, many))
     primary = checked.get(one) or (values[0] if many in checked and values else getattr(before, one))
     others = [value for value in values if value not in {primary, getattr(before, one)} or many in checked]
-    return {one: primary, many: json.dumps(list(dict.fromkeys([primary, *others])), ensure_ascii=False)}
+    return {one: primary, many: _with_primary(primary, others)}
+
+
+def _with_primary(primary: str, others: Sequence[str]) -> str:
+    return json.dumps(list(dict.fromkeys([primary, *others])), ensure_ascii=False)
 
 
 def _names(what: str) -> Callable[[Any], str]:
@@ -72,10 +78,9 @@ def _names(what: str) -> Callable[[Any], str]:
 def _values(value: Any, what: str) -> Sequence[Any]:
     try:
         values = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidKnowledgeError(f"The {what} are no list.") from error
-    if not isinstance(values, list | tuple):
-        raise InvalidKnowledgeError(f"The {what} are no list.")
+    values = listed(values, what)
     if len(values) > _MOST_VALUES:
         raise InvalidKnowledgeError(f"{len(values)} {what} are too many; {_MOST_VALUES} are possible.")
     return values

@@ -12,12 +12,13 @@ from ..database import PKBDatabase
 from ..errors import ContextNotFoundError, InvalidKnowledgeError
 from ..models import CLAIM_COLUMNS, Claim
 from ..search.base import SearchFilters
-from ..utils import now_iso
-from .base import OwnedRows, like_prefix, marks
+from ..search.given_filters import search_filters
+from ..utils import LONGEST_GIVEN, now_iso
+from .base import OwnedRows, like_prefix, listed, marks
 from .claim_fields import checked_changes, checked_claim
 from .entities import EntityCRUD
 from .friendly_ids import insert_named
-from .links import link_claim_tag
+from .links import entity_role, link_claim_tag
 from .tags import TagCRUD
 
 EntityNames = Mapping[str, str]
@@ -45,13 +46,12 @@ class ClaimCRUD(OwnedRows[Claim]):
         entities: Sequence[EntityNames] | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Claim:
-        """Store a new claim with its number and readable id; returns it.
+        """Store a new claim; returns it as it is stored, with its number and readable id.
 
         tags: names; entities: `{"name", "type", "role"}`; those that don't exist are born with it. contexts: ids.
         Raises InvalidKnowledgeError, FriendlyIdTakenError, ContextNotFoundError; then nothing is stored.
         """
-        claim.user_email = self.user_email
-        row = checked_claim(claim)
+        row = checked_claim(claim) | {"user_email": self.user_email}
         with recording(
             self.db,
             user_email=self.user_email,
@@ -62,40 +62,44 @@ class ClaimCRUD(OwnedRows[Claim]):
         ) as changes:
             row["claim_number"] = self._next_number()
             row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
-            self._file(changes, claim.claim_id, tags or (), entities or (), contexts or ())
-        return Claim(**row)
+            self._file(changes, claim.claim_id, listed(tags, "tags"), listed(entities, "entities"), contexts or ())
+        for column, value in row.items():
+            setattr(claim, column, value)
+        return claim
 
     def edit(self, claim_id: str, changes: Mapping[str, Any]) -> Claim | None:
         """Change columns of a claim; None where there is no such claim.
 
         What never changes: its ids, its number, its birth. Raises InvalidKnowledgeError.
         """
-        before = self.get(claim_id)
-        if before is None:
-            return None
-        checked = checked_changes(before, changes)
-        if "status" in checked and checked["status"] != before.status:
-            checked["retracted_at"] = now_iso() if checked["status"] == ClaimStatus.RETRACTED else None
-        return self._changed(before, checked, action="edit")
+        with self.db.transaction():
+            before = self.get(claim_id)
+            if before is None:
+                return None
+            checked = checked_changes(before, changes)
+            if "status" in checked and checked["status"] != before.status:
+                checked["retracted_at"] = now_iso() if checked["status"] == ClaimStatus.RETRACTED else None
+            return self._changed(before, checked, action="edit")
 
     def delete(self, claim_id: str) -> Claim | None:
         """Retract a claim: it stays, with status `retracted` and its time. None where there is no such claim."""
-        before = self.get(claim_id)
-        if before is None or before.is_retracted:
-            return before
-        retracted = {"status": ClaimStatus.RETRACTED.value, "retracted_at": now_iso()}
-        return self._changed(before, retracted, action="delete")
+        with self.db.transaction():
+            before = self.get(claim_id)
+            if before is None or before.is_retracted:
+                return before
+            retracted = {"status": ClaimStatus.RETRACTED.value, "retracted_at": now_iso()}
+            return self._changed(before, retracted, action="delete")
 
     def pin(self, claim_id: str, *, pinned: bool = True) -> Claim | None:
         """Let a claim go into every conversation, or no longer; None where there is no such claim."""
-        before = self.get(claim_id)
-        if before is None:
-            return None
-        meta = {key: value for key, value in before.meta.items() if key != "pinned"} | (
-            {"pinned": True} if pinned else {}
-        )
-        changed = {"meta_json": json.dumps(meta, ensure_ascii=False) if meta else None}
-        return self._changed(before, changed, action="pin" if pinned else "unpin")
+        with self.db.transaction():
+            before = self.get(claim_id)
+            if before is None:
+                return None
+            meta = {key: value for key, value in before.meta.items() if key != "pinned"}
+            meta |= {"pinned": True} if pinned else {}
+            changed = {"meta_json": json.dumps(meta, ensure_ascii=False) if meta else None}
+            return self._changed(before, changed, action="pin" if pinned else "unpin")
 
     def tag(self, claim_id: str, name: str) -> None:
         """Give a claim the tag of this name, which is made where there is none."""
@@ -105,16 +109,18 @@ class ClaimCRUD(OwnedRows[Claim]):
 
     def list(
         self,
-        filters: SearchFilters | None = None,
+        filters: SearchFilters | Mapping[str, Any] | None = None,
         limit: int = 100,
         offset: int = 0,
         order_by: str = "-updated_at",
     ) -> _Claims:
         """Claims, newest change first unless `order_by` names another column ("-": descending).
 
-        Without filters every status is listed. Raises InvalidKnowledgeError for a column that can't order.
+        filters: also as `{"status": "active", "claim_types": [...]}`. Without filters, and where such ones name no
+        status, every status is listed. Raises InvalidKnowledgeError for a filter that is none, and for a column that
+        can't order.
         """
-        column = order_by.removeprefix("-")
+        column = str(order_by).removeprefix("-")
         if column not in _ORDERS:
             raise InvalidKnowledgeError(f"{order_by!r} is no order; use one of {', '.join(sorted(_ORDERS))}.")
         direction = "DESC" if order_by.startswith("-") else "ASC"
@@ -122,7 +128,12 @@ class ClaimCRUD(OwnedRows[Claim]):
         order = f"claims.{column} {direction}, claims.claim_rowid {direction}"
         return self._where(condition, parameters, order=order, limit=limit, offset=offset)
 
-    def count(self, filters: SearchFilters | None = None) -> int:
+    def get_active(self, context_domain: str | None = None, claim_type: str | None = None) -> _Claims:
+        """All claims that are active, newest change first: of one domain and of one type, where these are given."""
+        wanted = {"status": ClaimStatus.ACTIVE.value, "context_domain": context_domain, "claim_type": claim_type}
+        return self.list({name: value for name, value in wanted.items() if value}, limit=-1)
+
+    def count(self, filters: SearchFilters | Mapping[str, Any] | None = None) -> int:
         """How many claims the filters let through."""
         return self._count(*_condition(filters))
 
@@ -136,6 +147,8 @@ class ClaimCRUD(OwnedRows[Claim]):
 
     def search_friendly_ids(self, prefix: str, limit: int = 10) -> _Claims:
         """Active and contested claims whose readable id begins with `prefix`, in any case, in order of the id."""
+        if len(prefix) > LONGEST_GIVEN:
+            return []
         statuses = ClaimStatus.default_search_statuses()
         condition = f"claims.friendly_id LIKE ? ESCAPE '!' AND claims.status IN ({marks(statuses)})"
         parameters = [like_prefix(prefix), *statuses]
@@ -178,9 +191,11 @@ class ClaimCRUD(OwnedRows[Claim]):
         changes.insert_many("context_claims", groups)
 
     def _part(self, named: EntityNames) -> tuple[str, str]:
+        if not isinstance(named, Mapping):
+            raise InvalidKnowledgeError('An entity is an object with "name", and with "type" and "role" if you like.')
         kind = named.get("type") or named.get("entity_type") or EntityType.OTHER
-        entity, _ = self._entities.get_or_create(named["name"], kind)
-        return entity.entity_id, named.get("role") or EntityRole.MENTIONED
+        entity, _ = self._entities.get_or_create(named.get("name", ""), kind)
+        return entity.entity_id, entity_role(named.get("role") or EntityRole.MENTIONED)
 
     def _check_contexts(self, contexts: Sequence[str]) -> None:
         sql = f"SELECT context_id FROM contexts WHERE user_email = ? AND context_id IN ({marks(contexts)})"
@@ -197,6 +212,8 @@ class ClaimCRUD(OwnedRows[Claim]):
         return int(self.db.execute(sql, [self.user_email]).rows[0]["last_number"])
 
 
-def _condition(filters: SearchFilters | None) -> tuple[str, Sequence[Any]]:
+def _condition(filters: SearchFilters | Mapping[str, Any] | None) -> tuple[str, Sequence[Any]]:
+    if isinstance(filters, Mapping):
+        filters = search_filters({"statuses": [], **filters})
     conditions, parameters = filters.to_sql_conditions() if filters else ([], [])
     return " AND ".join(conditions) or "1 = 1", parameters

@@ -8,6 +8,7 @@ from typing import Any
 from ..changes import recording
 from ..constants import EntityRole
 from ..database import PKBDatabase
+from ..errors import InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, TAG_COLUMNS, Entity, Tag
 from ..utils import generate_uuid, now_iso
 
@@ -98,9 +99,20 @@ def link_claim_tag(db: PKBDatabase, claim_id: str, tag_id: str) -> bool:
 
 
 def link_claim_entity(db: PKBDatabase, claim_id: str, entity_id: str, role: str = EntityRole.MENTIONED.value) -> bool:
-    """Link a claim to an entity; False where that link is there, or where the two are not one user's."""
-    row = {"claim_id": claim_id, "entity_id": entity_id, "role": str(role)}
+    """Link a claim to an entity; False where that link is there, or where the two are not one user's.
+
+    Raises InvalidKnowledgeError for a role that is none.
+    """
+    row = {"claim_id": claim_id, "entity_id": entity_id, "role": entity_role(role)}
     return _file(db, "claim_entities", claim_id, "entities", row)
+
+
+def entity_role(value: Any) -> str:
+    """The part of an entity in a claim, as stored. Raises InvalidKnowledgeError."""
+    try:
+        return EntityRole(value).value
+    except ValueError as error:
+        raise InvalidKnowledgeError(f"{value!r} is no role; use one of {', '.join(EntityRole)}.") from error
 
 
 def get_claim_tags(db: PKBDatabase, claim_id: str) -> list[Tag]:

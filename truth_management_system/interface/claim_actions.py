@@ -7,6 +7,7 @@ from typing import Any
 
 from ..changes import recording
 from ..constants import ClaimStatus
+from ..crud.base import listed
 from ..crud.claims import EntityNames
 from ..crud.links import LINK_SUPERSEDES, link_claims, supersession_heads
 from ..errors import ClaimNotFoundError, InvalidKnowledgeError, KnowledgeError
@@ -18,6 +19,7 @@ from .outcomes import Outcome, outcome
 from .parts import ApiParts, present
 
 MOST_IN_BULK = 100
+MOST_CHANGED = 500
 _BULK_FIELDS = frozenset(
     {
         "statement",
@@ -35,6 +37,9 @@ _BULK_FIELDS = frozenset(
         "claim_types",
         "context_domains",
         "source_activity_id",
+        "subject_text",
+        "predicate",
+        "object_text",
     }
 )
 
@@ -63,7 +68,7 @@ class ClaimActions(ApiParts):
         are given; without a model, a warning says so. contexts: ids. supersedes: id of the claim that this one
         replaces. suggest_similar: look for near duplicates and contradictions; they are in `metadata["similar"]`.
         fields: confidence, valid_from, valid_to, meta_json, friendly_id, possible_questions, claim_types,
-        context_domains, source_activity_id.
+        context_domains, subject_text, predicate, object_text, source_activity_id.
         """
         unknown = set(fields) - _BULK_FIELDS
         if unknown:
@@ -95,6 +100,7 @@ class ClaimActions(ApiParts):
         `.data`: `{"results": [{index, success, claim_id, friendly_id} or {index, success, error}], "added_count",
         "failed_count"}`. stop_on_error: then nothing is added.
         """
+        claims = listed(claims, "claims")
         if len(claims) > MOST_IN_BULK:
             raise InvalidKnowledgeError(f"{len(claims)} claims are too many; {MOST_IN_BULK} are possible at once.")
         results: list[dict[str, Any]] = []
@@ -144,13 +150,14 @@ class ClaimActions(ApiParts):
     @outcome("get_by_ids", "claim")
     def get_claims_by_ids(self, claim_ids: Sequence[str]) -> Outcome:
         """`.data`: the claims in the order of the ids, None for those that are not there."""
-        found = {claim.claim_id: claim for claim in self.claims.get_many(claim_ids)}
-        return Outcome([found.get(claim_id) for claim_id in claim_ids])
+        wanted = listed(claim_ids, "ids")
+        found = {claim.claim_id: claim for claim in self.claims.get_many(wanted)}
+        return Outcome([found.get(claim_id) for claim_id in wanted])
 
     @outcome("get", "claim")
     def get_claim_by_friendly_id(self, friendly_id: str) -> Outcome:
         """`.data` is the Claim."""
-        claim = self.claims.get_by_friendly_id(friendly_id.removeprefix("@"))
+        claim = self.claims.get_by_friendly_id(str(friendly_id).removeprefix("@"))
         if claim is None:
             raise ClaimNotFoundError(friendly_id)
         return Outcome(claim, claim.claim_id)
@@ -207,6 +214,9 @@ class ClaimActions(ApiParts):
         change: "retract", "pin", "unpin", "set_type", "set_domain" (value: a name), "add_tag" (value: a name),
         "add_to_context" (value: an id).
         """
+        claim_ids = listed(claim_ids, "ids")
+        if len(claim_ids) > MOST_CHANGED:
+            raise InvalidKnowledgeError(f"{len(claim_ids)} claims are too many; {MOST_CHANGED} are possible at once.")
         act = self._bulk_change(change, value or "")
         results: list[dict[str, Any]] = []
         with recording(
@@ -245,7 +255,8 @@ class ClaimActions(ApiParts):
             raise InvalidKnowledgeError(f"A claim is an object with {', '.join(sorted(_BULK_FIELDS))}.")
         result: ActionResult = self.add_claim(**{"statement": "", **given}, auto_extract=auto_extract)
         if not result.success:
-            raise InvalidKnowledgeError(result.errors[0])
+            error: Exception = result.metadata["error"]
+            raise error if isinstance(error, KnowledgeError) else InvalidKnowledgeError(result.errors[0])
         claim: Claim = result.data
         return claim
 

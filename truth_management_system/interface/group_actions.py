@@ -7,6 +7,7 @@ from typing import Any
 
 from ..changes import recording
 from ..constants import EntityRole
+from ..crud.base import listed
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import (
     ConflictNotFoundError,
@@ -24,9 +25,11 @@ class NoteActions(ApiParts):
     """Notes."""
 
     @outcome("add", "note")
-    def add_note(self, body: str, title: str | None = None, **fields: Any) -> Outcome:
-        """Add a note; `.data` is the Note. fields: context_domain, meta_json."""
-        note = self.notes.add(Note.create(body, title, **fields))
+    def add_note(
+        self, body: str, title: str | None = None, context_domain: str | None = None, meta_json: str | None = None
+    ) -> Outcome:
+        """Add a note; `.data` is the Note."""
+        note = self.notes.add(Note.create(body, title, context_domain=context_domain, meta_json=meta_json))
         return Outcome(note, note.note_id)
 
     @outcome("edit", "note")
@@ -57,9 +60,11 @@ class LabelActions(ApiParts):
     """Entities and tags, and which claims have them."""
 
     @outcome("add", "entity")
-    def add_entity(self, name: str, entity_type: str, friendly_id: str | None = None, **fields: Any) -> Outcome:
+    def add_entity(
+        self, name: str, entity_type: str, meta_json: str | None = None, *, friendly_id: str | None = None
+    ) -> Outcome:
         """Add an entity; `.data` is the Entity."""
-        entity = self.entities.add(Entity.create(name, entity_type, friendly_id=friendly_id, **fields))
+        entity = self.entities.add(Entity.create(name, entity_type, friendly_id=friendly_id, meta_json=meta_json))
         return Outcome(entity, entity.entity_id)
 
     @outcome("edit", "entity")
@@ -77,16 +82,17 @@ class LabelActions(ApiParts):
             raise EntityNotFoundError(entity_id)
         return Outcome(object_id=entity_id)
 
-    @outcome("merge", "entity")
-    def merge_entities(self, source_id: str, target_id: str) -> Outcome:
-        """Let one entity become part of another; `.data`: `{"entity", "aliases"}`."""
-        entity = self.entities.merge(source_id, target_id)
-        return Outcome({"entity": entity, "aliases": self.entities.aliases(entity)}, target_id)
-
     @outcome("add", "tag")
-    def add_tag(self, name: str, parent_tag_id: str | None = None, friendly_id: str | None = None) -> Outcome:
+    def add_tag(
+        self,
+        name: str,
+        parent_tag_id: str | None = None,
+        meta_json: str | None = None,
+        *,
+        friendly_id: str | None = None,
+    ) -> Outcome:
         """Add a tag; `.data` is the Tag."""
-        tag = self.tags.add(Tag.create(name, parent_tag_id, friendly_id=friendly_id))
+        tag = self.tags.add(Tag.create(name, parent_tag_id, friendly_id=friendly_id, meta_json=meta_json))
         return Outcome(tag, tag.tag_id)
 
     @outcome("edit", "tag")
@@ -187,7 +193,7 @@ class ContextActions(ApiParts):
             title=str(name),
         ):
             added = self.contexts.add(context)
-            for claim in self._claims(claim_ids or ()):
+            for claim in self._claims(listed(claim_ids, "ids")):
                 self.contexts.add_claim(added.context_id, claim.claim_id)
         return Outcome(added, added.context_id)
 
@@ -244,7 +250,7 @@ class ConflictActions(ApiParts):
     @outcome("create", "conflict_set")
     def create_conflict_set(self, claim_ids: Sequence[str], notes: str | None = None) -> Outcome:
         """Say that claims contradict each other; `.data` is the ConflictSet."""
-        conflict = self.conflicts.create(list(claim_ids), notes)
+        conflict = self.conflicts.create(listed(claim_ids, "ids"), notes)
         return Outcome(conflict, conflict.conflict_set_id)
 
     @outcome("resolve", "conflict_set")

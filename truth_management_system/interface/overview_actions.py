@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InvalidKnowledgeError
+from ..crud.base import required_text
+from ..crud.claim_fields import LONGEST_STATEMENT
 from ..ingestion.similar import find_similar
 from ..search.base import SearchFilters
 from ..search.vectors import EmbeddingIndexer
@@ -19,14 +20,6 @@ class OverviewActions(ApiParts):
     @outcome("get", "statistics")
     def statistics(self) -> Outcome:
         """`.data`: how many claims, pinned ones, contexts, entities, tags, open conflicts, and vectors there are."""
-        model = self.llm.models.embedding
-        indexer = EmbeddingIndexer(self.db, model) if model else None
-        vectors = {
-            "embedded": indexer.embedded_count(self.owner) if indexer else 0,
-            "pending": indexer.pending_count(self.owner) if indexer else 0,
-            "model": model.name if model else None,
-            "state": model.state().phase if model else "none",
-        }
         return Outcome(
             {
                 "claims": self.claims.count(SearchFilters()),
@@ -58,8 +51,7 @@ class OverviewActions(ApiParts):
         `.data`: claim_type, context_domain, tags, entities, possible_questions, friendly_id, similar, warnings, and
         `by`, which is "model" or "rules".
         """
-        if not statement.strip():
-            raise InvalidKnowledgeError("The statement is empty: write something.")
+        statement = required_text(statement, "statement", longest=LONGEST_STATEMENT)
         types = [category.name for category in self.type_catalog.list()]
         domains = [category.name for category in self.domain_catalog.list()]
         analysis = self.llm.analyze_statement(statement, types=types, domains=domains)

@@ -23,13 +23,14 @@ from ..portability import export_data, export_markdown, import_data
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
+from ..search.given_filters import search_filters
 from ..search.vectors import EmbeddingIndexer
-from .claim_actions import ClaimActions
 from .descriptions import Descriptions
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
 from .outcomes import Outcome, outcome
 from .overview_actions import OverviewActions
 from .parts import ApiParts
+from .tidying_actions import TidyingActions
 
 __all__ = [
     "ActionResult",
@@ -66,7 +67,7 @@ class _Finding(ApiParts):
         strategy: "hybrid", "fts", "embedding", "rewrite", "mapreduce". `.warnings` say which search could not take
         part.
         """
-        wanted = _filters(filters)
+        wanted = search_filters(filters)
         if include_contested is None:
             include_contested = self.config.include_contested_by_default
         wanted.include_contested = wanted.include_contested and include_contested
@@ -88,7 +89,8 @@ class _Finding(ApiParts):
         resolved: ActionResult = self._resolve_reference(reference_id)
         if resolved.metadata.get("error_code") == AmbiguousReferenceError.code:
             candidates = resolved.metadata["details"]["candidates"]
-            resolved.data = {"type": "ambiguous", "claims": [], "candidates": candidates}
+            named = {"type": "ambiguous", "source_id": None, "source_name": None}
+            resolved.data = {**named, "claims": [], "notes": [], "candidates": candidates}
         return resolved
 
     @outcome("resolve", "reference")
@@ -144,7 +146,7 @@ class _Keeping(ApiParts):
 
 
 class StructuredAPI(
-    ClaimActions,
+    TidyingActions,
     NoteActions,
     LabelActions,
     ContextActions,
@@ -161,14 +163,8 @@ class StructuredAPI(
     """
 
 
-def _filters(given: SearchFilters | Mapping[str, Any] | None) -> SearchFilters:
-    if isinstance(given, SearchFilters):
-        return given
-    try:
-        return SearchFilters(**(given or {}))
-    except TypeError as error:
-        raise InvalidKnowledgeError("There is no such filter.") from error
-
-
 def _count(wanted: int | None, otherwise: int) -> int:
-    return max(1, min(wanted if wanted is not None else otherwise, _MOST_RESULTS))
+    wanted = otherwise if wanted is None else wanted
+    if not isinstance(wanted, int):
+        raise InvalidKnowledgeError(f"{wanted!r} is no number of results.")
+    return max(1, min(wanted, _MOST_RESULTS))
