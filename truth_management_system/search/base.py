@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -120,11 +120,20 @@ class SearchResult:
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
-    """What a search came to. warnings: which part of it could not be done, and why."""
+class Found(Sequence[SearchResult]):
+    """What a search came to: its results, best first. warnings: which part of it could not be done, and why."""
 
     results: list[SearchResult] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[SearchResult]:
+        return iter(self.results)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.results[index]
 
 
 class SearchStrategy(Protocol):
@@ -146,20 +155,26 @@ def merge_results_rrf(
     k: int = 20,
     weights: Sequence[float] | None = None,
     rrf_constant: int = 60,
+    *,
+    strategy_weights: Mapping[str, float] | None = None,
 ) -> list[SearchResult]:
     """Reciprocal-rank fusion: the best `k` claims of several rankings, each claim once.
 
-    A claim scores the sum of weight / (rrf_constant + rank) over the lists that it is in; ranks count from 1. `weights`
-    has one for each list, 1 without. `metadata["ranks"]` says at which rank which search found it. Equal scores keep
-    the order of the lists. Raises ValueError for a number of weights that is not that of the lists.
+    A claim scores the sum of weight / (rrf_constant + rank) over the lists that it is in; the first of a list has rank
+    0. `weights` has one for each list, `strategy_weights` one for each `source`, 1 without; both count.
+    `metadata["sources"]` says which searches found it, `metadata["ranks"]` and `metadata["scores"]` at which rank and
+    with which score. Equal scores keep the order of the lists. Raises ValueError for a number of weights that is not
+    that of the lists.
     """
+    by_source = strategy_weights or {}
     merged: dict[str, SearchResult] = {}
     for results, weight in zip(result_lists, weights or [1.0] * len(result_lists), strict=True):
         firsts: dict[str, SearchResult] = {}
         for result in results:
             firsts.setdefault(result.claim.claim_id, result)
-        for rank, result in enumerate(firsts.values(), start=1):
-            _add_rank(merged, result, rank=rank, score=weight / (rrf_constant + rank))
+        for rank, result in enumerate(firsts.values()):
+            score = weight * by_source.get(result.source, 1.0) / (rrf_constant + rank)
+            _add_rank(merged, result, rank=rank, score=score)
     return sorted(merged.values(), key=lambda result: -result.score)[:k]
 
 
@@ -167,6 +182,8 @@ def _add_rank(merged: dict[str, SearchResult], result: SearchResult, *, rank: in
     found = merged.setdefault(result.claim.claim_id, replace(result, score=0.0, source="hybrid", metadata={}))
     found.score += score
     found.metadata["ranks"] = found.metadata.get("ranks", {}) | {result.source: rank}
+    found.metadata["sources"] = list(found.metadata["ranks"])
+    found.metadata["scores"] = found.metadata.get("scores", {}) | {result.source: result.score}
     found.warnings = list(dict.fromkeys([*found.warnings, *result.warnings]))
 
 

@@ -52,8 +52,14 @@ class FTSSearchStrategy(SearchStrategy):
             db=self.db, table=table, user_email=self.user_email, conditions=conditions, parameters=parameters
         )
         best = best_matches(searched, query, k)
-        claims = claims_by_rowid(self.db, self.user_email, [rowid for rowid, _ in best])
-        return [found_claim(claims[rowid], score=score, source=self.name) for rowid, score in best if rowid in claims]
+        claims = claims_by_rowid(self.db, self.user_email, [match.rowid for match in best])
+        results = []
+        for match in best:
+            if match.rowid in claims:
+                result = found_claim(claims[match.rowid], score=match.score, source=self.name)
+                result.metadata["coverage"] = match.coverage
+                results.append(result)
+        return results
 
 
 def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict[int, Claim]:

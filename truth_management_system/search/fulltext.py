@@ -160,8 +160,17 @@ class _Word:
     hits: WordHits
 
 
-def best_matches(searched: Searched, query: str, k: int) -> list[tuple[int, float]]:
-    """(rowid, score) of at most `k` rows with any word of `query`, best first, then newest.
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A row that was found. coverage: the share of what the query says that the row says, too, above 0, at most 1."""
+
+    rowid: int
+    score: float
+    coverage: float
+
+
+def best_matches(searched: Searched, query: str, k: int) -> list[Match]:
+    """At most `k` rows with any word of `query`, best first, then newest.
 
     Rows with all words come before all others. A word is found in its inflections, and as the beginning of another
     word for half of its weight. Any text is a query; one without a word finds nothing.
@@ -170,7 +179,13 @@ def best_matches(searched: Searched, query: str, k: int) -> list[tuple[int, floa
         last = searched.last_number()
         words = [*_spaced(searched, query_words(query), last), *_unspaced(searched, unspaced_pieces(query), last)]
     scores = _scores(words)
-    return heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))
+    best = heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))
+    return [Match(rowid, score, _coverage(words, rowid)) for rowid, score in best]
+
+
+def _coverage(words: Sequence[_Word], rowid: int) -> float:
+    covered = sum(word.rarity * word.hits.weights.get(rowid, 0.0) for word in words)
+    return covered / sum(word.rarity for word in words)
 
 
 def _spaced(searched: Searched, words: Sequence[str], last_number: int) -> list[_Word]:

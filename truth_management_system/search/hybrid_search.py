@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -9,13 +10,15 @@ from language_models.ports import EmbeddingModel
 
 from ..config import PKBConfig
 from ..database import PKBDatabase
-from .base import Found, SearchFilters, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
+from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
 from .embedding_search import EmbeddingSearchStrategy
 from .fts_search import FTSSearchStrategy
 
 _FEWEST_MERGED = 50
 _THREADS = 4
-_WEIGHTS = (1.0, 1.0)
+# A claim with few of the words is found by chance as often as not: behind all that search by meaning finds.
+_STRONG_COVERAGE = 0.5
+_WEAK_WEIGHT = 0.01
 
 
 class HybridSearchStrategy(SearchStrategy):
@@ -38,10 +41,13 @@ class HybridSearchStrategy(SearchStrategy):
         self.by_meaning = EmbeddingSearchStrategy(db, user_email, model=model)
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
-        """At most `k` claims. `metadata["ranks"]` of each says at which rank which search found it."""
+        """At most `k` claims. `metadata["ranks"]` and `["scores"]` of each say how which search found it.
+
+        What full text finds counts where it holds at least half of what the query says, rare words saying more.
+        """
         wanted = max(_FEWEST_MERGED, k)
         by_words, by_meaning = self._both(query, wanted, filters)
-        merged = merge_results_rrf([by_words.results, by_meaning.results], wanted, _WEIGHTS)
+        merged = _merged(by_words.results, by_meaning.results, wanted)
         results = apply_recency_confidence_rerank(merged, self.config)[:k]
         return Found(results=results, warnings=[*by_words.warnings, *by_meaning.warnings])
 
@@ -51,10 +57,18 @@ class HybridSearchStrategy(SearchStrategy):
         if not self.config.fts_enabled:
             return Found(), self.by_meaning.find(query, k, filters)
         # A knowledge base in memory has one connection, which the caller may be holding.
-        if self.config.in_memory or self.by_meaning.model is None:
+        if self.db.config.in_memory or self.by_meaning.model is None:
             return self.by_words.find(query, k, filters), self.by_meaning.find(query, k, filters)
         by_meaning = _pool().submit(self.by_meaning.find, query, k, filters)
         return self.by_words.find(query, k, filters), by_meaning.result()
+
+
+def _merged(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult], k: int) -> list[SearchResult]:
+    if not by_meaning:
+        return merge_results_rrf([by_words], k)
+    strong = [result for result in by_words if result.metadata["coverage"] >= _STRONG_COVERAGE]
+    weak = [result for result in by_words if result.metadata["coverage"] < _STRONG_COVERAGE]
+    return merge_results_rrf([strong, by_meaning, weak], k, [1.0, 1.0, _WEAK_WEIGHT])
 
 
 @cache

@@ -28,7 +28,7 @@ def search_notes(
         parameters=[context_domain] if context_domain else [],
     )
     best = best_matches(searched, query, k)
-    rowids = [rowid for rowid, _ in best]
+    rowids = [match.rowid for match in best]
     sql = f"SELECT note_rowid, {', '.join(NOTE_COLUMNS)} FROM notes WHERE note_rowid IN ({marks(rowids)})"
     notes = {row[0]: Note(*row[1:]) for row in db.select(sql, rowids)} if rowids else {}
-    return [(notes[rowid], score) for rowid, score in best if rowid in notes]
+    return [(notes[match.rowid], match.score) for match in best if match.rowid in notes]
