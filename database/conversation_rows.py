@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, and_, select
@@ -101,22 +102,45 @@ def conversation_metadata(row: ConversationRow | ConversationListRow) -> dict[st
     `last_updated` is "YYYY-MM-DD HH:MM:SS" (UTC) beside the ISO times; `conversation_friendly_id` is "" while
     there is none.
     """
-    updated_at = row.updated_at
+    return _shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
+
+
+_as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)
+
+
+# By position and in one go: ten thousand rows of a list come through here.
+def _shape(
+    conversation_id: str,
+    created_at: str,
+    updated_at: str,
+    friendly_id: str | None,
+    title: str,
+    running_summary: str,
+    flag: str,
+    message_count: int,
+    settings: dict[str, Any],
+    archived: bool,
+    stateless: bool,
+    user_email: str,
+    domain: str,
+    workspace_id: str,
+    workspace_name: str,
+) -> dict[str, Any]:
     return {
-        "conversation_id": row.conversation_id,
-        "user_id": row.user_email,
-        "title": row.title,
-        "summary_till_now": row.running_summary,
-        "domain": row.domain,
-        "flag": row.flag,
+        "conversation_id": conversation_id,
+        "user_id": user_email,
+        "title": title,
+        "summary_till_now": running_summary,
+        "domain": domain,
+        "flag": flag,
         "last_updated": f"{updated_at[:10]} {updated_at[11:19]}",
-        "created_at": row.created_at,
+        "created_at": created_at,
         "updated_at": updated_at,
-        "conversation_settings": row.settings,
-        "conversation_friendly_id": row.conversation_friendly_id or "",
-        "workspace_id": row.workspace_id,
-        "workspace_name": row.workspace_name,
-        "archived": row.archived,
-        "stateless": row.stateless,
-        "message_count": row.message_count,
+        "conversation_settings": settings,
+        "conversation_friendly_id": friendly_id or "",
+        "workspace_id": workspace_id,
+        "workspace_name": workspace_name,
+        "archived": archived,
+        "stateless": stateless,
+        "message_count": message_count,
     }

@@ -44,11 +44,11 @@ class Urgency(IntEnum):
 
 
 class _Queued(NamedTuple):
-    """A job that waits for the writer; the tuple's order is that of the queue. No job: the end."""
+    """A job that waits for the writer; the tuple's order is that of the queue."""
 
     urgency: int
     number: int
-    job: Job[Any] | None
+    job: Job[Any]
     future: Future[Any]
 
     @property
@@ -106,7 +106,7 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), None, Future()))
+        self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
         self._thread.join()
         self._writer.close()
         self._readers.close()
@@ -114,7 +114,7 @@ class Store:
     def _work(self) -> None:
         while True:
             first = self._jobs.get()
-            if first.job is None:
+            if first.job is _end:
                 return
             group = [each for each in self._group(first) if each.future.set_running_or_notify_cancel()]
             if len(group) < 2 or not self._run_together(group):
@@ -158,3 +158,7 @@ class Store:
             future.set_exception(error)
         else:
             future.set_result(result)
+
+
+def _end(_connection: Connection) -> None:
+    """The last job: what comes after it is not taken up."""
