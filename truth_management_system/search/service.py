@@ -48,7 +48,7 @@ class ClaimSearch:
         return self._strategies[name]()
 
     def search(
-        self, query: str, *, strategy: str = "hybrid", k: int | None = None, filters: SearchFilters | None = None
+        self, query: str, k: int | None = None, filters: SearchFilters | None = None, *, strategy: str = "hybrid"
     ) -> Found:
         """At most `k` claims, best first, and warnings that say what could not take part.
 
