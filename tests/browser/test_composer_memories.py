@@ -265,7 +265,7 @@ def test_what_is_to_be_remembered_is_proposed_under_the_answer_and_kept_when_acc
     assert any("Leipzig" in claim["statement"] for claim in claims)
     conversation_id = person.get("/list_conversation_by_user/assistant").json()[0]["conversation_id"]
     ids = {message["message_id"] for message in messages(person, conversation_id)}
-    assert {claim["source"]["message_id"] for claim in claims} <= ids
+    assert {claim["source_activity_id"] for claim in claims} <= ids
     card.get_by_role("button", name="Undo").click()
     expect(card).to_have_count(0)
     assert statements(person) == []

@@ -52,8 +52,14 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
       close();
       return;
     }
-    if (!listbox.isOpen() && found.kind !== 'command') listbox.tell(words.searching);
     mention = found;
+    const { known } = OFFERS[found.kind];
+    if (known) {
+      latest.cancel();
+      show(known(found), found);
+      return;
+    }
+    if (!listbox.isOpen()) listbox.tell(words.searching);
     latest.request(found);
   }
 

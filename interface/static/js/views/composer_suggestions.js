@@ -88,7 +88,7 @@ const anything = {
 };
 
 const commands = {
-  ask: ({ query }) => Promise.resolve(commandsLike(query)),
+  known: ({ query }) => commandsLike(query),
   groups: (found) => [{ options: found.map(commandOption) }],
   none: '',
   keys: () => words.keysMessage,
@@ -96,7 +96,7 @@ const commands = {
 
 /**
  * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
- * `failed` read; `none` is said where nothing matches, '' to say nothing.
+ * `failed` read, `known(mention)` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
  */
 export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands };
 
