@@ -101,10 +101,7 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
     *whole, last = all_words(typed)[-_MOST_WORDS:] or [""]
     if not last:
         return []
-    # Stems are indexed, and may be shorter than what was typed so far: "organ" of "organiz…".
-    stems = [last[:end] for end in range(max(_SHORTEST_STEM, len(last) - _LONGEST_ENDING), len(last))]
-    begun = " OR ".join([f'"{last}" *', *(f'"{stem}"' for stem in stems)])
-    words = " AND ".join([*(f'"{word}"' for word in whole), f"({begun})"])
+    words = " AND ".join([*(f'"{word}"' for word in whole), _begun(last) if typed[-1].isalnum() else f'"{last}"'])
     sql = (
         f"SELECT {', '.join(f'claims.{column}' for column in _CLAIM.split(', '))} FROM claims_fts "
         "CROSS JOIN claims ON claims.claim_rowid = claims_fts.rowid WHERE claims_fts MATCH ? "
@@ -113,6 +110,13 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
     expression = owned_expression(user, ("statement", "possible_questions", "friendly_id"), words)
     rows = db.select(sql, [expression, user, *_HOLDING, _LOOKED_AT * limit])
     return sorted(rows, key=lambda row: not any(word.startswith(last) for word in all_words(row[3])))
+
+
+def _begun(word: str) -> str:
+    """An expression for words that begin with `word`; their stems are indexed, and may be shorter: "organ"(ization)."""
+    stems = [word[:end] for end in range(max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING), len(word))]
+    either = [f'"{word}" *', *(f'"{stem}"' for stem in stems)]
+    return f"({' OR '.join(either)})"
 
 
 def _contexts(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:

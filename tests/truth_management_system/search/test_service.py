@@ -1,0 +1,60 @@
+"""All searches of one user, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from language_models.scripted import ScriptedChatModel
+from tests.truth_management_system.search.conftest import ANN, Person
+from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system.database import PKBDatabase
+from truth_management_system.errors import InvalidKnowledgeError
+from truth_management_system.models import Note
+from truth_management_system.search.service import ClaimSearch
+from truth_management_system.search.vectors import EmbeddingIndexer
+
+
+@dataclass
+class Models:
+    chat: Any
+    embedding: Any
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "fts", "embedding", "rewrite", "mapreduce"])
+def test_every_search_finds_by_its_name(db: PKBDatabase, ann: Person, model: WordVectors, strategy: str):
+    ann.claim("I drink tea")
+    EmbeddingIndexer(db, model).index_pending()
+    chat = ScriptedChatModel.saying('{"queries": ["green tea"], "helpful": [1]}')
+    came_to = ClaimSearch(db, ANN, models=Models(chat, model)).search("tea", strategy=strategy)
+    assert [result.claim.statement for result in came_to.results] == ["I drink tea"]
+    assert {result.source for result in came_to.results} == {strategy}
+    assert came_to.warnings == []
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "embedding", "rewrite", "mapreduce"])
+def test_what_a_missing_model_costs_is_said(db: PKBDatabase, ann: Person, strategy: str):
+    ann.claim("I drink tea")
+    assert ClaimSearch(db, ANN).search("tea", strategy=strategy).warnings
+
+
+def test_a_search_that_is_none_is_refused_with_those_that_are(db: PKBDatabase):
+    with pytest.raises(InvalidKnowledgeError, match="hybrid, fts, embedding, rewrite, mapreduce"):
+        ClaimSearch(db, ANN).search("tea", strategy="magic")
+
+
+def test_as_many_come_back_as_the_settings_say(db: PKBDatabase, ann: Person):
+    for number in range(db.config.default_k + 5):
+        ann.claim(f"Tea {number}")
+    searches = ClaimSearch(db, ANN)
+    assert len(searches.search("tea", strategy="fts").results) == db.config.default_k
+    assert len(searches.search("tea", strategy="fts", k=3).results) == 3
+
+
+def test_notes_are_found_as_well(db: PKBDatabase, ann: Person):
+    ann.notes.add(Note.create("About tea", "Drinks"))
+    ((note, score),) = ClaimSearch(db, ANN).search_notes("tea")
+    assert note.title == "Drinks"
+    assert score > 0
