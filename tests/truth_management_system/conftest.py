@@ -1,0 +1,36 @@
+"""An empty knowledge base, what one user can do with it without any model, and something to remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from truth_management_system import Claim, PKBDatabase, StructuredAPI, get_memory_database
+
+WORKOUTS = "I prefer morning workouts"
+
+
+def claim(statement: str = WORKOUTS, claim_type: str = "preference", context_domain: str = "health") -> Claim:
+    """One that is not stored."""
+    return Claim.create(statement=statement, claim_type=claim_type, context_domain=context_domain)
+
+
+def added(api: StructuredAPI, statement: str = WORKOUTS, **fields: Any) -> Claim:
+    """One that was added just now."""
+    result = api.add_claim(statement, "preference", "health", auto_extract=False, **fields)
+    assert result.success, result.errors
+    stored: Claim = result.data
+    return stored
+
+
+@pytest.fixture
+def db() -> Iterator[PKBDatabase]:
+    with get_memory_database() as database:
+        yield database
+
+
+@pytest.fixture
+def api(db: PKBDatabase) -> StructuredAPI:
+    return StructuredAPI(db, {}, db.config)
