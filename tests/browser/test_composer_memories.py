@@ -87,6 +87,9 @@ def test_a_memory_named_in_a_message_reaches_the_model_and_shows_its_card(
     chip.hover()
     expect(page.locator(".reference-card")).to_contain_text(TEA)
     expect(page.locator(".from-user .report-line")).to_have_text("1 reference")
+    chip.click()
+    expect(page.locator("#knowledge")).to_be_visible()
+    expect(page.locator("#knowledge")).to_contain_text(TEA)
 
 
 @pytest.mark.parametrize("typed", ["@claim_1", "@#1"])
