@@ -12,7 +12,7 @@ from chat import events, journeys
 from chat.context import GatheredContext, gather, stored_lookup
 from chat.errors import EmptyMessageError, MessageTooLongError
 from chat.histories import History, StoredHistory
-from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request
+from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request, memories_among
 from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup
@@ -364,6 +364,9 @@ class Conversation:
         )
         if context.report:
             self._history.store_report(turn.accepted.user_message_id, context.report_dicts())
+        memories = memories_among(context.items)
+        if memories:
+            turn.config["memories"] = memories
         return context
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:

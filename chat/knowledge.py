@@ -30,6 +30,9 @@ _FEW_WORDS = 4
 _SUMMARY_CHARS = 300
 _WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
+_CLAIM_KEY = "claim:"
+_UNEXPECTED = "internal_error"
+_FAULT = "Memories could not be looked through. The server's log says why."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,19 +83,45 @@ class Knowledge:
         if api is None:
             wanted = request.automatic or request.attached
             return Found(entries=[_unavailable(_WHOLE, self._unavailable)] if self._unavailable and wanted else [])
-        attached = self._attached(api, request.attached)
-        if not request.automatic:
-            return attached
-        parts = [
-            attached,
-            self._pinned(api),
-            self._conversation_pinned(api, request.conversation_pinned),
-            self._searched(api, request),
-        ]
+        sources: list[Callable[[], Found]] = [partial(self._attached, api, request.attached)]
+        if request.automatic:
+            sources += [
+                partial(self._pinned, api),
+                partial(self._conversation_pinned, api, request.conversation_pinned),
+                partial(self._searched, api, request),
+            ]
+        parts: list[Found] = []
+        for source in sources:
+            parts.append(self._guarded(source))
+            if self._unavailable:
+                break
         return Found(
             items=[item for part in parts for item in part.items],
             entries=list({entry.notes: entry for part in parts for entry in part.entries}.values()),
         )
+
+    def _guarded(self, source: Callable[[], Found]) -> Found:
+        try:
+            return source()
+        except KnowledgeUnavailableError as error:
+            return self._lost(error.message)
+        except Exception:
+            log.exception("memories could not be gathered")
+            return Found(entries=[_unavailable(_WHOLE, _FAULT)])
+
+    def _lost(self, sentence: str) -> Found:
+        """Note that the store failed. It is not asked again for this message: each try may take a while."""
+        log.warning("memories can't be read: %s", sentence)
+        self._api, self._unavailable = None, sentence
+        return Found(entries=[_unavailable(_WHOLE, sentence)])
+
+    def _failed(self, result: ActionResult) -> Found:
+        """What is left of a source that failed."""
+        code = result.metadata["error_code"]
+        if code == KnowledgeUnavailableError.code:
+            return self._lost(result.errors[0])
+        log.warning("memories could not be gathered: %s", result.errors[0])
+        return Found(entries=[_unavailable(_WHOLE, _FAULT if code == _UNEXPECTED else result.errors[0])])
 
     def _opened(self) -> StructuredAPI | None:
         if self._api is None and self.api is not None and not self._unavailable:
@@ -108,13 +137,21 @@ class Knowledge:
             if self._unavailable:
                 return Resolution(entry=_unavailable(ref, self._unavailable))
             return Resolution(entry=_not_found(ref, reference, surely=surely))
+        try:
+            return self._looked_up(api, reference, ref=ref, surely=surely)
+        except Exception:
+            log.exception("%s could not be resolved", ref)
+            return Resolution(entry=_unavailable(ref, _FAULT))
+
+    def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
         result = api.resolve_reference(reference)
         if result.success:
             return self._resolved(ref, result.data)
-        if result.metadata["error_code"] == KnowledgeUnavailableError.code:
-            return Resolution(entry=_unavailable(ref, result.errors[0]))
         if result.data and result.data["type"] == "ambiguous":
             return Resolution(entry=_ambiguous(ref, result))
+        if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
+            (missing,) = self._failed(result).entries
+            return Resolution(entry=_unavailable(ref, missing.notes[0]))
         return Resolution(entry=_not_found(ref, reference, surely=surely))
 
     def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
@@ -135,7 +172,7 @@ class Knowledge:
         if not claims:
             entry = entry.with_note("Nothing is filed there.")
         elif len(shown) < len(claims):
-            entry = entry.marked("truncated", f"The newest {len(shown)} of {len(claims)} memories.")
+            entry = entry.marked("truncated", f"The newest {len(shown):,} of {len(claims):,} memories.")
         return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref) for claim in shown))
 
     def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
@@ -144,7 +181,7 @@ class Knowledge:
         asked = list(dict.fromkeys(claim_ids))
         result = api.get_claims_by_ids(asked[: self.limits.attached])
         if not result.success:
-            return _failed(result)
+            return self._failed(result)
         entries = [
             _not_found(f"@memory:{claim_id}", claim_id, surely=True)
             for claim_id, claim in zip(asked, result.data, strict=False)
@@ -167,7 +204,7 @@ class Knowledge:
 
     def _listed(self, result: ActionResult, source: Source) -> Found:
         if not result.success:
-            return _failed(result)
+            return self._failed(result)
         kept = [claim for claim in result.data if claim is not None and claim.status in {"active", "contested"}]
         return Found(items=[_item(claim, source) for claim in kept])
 
@@ -180,7 +217,7 @@ class Knowledge:
             return Found()
         result = api.search(query, k=at_most)
         if not result.success:
-            return _failed(result)
+            return self._failed(result)
         warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []
         for warning in warnings:
             log.warning("memories were searched in part: %s", warning)
@@ -222,9 +259,19 @@ def left_out(count: int) -> ReportEntry:
     return _unavailable(_WHOLE, f"{count} less important memories did not fit the model and were left out.")
 
 
+def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:
+    """The claims among `items`: `{claim_id, friendly_id, source}` of each, in order."""
+    return [
+        {"claim_id": item.key.removeprefix(_CLAIM_KEY), "friendly_id": item.name, "source": item.source}
+        for item in items
+        if item.key is not None and item.key.startswith(_CLAIM_KEY)
+    ]
+
+
 def _item(claim: Claim, source: Source, *refs: str) -> PkbItem:
+    key = f"{_CLAIM_KEY}{claim.claim_id}"
     return PkbItem(
-        source=source, type=claim.claim_type, refs=refs, key=f"claim:{claim.claim_id}", body=claim.rendered()
+        source=source, type=claim.claim_type, refs=refs, key=key, name=claim.friendly_id, body=claim.rendered()
     )
 
 
@@ -246,11 +293,6 @@ def _ambiguous(ref: str, result: ActionResult) -> ReportEntry:
 
 def _unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
     return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
-
-
-def _failed(result: ActionResult) -> Found:
-    log.warning("memories can't be read: %s", result.errors[0])
-    return Found(entries=[_unavailable(_WHOLE, result.errors[0])])
 
 
 def _looks_like_an_id(name: str) -> bool:

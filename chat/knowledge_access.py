@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from language_models.ports import EmbeddingModel
@@ -15,6 +16,7 @@ from truth_management_system.interface.structured_api import KnowledgeModels, Kn
 log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
+_PATIENCE = 1.5
 
 _opened: dict[str, KnowledgeAccess] = {}
 _lock = threading.Lock()
@@ -23,7 +25,9 @@ _lock = threading.Lock()
 class KnowledgeAccess:
     """The knowledge base of one data folder, for any of its users.
 
-    models: called when a user's view is made, since models come and go. synchronous: as for the other store.
+    It opens beside whoever asks first, and again where the file has failed or another one has taken its place: what was
+    mended works without a restart. models: called when a user's view is made, since models come and go. synchronous: as
+    for the other store.
     """
 
     def __init__(
@@ -36,8 +40,7 @@ class KnowledgeAccess:
         self._config = PKBConfig(db_path=Path(users_dir) / _FILE, synchronous=synchronous)
         self._models = models
         self._lock = threading.Lock()
-        self._database: PKBDatabase | None = None
-        self._failed: tuple[float, KnowledgeUnavailableError] | None = None
+        self._opening: _Opening | None = None
 
     def for_user(self, user_email: str) -> StructuredAPI:
         """What `user_email` knows. Raises KnowledgeUnavailableError where the store can't be opened."""
@@ -46,11 +49,20 @@ class KnowledgeAccess:
     def database(self) -> PKBDatabase:
         """The store, opened when first asked for. Raises KnowledgeUnavailableError; later it is tried again."""
         with self._lock:
-            if self._database is None:
-                if self._failed and time.monotonic() - self._failed[0] < _TRY_AGAIN_AFTER:
-                    raise self._failed[1]
-                self._database = self._open()
-            return self._database
+            if self._opening is not None and self._opening.is_spent():
+                self._opening.close()
+                self._opening = None
+            if self._opening is None:
+                self._opening = _Opening(self._config)
+            opening = self._opening
+        return opening.database()
+
+    def is_available(self) -> bool:
+        """Whether the store can be read now."""
+        try:
+            return bool(self.database().get_schema_version())
+        except KnowledgeUnavailableError:
+            return False
 
     def embedding(self) -> EmbeddingModel | None:
         """The model that makes vectors, if there is one."""
@@ -59,17 +71,67 @@ class KnowledgeAccess:
     def close(self) -> None:
         """Let go of the files."""
         with self._lock:
-            if self._database is not None:
-                self._database.close()
-            self._database = None
+            if self._opening is not None:
+                self._opening.close()
+            self._opening = None
 
-    def _open(self) -> PKBDatabase:
+
+class _Opening:
+    """One try to open a store: under way, done, or failed."""
+
+    def __init__(self, config: PKBConfig) -> None:
+        self._config = config
+        self._began_at = time.monotonic()
+        self._file: tuple[int, int] | None = None
+        self._opened: Future[PKBDatabase] = Future()
+        # Nobody who waits for an answer is to wait for a lock, or for a long change of the schema.
+        threading.Thread(target=self._open, name="knowledge-opening", daemon=True).start()
+
+    def database(self) -> PKBDatabase:
+        """The store. Raises KnowledgeUnavailableError where it failed, and where it is still being opened."""
         try:
-            return get_database(self._config)
+            return self._opened.result(timeout=_PATIENCE)
+        except TimeoutError:
+            raise KnowledgeUnavailableError("The knowledge base is still being opened. Try again soon.") from None
+
+    def is_spent(self) -> bool:
+        """Whether it is worth another try: it failed, or what was opened has failed since or was replaced."""
+        if not self._opened.done():
+            return False
+        failed = self._opened.exception() is not None or self._opened.result().failures > 0
+        if failed:
+            return time.monotonic() - self._began_at >= _TRY_AGAIN_AFTER
+        return _identity(self._config.path) != self._file
+
+    def close(self) -> None:
+        """Close what was opened, at once or as soon as it is."""
+        self._opened.add_done_callback(_close)
+
+    def _open(self) -> None:
+        try:
+            opened = get_database(self._config)
         except KnowledgeUnavailableError as error:
             log.error("the knowledge base can't be opened: %s", error.message)  # noqa: TRY400 - its root was logged
-            self._failed = (time.monotonic(), error)
-            raise
+            self._opened.set_exception(error)
+        except Exception:
+            log.exception("the knowledge base can't be opened")
+            self._opened.set_exception(KnowledgeUnavailableError("The knowledge base can't be opened. See the log."))
+        else:
+            self._file = _identity(self._config.path)
+            self._opened.set_result(opened)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _close(opened: Future[PKBDatabase]) -> None:
+    if opened.exception() is None:
+        opened.result().close()
 
 
 def knowledge_in(users_dir: str | Path) -> KnowledgeAccess:

@@ -41,6 +41,7 @@ class PkbItem:
         refs: References that named it, as typed with their `@`.
         label: First line, telling where the body is from; not part of it.
         key: What the item is (a message's or a claim's id): items of one key are one item. None is like no other.
+        name: The readable id of a claim.
         truncated_from: Characters of the whole text when the body was cut, else None.
     """
 
@@ -50,6 +51,7 @@ class PkbItem:
     refs: tuple[str, ...] = ()
     label: str = ""
     key: str | None = None
+    name: str = ""
     truncated_from: int | None = None
 
     @property

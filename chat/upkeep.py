@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _INDEX_EVERY = 1.0
 _PURGE_EVERY = 3600.0
+_AFTER_FAILURE = 5.0
 
 
 class ServerRunningError(Exception):
@@ -54,12 +55,17 @@ def bring_in_order(*, users_dir: str) -> None:
 
 async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled."""
+    await asyncio.gather(
+        _keep_up_conversations(users_dir=users_dir), _keep_up_knowledge(users_dir=users_dir, knowledge=knowledge)
+    )
+
+
+async def _keep_up_conversations(*, users_dir: str) -> None:
     purged_at = float("-inf")
     loop = asyncio.get_running_loop()
     while True:
         try:
             await in_thread(index_pending, users_dir=users_dir)
-            await _keep_up_knowledge(users_dir=users_dir, knowledge=knowledge)
             if loop.time() - purged_at >= _PURGE_EVERY:
                 purged_at = loop.time()
                 await in_thread(purge_events, users_dir=users_dir)
@@ -70,11 +76,18 @@ async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
 
 
 async def _keep_up_knowledge(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
-    try:
-        await in_thread(tell_changes, users_dir=users_dir, knowledge=knowledge)
-        await in_thread(embed_pending, knowledge=knowledge)
-    except (KnowledgeUnavailableError, ModelError) as error:
-        log.warning("memories have to wait: %s", error.message)
+    while True:
+        seconds = _AFTER_FAILURE
+        try:
+            await in_thread(tell_changes, users_dir=users_dir, knowledge=knowledge)
+            await in_thread(embed_pending, knowledge=knowledge)
+            seconds = _INDEX_EVERY
+        except (StoreError, KnowledgeUnavailableError, ModelError) as error:
+            log.warning("memories have to wait: %s", error.message)
+        except Exception:
+            # Something in the memories themselves; a server without this would go on ever staler.
+            log.exception("memories can't be kept up")
+        await asyncio.sleep(seconds)
 
 
 if os.name == "nt":

@@ -22,14 +22,16 @@ BUSY_TIMEOUT_MS = 10_000
 READERS = 24
 
 
-def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.Connection:
+def connect_sqlite(
+    path: Path | str, *, synchronous: str = "normal", busy_timeout_ms: int = BUSY_TIMEOUT_MS
+) -> sqlite3.Connection:
     """A plain SQLite connection with the pragmas that every one of ours has.
 
     Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes
-    its lock at once.
+    its lock at once. busy_timeout_ms: how long a statement waits for what another process has locked.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
-    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -38,9 +40,14 @@ def connect_sqlite(path: Path | str, *, synchronous: str = "normal") -> sqlite3.
     return connection
 
 
-def sqlite_engine(path: Path, *, synchronous: str, writing: bool) -> Engine:
+def sqlite_engine(path: Path, *, synchronous: str, writing: bool, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
     """An engine over `path`; the writing one has a single connection whose transactions lock at their beginning."""
-    engine = bare_engine(path, synchronous=synchronous, connections=1 if writing else READERS)
+    engine = bare_engine(
+        path,
+        synchronous=synchronous,
+        connections=1 if writing else READERS,
+        busy_timeout_ms=busy_timeout_ms,
+    )
     statement = beginning(writing=writing)
 
     @event.listens_for(engine, "begin")
@@ -50,11 +57,11 @@ def sqlite_engine(path: Path, *, synchronous: str, writing: bool) -> Engine:
     return engine
 
 
-def bare_engine(path: Path, *, synchronous: str, connections: int) -> Engine:
+def bare_engine(path: Path, *, synchronous: str, connections: int, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
     """An engine over `path` with at most so many connections, whose transactions somebody else begins."""
     return create_engine(
         "sqlite://",
-        creator=lambda: connect_sqlite(path, synchronous=synchronous),
+        creator=lambda: connect_sqlite(path, synchronous=synchronous, busy_timeout_ms=busy_timeout_ms),
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=0,

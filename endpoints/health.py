@@ -31,12 +31,14 @@ def healthz() -> Response:
 @public
 @answers(shapes.Readiness)
 def readyz() -> Response:
-    """Whether the store and the main model can do their work; 503 while one of them can't."""
+    """Whether store and main model can do their work, 503 where not; without memories it goes on, `degraded`."""
     store = "ok" if _store_answers() else "failed"
+    knowledge = "ok" if current_state().knowledge.is_available() else "failed"
     model = current_state().models.states()["main"].phase
-    ready = store == "ok" and model in _ABLE
-    body = {"status": "ready" if ready else "not_ready", "store": store, "model": model}
-    return json_reply(body, status=HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE)
+    parts = {"store": store, "knowledge": knowledge, "model": model}
+    if store == "failed" or model not in _ABLE:
+        return json_reply({"status": "not_ready", **parts}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+    return json_reply({"status": "ready" if knowledge == "ok" else "degraded", **parts})
 
 
 @blueprint.get("/metrics")

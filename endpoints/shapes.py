@@ -210,8 +210,9 @@ class Health(Shape):
 
 
 class Readiness(Shape):
-    """Whether the store and the main model can do their work."""
+    """Whether the stores and the main model can do their work."""
 
-    status: Literal["ready", "not_ready"]
+    status: Literal["ready", "degraded", "not_ready"]
     store: Literal["ok", "failed"]
+    knowledge: Literal["ok", "failed"]
     model: str

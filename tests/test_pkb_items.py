@@ -50,7 +50,7 @@ ITEMS = st.lists(
     ),
     max_size=8,
 )
-TAG = re.compile(r"<\s*/?\s*pkb_item\b", re.IGNORECASE)
+TAG = re.compile(r"<\s*/?\s*pkb_item(?![\w-])", re.IGNORECASE)
 
 
 def an_item(body: str = "text", source: Source = "referenced", **fields: object) -> PkbItem:

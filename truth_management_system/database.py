@@ -17,6 +17,7 @@ from sqlalchemy.pool import StaticPool
 
 from database.clock import now_iso
 from database.dialect import connect_sqlite, sqlite_engine, store_error
+from database.errors import StorageBusyError
 
 from .config import PKBConfig
 from .errors import InvalidKnowledgeError, KnowledgeTooNewError, KnowledgeUnavailableError
@@ -24,6 +25,8 @@ from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 
 log = logging.getLogger(__name__)
 Parameters = Sequence[Any]
+# Writers leave readers alone; who does not is at it for long, and an answer would rather do without memories.
+_READERS_WAIT_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,15 @@ class PKBDatabase:
     Statements within `transaction()` see and make one change; others stand for themselves. Driver errors come out as
     KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means, and for values
     that no column can hold, which are an InvalidKnowledgeError.
+
+    statements: how many were run so far. failures: how often the file could not be read or
+    written for another reason than a lock.
     """
 
     def __init__(self, config: PKBConfig) -> None:
         self.config = config
         self.statements = 0
+        self.failures = 0
         self._readers: Engine | None = None
         self._writer: Engine | None = None
         self._writing = threading.RLock()
@@ -68,9 +75,11 @@ class PKBDatabase:
                 self._writer = self._readers = _memory_engine()
             else:
                 self.config.path.parent.mkdir(parents=True, exist_ok=True)
-                synchronous = self.config.synchronous
-                self._writer = sqlite_engine(self.config.path, synchronous=synchronous, writing=True)
-                self._readers = sqlite_engine(self.config.path, synchronous=synchronous, writing=False)
+                path, synchronous = self.config.path, self.config.synchronous
+                self._writer = sqlite_engine(path, synchronous=synchronous, writing=True)
+                self._readers = sqlite_engine(
+                    path, synchronous=synchronous, writing=False, busy_timeout_ms=_READERS_WAIT_MS
+                )
         except OSError as error:
             raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
         return self
@@ -109,7 +118,7 @@ class PKBDatabase:
         if getattr(self._local, "in_transaction", False):
             yield self
             return
-        with self._writing, _our_errors(), self._open(self._writer).begin() as connection:
+        with self._writing, self._our_errors(), self._open(self._writer).begin() as connection:
             self._local.in_transaction = True
             try:
                 with self._using(connection):
@@ -132,7 +141,7 @@ class PKBDatabase:
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Executed:
         """Run one statement that may change something."""
-        with self.transaction(), _our_errors():
+        with self.transaction(), self._our_errors():
             result = self._run(self._local.connection, sql, parameters)
             rows = result.mappings().all() if result.returns_rows else ()
             return Executed(rows=rows, rowcount=result.rowcount)
@@ -141,7 +150,7 @@ class PKBDatabase:
         """Run one statement for each of `rows`."""
         if not rows:
             return
-        with self.transaction(), _our_errors(), _bindable():
+        with self.transaction(), self._our_errors(), _bindable():
             self.statements += 1
             self._local.connection.exec_driver_sql(sql, [tuple(row) for row in rows])
 
@@ -183,13 +192,13 @@ class PKBDatabase:
     def _reading(self) -> Iterator[Connection]:
         own = getattr(self._local, "connection", None)
         if own is not None:
-            with _our_errors():
+            with self._our_errors():
                 yield own
         elif self.config.in_memory:
             with self.transaction():
                 yield self._local.connection
         else:
-            with _our_errors(), self._open(self._readers).connect() as connection:
+            with self._our_errors(), self._open(self._readers).connect() as connection:
                 yield connection
 
     @contextmanager
@@ -201,6 +210,21 @@ class PKBDatabase:
             yield
         finally:
             self._local.connection = before
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except PoolTimeoutError as error:
+            raise KnowledgeUnavailableError("The knowledge base is read too much at once. Try again.") from error
+        except DBAPIError as error:
+            failure = store_error(error)
+            self.failures += not isinstance(failure, StorageBusyError)
+            log.exception("the knowledge base failed")
+            sentence = failure.message.replace("The database", "The knowledge base")
+            raise KnowledgeUnavailableError(sentence) from error
 
     def _open(self, engine: Engine | None) -> Engine:
         if engine is None:
@@ -248,19 +272,6 @@ def _memory_engine() -> Engine:
 
 
 @contextmanager
-def _our_errors() -> Iterator[None]:
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except PoolTimeoutError as error:
-        raise KnowledgeUnavailableError("The knowledge base is read too much at once. Try again.") from error
-    except DBAPIError as error:
-        log.exception("the knowledge base failed")
-        raise KnowledgeUnavailableError(_sentence(error)) from error
-
-
-@contextmanager
 def _bindable() -> Iterator[None]:
     try:
         yield
@@ -272,7 +283,3 @@ def _bindable() -> Iterator[None]:
         if "binding parameter" not in str(error.orig):
             raise
         raise InvalidKnowledgeError("A value is neither text nor a number.") from error
-
-
-def _sentence(error: DBAPIError) -> str:
-    return store_error(error).message.replace("The database", "The knowledge base")
