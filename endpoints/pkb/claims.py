@@ -166,9 +166,11 @@ def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Resp
 @takes(schemas.PinnedClaim)
 @answers(shapes.ClaimIds)
 def unpin_from_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
-    """Let a claim no longer go into one conversation."""
+    """Let a claim, also one that is gone, no longer go into one conversation."""
     conversation = access_conversation(conversation_id)
-    ids = unpin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=body.claim_id)
+    claim = knowledge().resolve_claim_identifier(body.claim_id)
+    claim_id = claim.claim_id if claim is not None else body.claim_id
+    ids = unpin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=claim_id)
     return json_reply({"claim_ids": ids})
 
 

@@ -9,6 +9,7 @@ from flask import Blueprint, Response
 from chat.knowledge_turns import turn_to_remember
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
+from ..errors import TooLargeError
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, takes
@@ -17,6 +18,7 @@ from .claims import similar_claims
 from .views import given, knowledge
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
+_MOST_BYTES = 50 * 1024
 
 
 @blueprint.post("/analyze_statement")
@@ -33,7 +35,9 @@ def analyze_statement(body: schemas.StatementText) -> Response:
 @takes(schemas.TextToIngest)
 @answers(shapes.Plan)
 def ingest_text(body: schemas.TextToIngest) -> Response:
-    """Propose claims out of a text; nothing is stored until the plan is executed."""
+    """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
+    if len(body.text.encode()) > _MOST_BYTES:
+        raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
     api = knowledge()
     plan = TextIngestionDistiller(api).ingest_and_propose(
         body.text,

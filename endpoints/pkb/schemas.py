@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
 from ..schemas import Body, Id, JsonObject, Query, Text
 
@@ -16,7 +16,6 @@ Ids = Annotated[list[Id], Field(max_length=500)]
 Questions = Annotated[list[Annotated[Text, Field(min_length=1, max_length=2_000)]], Field(max_length=20)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Note = Annotated[Text, Field(max_length=10_000)]
-LONGEST_INGESTED = 51_200
 
 
 class NamedEntity(Body):
@@ -226,13 +225,6 @@ class TextToIngest(Body):
     default_claim_type: Word = "fact"
     default_domain: Word = "personal"
     use_model: bool = True
-
-    @field_validator("text")
-    @classmethod
-    def _short_enough(cls, text: str) -> str:
-        if len(text.encode("utf-8", "replace")) > LONGEST_INGESTED:
-            raise ValueError("at most 50 KB of text can be read at once")
-        return text
 
 
 class ApprovedProposal(Body):
