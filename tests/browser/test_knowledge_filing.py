@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.knowledge_panel import KnowledgePanel, address, claim, claims, make_context, remember
+from tests.browser.knowledge_panel import (
+    KnowledgePanel,
+    address,
+    claim,
+    claims,
+    make_context,
+    remember,
+    store_memories,
+)
 from tests.http_client import Client
+from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -206,3 +215,18 @@ def test_what_was_exported_is_imported_elsewhere_once(
     (tmp_path / "other.json").write_text("no JSON", encoding="utf-8")
     panel.node.locator("input[type=file]").set_input_files(tmp_path / "other.json")
     expect(panel.node.get_by_role("alert")).to_contain_text("is no JSON export")
+
+
+def test_an_export_larger_than_a_request_may_be_is_imported_whole(
+    server: LiveServer, newcomer: Callable[[], Client], open_page: OpenPage, tmp_path: Path
+) -> None:
+    ada, ben = newcomer(), newcomer()
+    store_memories(server, ada, 8_000)
+    exported = ada.get("/pkb/export?format=json").body
+    assert len(exported) > 4 * 1024 * 1024
+    file = tmp_path / "memories.json"
+    file.write_bytes(exported)
+    panel = open_tab(open_page, ben, "transfer")
+    panel.node.locator("input[type=file]").set_input_files(file)
+    expect(panel.node.locator(".knowledge-outcome")).to_contain_text("8,000 memories", timeout=60_000)
+    assert ben.get("/pkb/claims?limit=1").json()["total_count"] == 8_000

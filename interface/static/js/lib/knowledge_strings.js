@@ -11,6 +11,7 @@ export const knowledgeStrings = {
     loading: 'Loading…',
     again: 'Try again',
     undo: 'Undo',
+    undoing: 'Undoing…',
     undone: 'Undone',
     help: 'Keyboard shortcuts',
     failed: (message) => `That did not work. ${message}`,

@@ -182,11 +182,11 @@ export const knowledgeTabStrings = {
     report: 'Imported',
     skipped: (n) => `${n.toLocaleString()} were there already`,
     nothing: 'Everything in it was there already.',
-    done: (n) => `Imported ${n.toLocaleString()}`,
     storeTitle: 'What is there',
     stats: {
       claims: 'memories', pinned: 'pinned', contexts: 'contexts', entities: 'entities', tags: 'tags', open_conflicts: 'open conflicts', notes: 'notes',
-      conflicts: 'conflicts', conflict_sets: 'conflicts', links: 'links', claim_links: 'links',
+      conflict_sets: 'conflicts', conflict_set_members: 'memories in conflicts', claim_links: 'links between memories', claim_tags: 'tags of memories',
+      claim_entities: 'entities of memories', context_claims: 'memories filed', catalogs: 'types and domains',
     },
     vectors: (embedded, pending) => (pending ? `${embedded.toLocaleString()} can be found by meaning, ${pending.toLocaleString()} soon` : `All can be found by meaning`),
     noVectors: 'Search by meaning is off: no model for it is there. Search by words works.',

@@ -73,6 +73,7 @@ class KnowledgePanel {
     header.append(this.#close);
     header.after(this.#node);
     document.addEventListener('keydown', (event) => this.#onKey(event));
+    events.on('knowledge:changed', () => this.#shown && this.#countConflicts());
   }
 
   /** Shows what the address says: a tab of the panel, or the conversation. */
@@ -124,6 +125,7 @@ class KnowledgePanel {
     if (document.querySelector('main').inert) document.getElementById('sidebar-backdrop').click();
     this.#heading.focus({ preventScroll: true });
     this.#page.lookUpPins();
+    this.#countConflicts();
   }
 
   #hide() {
@@ -133,7 +135,17 @@ class KnowledgePanel {
     this.#close.hidden = true;
     delete document.documentElement.dataset.panel;
     document.title = this.#titleBefore;
+    for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
     for (const tab of this.#opened.values()) tab.hide?.();
+  }
+
+  async #countConflicts() {
+    try {
+      const { open_conflicts: open } = await this.#page.api.pkbStats();
+      this.#tabs.count('conflicts', open);
+    } catch {
+      // The tab itself says what is wrong.
+    }
   }
 
   async #open(name, place) {

@@ -17,7 +17,9 @@ const words = knowledgeStrings.list;
 export function createMemoryActions(page, shown) {
   const { api, events, attempt } = page;
 
-  function useNow({ claim_id: claimId, friendly_id: friendlyId, statement }) {
+  function useNow(claim) {
+    if (!isCurrent(claim)) return;
+    const { claim_id: claimId, friendly_id: friendlyId, statement } = claim;
     events.emit('claim:use-now', { claim_id: claimId, friendly_id: friendlyId, statement });
     showToast(words.used(referenceTo({ friendly_id: friendlyId })), { actionLabel: words.writeIt, onAction: page.close });
   }

@@ -17,7 +17,7 @@ const words = knowledgeStrings;
  * @param {object} options
  * @param {(options: {signal: AbortSignal}) => Promise<{claims: object[], total_count: number, warnings?: string[]}>} options.ask
  * @param {() => number} options.pageNumber
- * @param {(page: number) => void} options.onPage
+ * @param {(page: number, options?: {replace?: boolean}) => void} options.onPage
  * @param {() => boolean} [options.isSearch] whether what is asked for is ranked
  * @param {() => HTMLElement} options.empty what stands where there are none
  * @param {(claims: object[]) => void} [options.onShown]
@@ -41,9 +41,9 @@ export function createMemoryBrowser(page, {
     onSelection: (fits) => showSelection(fits),
     onFilter: (change) => page.go({ tab: 'memories', open: '', ...change }),
   });
-  const loader = createLoader(element('div', { class: 'knowledge-listing' }, warnings, list.node));
+  const loader = createLoader(list.node);
   const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
-  const node = element('div', { class: 'knowledge-browser' }, head, loader.node, foot);
+  const node = element('div', { class: 'knowledge-browser' }, head, warnings, loader.node, foot);
 
   /** The pins of the open conversation are not the memory's own. */
   function withPin(claim) {
@@ -65,7 +65,7 @@ export function createMemoryBrowser(page, {
 
   function show({ claims, total_count: total, warnings: said = [] }) {
     if (claims.length === 0 && total > 0 && pageNumber() > 1) {
-      onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)));
+      onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)), { replace: true });
       return;
     }
     list.show(claims.map(withPin));

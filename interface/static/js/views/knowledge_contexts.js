@@ -66,7 +66,7 @@ export function createTab(page) {
   const browser = createMemoryBrowser(page, {
     draggable: true,
     pageNumber: () => page.state().page,
-    onPage: (number) => page.go({ page: number }),
+    onPage: (number, options) => page.go({ page: number }, options),
     ask: (options) => {
       const window = { limit: PAGE_SIZE, offset: (page.state().page - 1) * PAGE_SIZE };
       const context = open();

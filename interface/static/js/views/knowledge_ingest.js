@@ -137,7 +137,9 @@ class IngestTab {
 
   async #undo(auditId, button) {
     button.disabled = true;
-    if (!(await this.#page.undo(auditId))) button.disabled = false;
+    button.textContent = knowledgeStrings.panel.undoing;
+    button.disabled = await this.#page.undo(auditId);
+    button.textContent = button.disabled ? knowledgeStrings.panel.undone : knowledgeStrings.panel.undo;
   }
 
   #showMemory(id) {

@@ -43,7 +43,7 @@ export function createTab(page) {
     ask: (options) => ask(page.state(), options),
     pageNumber: () => page.state().page,
     isSearch: () => page.state().q.trim() !== '',
-    onPage: (number) => page.go({ page: number }),
+    onPage: (number, options) => page.go({ page: number }, options),
     onShown: (claims) => filters.name(page.state(), claims),
     empty: () => (isNarrowed(page.state()) ? noMatch(page) : noMemories(page, add)),
   });

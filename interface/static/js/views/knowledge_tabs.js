@@ -4,12 +4,14 @@ import { element, setHidden } from './dom.js';
  * Tabs as ARIA describes them: one stop for Tab, arrows, Home and End move and choose.
  *
  * @param {{tabs: Array<{name: string, label: string}>, label: string, onChoose: (name: string) => void}} options
- * @returns {{node: HTMLElement, choose: (name: string) => HTMLElement}} `choose` shows a tab and gives its place
+ * @returns {{node: HTMLElement, choose: (name: string) => HTMLElement, count: (name: string, n: number) => void}} `choose` shows a tab
+ *   and gives its place, `count` says behind a tab's name how much there is to do
  */
 export function createTabs({ tabs, label, onChoose }) {
   const bar = element('div', { class: 'knowledge-tabs', role: 'tablist', 'aria-label': label });
   const node = element('div', { class: 'knowledge-frame' }, bar);
   const parts = new Map();
+  const bringIntoView = () => bar.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   for (const { name, label: text } of tabs) {
     const place = element('div', {
       class: 'knowledge-tab-place', role: 'tabpanel', id: `knowledge-place-${name}`, 'aria-labelledby': `knowledge-tab-${name}`, tabindex: '-1', hidden: true,
@@ -39,10 +41,15 @@ export function createTabs({ tabs, label, onChoose }) {
       tab.setAttribute('tabindex', name === chosen ? '0' : '-1');
       setHidden(place, name !== chosen);
     }
-    const { tab, place } = parts.get(chosen);
-    tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    return place;
+    bringIntoView();
+    return parts.get(chosen).place;
   }
 
-  return { node, choose };
+  function count(name, n) {
+    const { label: text } = tabs.find((each) => each.name === name);
+    parts.get(name).tab.textContent = n ? `${text} (${n.toLocaleString()})` : text;
+  }
+
+  new ResizeObserver(bringIntoView).observe(bar);
+  return { node, choose, count };
 }

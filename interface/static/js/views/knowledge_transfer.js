@@ -1,10 +1,11 @@
 /** The tab of taking memories out and bringing them in, and of how much is there. */
 
+import { icon } from '../lib/icons.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
+import { portionsOf, rowCount } from '../models/knowledge_portions.js';
 import { exportIn } from '../models/knowledge_text.js';
-import { icon } from '../lib/icons.js';
 import { element, setHidden } from './dom.js';
 import { acceptFiles, fileButton } from './knowledge_ingest_form.js';
 import { button, createLoader } from './knowledge_parts.js';
@@ -22,15 +23,15 @@ function exportPart(page) {
     download(page, 'json', words.json, words.jsonHint), download(page, 'markdown', words.markdown, words.markdownHint));
 }
 
-/** What an import brought, thing by thing. */
-function reportNode({ counts = {}, skipped }, onUndo) {
+/** What an import brought, thing by thing. `total`: rows of the file. */
+function reportNode(counts, total, onUndo) {
   const rows = Object.entries(counts).filter(([, n]) => n > 0);
-  const left = typeof skipped === 'number' ? skipped : Object.values(skipped ?? {}).reduce((sum, n) => sum + Number(n), 0);
+  const left = total - rows.reduce((sum, [, n]) => sum + n, 0);
   return element('div', { class: 'knowledge-outcome', role: 'status' },
     element('p', { text: rows.length ? words.report : words.nothing }),
     element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${n.toLocaleString()} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
-      left ? element('li', { text: words.skipped(left) }) : null),
-    rows.length && onUndo ? button(knowledgeStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
+      left > 0 && rows.length ? element('li', { text: words.skipped(left) }) : null),
+    rows.length ? button(knowledgeStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
 }
 
 function importPart(page) {
@@ -56,16 +57,37 @@ function importPart(page) {
     await send(file, payload);
   }
 
+  /** A large file goes in portions; what came in before a failure stays, and is not added twice by the next try. */
   async function send(file, payload) {
-    report.replaceChildren(element('p', { role: 'status', text: words.importing(file.name) }), element('progress', { 'aria-label': words.importing(file.name) }));
+    const portions = portionsOf(payload);
+    const progress = element('progress', { 'aria-label': words.importing(file.name), max: String(portions.length), value: '0' });
+    report.replaceChildren(element('p', { role: 'status', text: words.importing(file.name) }), progress);
+    const counts = {};
+    const audits = [];
     try {
-      const answer = await page.api.pkbImport(payload);
-      report.replaceChildren(reportNode(answer, answer.audit_id ? () => page.undo(answer.audit_id) : null));
-      page.changed();
+      for (const [at, portion] of portions.entries()) {
+        const answer = await page.api.pkbImport(portion);
+        for (const [name, n] of Object.entries(answer.counts)) counts[name] = (counts[name] ?? 0) + n;
+        if (answer.audit_id) audits.unshift(answer.audit_id);
+        progress.value = at + 1;
+      }
+      report.replaceChildren(reportNode(counts, rowCount(payload), (event) => takeBack(event.currentTarget, audits)));
     } catch (error) {
-      report.replaceChildren(button(knowledgeStrings.panel.again, () => send(file, payload)));
+      report.replaceChildren(button(knowledgeStrings.panel.again, () => {
+        tell('');
+        send(file, payload);
+      }));
       tell(knowledgeStrings.panel.failed(error.message));
     }
+    page.changed();
+  }
+
+  async function takeBack(control, audits) {
+    control.disabled = true;
+    control.textContent = knowledgeStrings.panel.undoing;
+    while (audits.length && (await page.undo(audits[0]))) audits.shift();
+    control.textContent = audits.length ? knowledgeStrings.panel.undo : knowledgeStrings.panel.undone;
+    control.disabled = audits.length === 0;
   }
 
   acceptFiles(node, read);
