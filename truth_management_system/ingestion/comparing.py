@@ -13,6 +13,7 @@ from ..config import PKBConfig
 from .cleaning import same_key, words_of
 from .cues import FIRST_PERSON, FIRST_PERSON_UNSPACED, NEGATION, NEGATION_UNSPACED, OPPOSITES, VALUE_WORDS
 
+_OPPOSING = frozenset().union(*OPPOSITES)
 _RELATED_WORDS = 0.5
 _SAME_SUBJECT_MATTER = 0.6
 _SAME_BUT_FOR_A_VALUE = 0.75
@@ -25,6 +26,7 @@ _ONE_OF_A_KIND = re.compile(
     r"uncle|aunt|teacher)\b)[^\W\d_][\w' -]{1,60}?) (?:is|are) (?:called |named )?(?P<which>.{1,80})",
     re.IGNORECASE,
 )
+_ONE_PLACE = re.compile(r"i (?P<what>live in|work (?:at|for)|was born (?:in|on)|come from) (?P<which>.{1,80})", re.I)
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "herr", "frau"})
 _FAVOURITE = re.compile(r"favou?rite\b", re.IGNORECASE)
 
@@ -83,7 +85,7 @@ def content_words(statement: str) -> frozenset[str]:
     """The words of a statement that say something, plurals as singulars; scripts without spaces in pairs of letters."""
     affirmed = NEGATION_UNSPACED.sub("", statement)
     words = [word for word in words_of(affirmed) if not NEGATION.fullmatch(word)]
-    meaningful = [word for word in words if word not in STOPWORDS] or words
+    meaningful = [word for word in words if word not in STOPWORDS or word in _OPPOSING] or words
     return frozenset(piece for word in meaningful for piece in _pieces(word))
 
 
@@ -108,7 +110,8 @@ def _count_negations(statement: str) -> int:
 
 def _another_of_a_kind(new: str, known: str) -> str:
     """Why "My dentist is Dr. Meier" and "My dentist is Dr. Novak" can't both be; "" where they can."""
-    here, there = _ONE_OF_A_KIND.match(new.strip()), _ONE_OF_A_KIND.match(known.strip())
+    pattern = _ONE_PLACE if _ONE_PLACE.match(new.strip()) else _ONE_OF_A_KIND
+    here, there = pattern.match(new.strip()), pattern.match(known.strip())
     if not here or not there or same_key(here["what"]) != same_key(there["what"]):
         return ""
     names = [match["which"].strip(" .!\"'") for match in (here, there)]
@@ -133,14 +136,14 @@ def _about_the_same(one: _Parts, other: _Parts, common: float, is_near: bool) ->
     if contradiction := _contradiction(one, other):
         return Relation.CONTRADICTION, contradiction
     added, missing = one.words - other.words, other.words - one.words
-    if one.is_negated != other.is_negated or (added & one.values and missing & other.values):
+    differ = added | missing
+    if one.is_negated != other.is_negated or differ & _OPPOSING or (added & one.values and missing & other.values):
         return None
     if not added and common >= _RELATED_WORDS:
         return Relation.DUPLICATE, "What is known says this, and more." if missing else "The same words are there."
     if not missing and common >= _RELATED_WORDS:
         return Relation.REFINEMENT, f"It says the same and more: {', '.join(sorted(added)[:4])}."
-    differs = (added | missing) & (one.names | other.names | one.values | other.values)
-    if is_near and not differs:
+    if is_near and not differ & (one.names | other.names | one.values | other.values):
         return Relation.DUPLICATE, "It means the same."
     return None
 
@@ -151,7 +154,8 @@ def _contradiction(one: _Parts, other: _Parts) -> str:
         is_same_matter = alike >= _SAME_SUBJECT_MATTER and one.values == other.values
         return "One says it, the other denies it." if is_same_matter else ""
     only_one, only_other = one.values - other.values, other.values - one.values
-    if len(only_one) == len(only_other) == 1 and alike >= _SAME_BUT_FOR_A_VALUE:
+    is_within = alike >= _RELATED_WORDS and (one.core <= other.core or other.core <= one.core)
+    if len(only_one) == len(only_other) == 1 and (is_within or alike >= _SAME_BUT_FOR_A_VALUE):
         return f"One says {min(only_one)}, the other {min(only_other)}."
     return _opposite(one, other)
 

@@ -36,29 +36,43 @@ class ConversationDistiller(Distiller):
         what is in the texts; without a model, the person's own sentences about themselves are taken, and `warnings` say
         so.
         """
-        summary, told, answer = (
-            readable(text or "") for text in (conversation_summary, user_message, assistant_message)
-        )
+        summary, told, answer = map(readable, (conversation_summary, user_message, assistant_message))
         told = told.encode()[:MOST_TEXT_BYTES].decode(errors="ignore")
         request = without_request(told)
         reader = self._reader(DEFAULT_TYPE, DEFAULT_DOMAIN)
         patience = Patience.of(self.config.llm_timeout)
-        wished = [reader.analysed(request.wish, confidence=_CONFIDENCE_OF_REQUEST)] if request.wish else []
-        if self.llm.warnings:
-            patience.lose()
+        wished = self._wished(reader, request.wish, patience)
         # A wish of several sentences holds several facts: each is offered beside the whole.
-        parts = parse_statements(request.wish)
-        rest = "\n\n".join(filter(None, (request.rest, request.wish if len(parts) > 1 else "")))
-        candidates, warnings = self._read(reader, patience, summary=summary, told=rest, answer=answer)
-        candidates = [*wished, *candidates]
+        more = request.wish if len(parse_statements(request.wish)) > 1 else ""
+        rest = "\n\n".join(filter(None, (request.rest, more)))
+        # Small models take the answer's words for the person's; they see it only where it may be meant.
+        is_meant = request.refers_back or (bool(rest) and not self._is_small())
+        found, warnings = self._read(reader, patience, summary=summary, told=rest, answer=answer if is_meant else "")
         return self._planned(
-            candidates, raw_text=told, patience=patience, warnings=warnings, source_message_id=source_message_id
+            [*wished, *found],
+            raw_text=told,
+            patience=patience,
+            warnings=warnings,
+            source_message_id=source_message_id,
         )
+
+    def _is_small(self) -> bool:
+        model = self.llm.models.chat
+        return model is not None and Share.of(model).is_small
+
+    def _wished(self, reader: FactReader, wish: str, patience: Patience) -> list[IngestCandidate]:
+        if not wish:
+            return []
+        troubles = len(self.llm.warnings)
+        candidate = reader.analysed(wish, confidence=_CONFIDENCE_OF_REQUEST)
+        if len(self.llm.warnings) > troubles:
+            patience.lose()
+        return [candidate]
 
     def _read(
         self, reader: FactReader, patience: Patience, *, summary: str, told: str, answer: str
     ) -> tuple[list[IngestCandidate], list[str]]:
-        if not told.strip():
+        if not told.strip() and not answer.strip():
             return [], []
         model = self.llm.models.chat
         try:

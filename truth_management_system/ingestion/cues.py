@@ -68,7 +68,7 @@ TYPE_CUES: tuple[tuple[ClaimType, re.Pattern[str]], ...] = (
         _words(
             r"yesterday|"
             rf"last (?:night|week|weekend|month|year|spring|summer|autumn|fall|winter|{_DAYS})|"
-            r"(?:\w+ )?(?:days?|weeks?|months?|years?) ago|(?:in|since|back in) (?:19|20)\d\d|"
+            r"(?:\w+ )?(?:days?|weeks?|months?|years?) ago|(?:in|back in) (?:19|20)\d\d|"
             r"when (?:i|we) (?:was|were)|once (?:i|we)|i remember|as a (?:child|kid|student)|"
             r"gestern|letzte[sn]? (?:woche|jahr|monat)|hier|l'année dernière|ayer|el año pasado"
         ),
@@ -179,6 +179,8 @@ OPPOSITES: tuple[frozenset[str], ...] = tuple(
         "married divorced",
         "married single",
         "vegetarian carnivore",
+        "prefer hate",
+        "enjoy dislike",
         "morning evening",
         "early late",
         "hot cold",

@@ -30,14 +30,14 @@ class Share:
     longest: int
     most_facts: int
     max_tokens: int
-    with_tags: bool
+    is_small: bool
 
     @classmethod
     def of(cls, model: ChatModel) -> Share:
         """Small models on ordinary processors read 60 tokens a second and lose the thread soon."""
         if model.context_window <= _SMALL_WINDOW:
-            return cls(longest=600, most_facts=8, max_tokens=300, with_tags=False)
-        return cls(longest=6_000, most_facts=60, max_tokens=4_000, with_tags=True)
+            return cls(longest=600, most_facts=8, max_tokens=300, is_small=True)
+        return cls(longest=6_000, most_facts=60, max_tokens=4_000, is_small=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class FactReader:
             "type": {"enum": list(self.categories.types)},
             "domain": {"enum": list(self.categories.domains)},
         }
-        if share.with_tags:
+        if not share.is_small:
             fact["tags"] = TAGS
         question = Question(
             job=job,

@@ -24,10 +24,14 @@ _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """wish: what is to be remembered, word for word, or "". rest: the message without requests."""
+    """wish: what is to be remembered, word for word, or "". rest: the message without requests.
+
+    refers_back: something was asked to be remembered, but what it is stands elsewhere.
+    """
 
     wish: str
     rest: str
+    refers_back: bool = False
 
 
 def without_request(message: str) -> Request:
@@ -41,7 +45,8 @@ def without_request(message: str) -> Request:
             wish, rest = _until_paragraph_ends(message[found.end() :])
             if wish:
                 return Request(wish=wish, rest="\n\n".join(filter(None, (message[: found.start()].strip(), rest))))
-    return Request(wish="", rest=_BARE.sub("", message).strip())
+    rest, requests = _BARE.subn("", message)
+    return Request(wish="", rest=rest.strip(), refers_back=requests > 0)
 
 
 def _until_paragraph_ends(text: str) -> tuple[str, str]:
