@@ -12,6 +12,7 @@ from flask import Flask
 from database.sessions import list_sessions
 from endpoints.openapi import routes
 from settings import Settings
+from tests.attack import knowledge_probes
 from tests.endpoints.conftest import Person
 
 MISSING = {
@@ -121,7 +122,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
 
 
 def test_every_route_is_entered_here(app: Flask) -> None:
-    known = set(PROBES) | WITHOUT_ID
+    known = set(PROBES) | WITHOUT_ID | knowledge_probes.ENTERED
     assert {(method, path) for path, method, _ in routes(app)} == known
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from pydantic import BaseModel
 from werkzeug.test import TestResponse
 
 from database.connection import close_store
 from database.sessions import create_session
 from database.users import create_user
 from endpoints.guards import SESSION_COOKIE
+from endpoints.pkb import shapes
+from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
 from language_models.scripted import Reply, ScriptedChatModel
 from server import create_app
@@ -59,6 +63,25 @@ class Person:
         assert answer.status_code == 200, answer.get_data(as_text=True)
         return events_of(answer)
 
+    def remember(self, statement: str, **fields: Any) -> shapes.ClaimItem:
+        """A new memory."""
+        answer = self.post("/pkb/claims", json={"statement": statement, **fields})
+        return told(answer, shapes.AddedClaim, status=HTTPStatus.CREATED).claim
+
+
+Told = TypeVar("Told", bound=BaseModel)
+
+
+def told(answer: TestResponse, shape: type[Told], *, status: int = HTTPStatus.OK) -> Told:
+    """What an answer says, held to the shape that the API's description promises."""
+    assert answer.status_code == status, answer.get_data(as_text=True)
+    return shape.model_validate_json(answer.get_data(), strict=True)
+
+
+def refused(answer: TestResponse) -> tuple[int, str]:
+    """Status and code of an error."""
+    return answer.status_code, answer.json["code"]
+
 
 def events_of(answer: TestResponse) -> list[dict[str, Any]]:
     """The events of a streamed answer, heartbeats left out."""
@@ -93,7 +116,9 @@ def app(settings: Settings, main_model: ScriptedChatModel) -> Iterator[Flask]:
         model_dir=settings.model_dir,
         overrides={"main": main_model, "cheap": cheap},
     )
-    yield create_app(settings, models=models)
+    application = create_app(settings, models=models)
+    yield application
+    application.extensions[EXTENSION].knowledge.close()
     close_store(settings.users_dir)
 
 
