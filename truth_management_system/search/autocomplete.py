@@ -13,8 +13,8 @@ from ..crud.base import marks
 from ..crud.contexts import ContextCRUD
 from ..database import PKBDatabase
 from ..utils import name_key
-from .fulltext import owned_expression
 from .query_words import all_words
+from .searched_table import indexed_expression
 
 Suggestion = dict[str, Any]
 
@@ -26,6 +26,7 @@ _MOST_WORDS = 8
 _LOOKED_AT = 5
 _SHORTEST_STEM, _LONGEST_ENDING = 3, 6
 _CLAIM = "friendly_id, claim_id, claim_number, statement, claim_type"
+_COLUMNS = ("statement", "possible_questions", "friendly_id")
 _HOLDING = ClaimStatus.default_search_statuses()
 
 
@@ -107,7 +108,7 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
         "CROSS JOIN claims ON claims.claim_rowid = claims_fts.rowid WHERE claims_fts MATCH ? "
         f"AND claims.user_email = ? AND claims.status IN ({marks(_HOLDING)}) ORDER BY claims_fts.rowid DESC LIMIT ?"
     )
-    expression = owned_expression(user, ("statement", "possible_questions", "friendly_id"), words)
+    expression = indexed_expression(words, columns=_COLUMNS, owner=user)
     rows = db.select(sql, [expression, user, *_HOLDING, _LOOKED_AT * limit])
     return sorted(rows, key=lambda row: not any(word.startswith(last) for word in all_words(row[3])))
 

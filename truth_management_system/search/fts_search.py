@@ -9,7 +9,8 @@ from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema import CLAIM_SEARCH_COLUMNS
 from .base import Found, SearchFilters, SearchResult, SearchStrategy
-from .fulltext import Searched, SearchedTable, best_matches
+from .fulltext import best_matches
+from .searched_table import Searched, SearchedTable
 
 CLAIMS = SearchedTable(
     name="claims",

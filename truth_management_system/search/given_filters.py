@@ -19,6 +19,7 @@ _ONE_OF_MANY = {
     "context": "contexts",
 }
 _LISTS = frozenset(_ONE_OF_MANY.values())
+_SWITCHES = frozenset({"pinned", "include_contested"})
 _FILTERS = frozenset(one.name for one in fields(SearchFilters))
 
 
@@ -39,5 +40,11 @@ def search_filters(given: SearchFilters | Mapping[str, Any] | None) -> SearchFil
         if column in _LISTS:
             wanted[column] = [value] if isinstance(value, str) else list(listed(value, column))
         elif value is not None:
-            wanted[column] = value
+            wanted[column] = _single(column, value)
     return SearchFilters(**wanted)
+
+
+def _single(name: str, value: Any) -> Any:
+    if isinstance(value, bool if name in _SWITCHES else str):
+        return value
+    raise InvalidKnowledgeError(f"The filter {name!r} takes {'true or false' if name in _SWITCHES else 'a time'}.")

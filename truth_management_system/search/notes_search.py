@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..crud.base import marks
 from ..database import PKBDatabase
 from ..models import NOTE_COLUMNS, Note
-from .fulltext import Searched, SearchedTable, best_matches
+from .fulltext import best_matches
+from .searched_table import Searched, SearchedTable
 
 NOTES = SearchedTable(
     name="notes",
