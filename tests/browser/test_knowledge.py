@@ -163,6 +163,13 @@ def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPa
     expect(panel.rows).to_have_count(1)
     assert claim(person, known["claim_id"])["status"] == "active"
 
+    panel.choose(panel.row("I play the flute"), "Retract")
+    panel.page.goto(address(status="retracted"))
+    expect(panel.rows.first.locator(".mark-retracted")).to_be_visible()
+    panel.choose(panel.row("I play the flute"), "Restore")
+    expect(panel.rows).to_have_count(0)
+    assert claim(person, known["claim_id"])["status"] == "active"
+
 
 def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_page: OpenPage) -> None:
     for n in range(6):
@@ -344,7 +351,7 @@ def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -
     assert person.put(f"/pkb/contexts/{context['context_id']}/claims/{known['claim_id']}").status == 200
     dialogs: list[str] = []
     page = open_page(person)
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     panel = KnowledgePanel(page)
     for tab in TABS:
         page.goto(address(tab=tab))

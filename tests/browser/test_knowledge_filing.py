@@ -24,7 +24,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -167,6 +167,34 @@ def test_memories_are_found_in_a_text_and_kept_as_approved(person: Client, open_
     panel.node.get_by_role("button", name="Undo").click()
     expect(panel.toasts).to_contain_text("Undone")
     assert claims(person) == []
+
+
+def test_reading_a_text_goes_on_while_the_person_is_elsewhere(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "add")
+    page = panel.page
+    held: list[Route] = []
+    page.route("**/pkb/ingest_text", held.append)
+    page.locator("#ingest-text").fill("I prefer tea to coffee.")
+    page.locator("#start-ingest").click()
+    expect(panel.node).to_contain_text("Reading the text…")
+    page.get_by_role("button", name="Back to the conversation").click()
+    expect(panel.node).to_be_hidden()
+    held[0].continue_()
+    expect(panel.toasts).to_contain_text("Your memories are ready to look at.")
+    panel.toasts.get_by_role("button", name="Show").click()
+    expect(panel.node.locator(".knowledge-plan tbody tr")).to_have_count(1)
+
+
+def test_a_page_that_was_left_while_a_text_was_read_keeps_the_text(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "add")
+    page = panel.page
+    page.route("**/pkb/ingest_text", lambda _route: None)
+    page.locator("#ingest-text").fill("I prefer tea to coffee.")
+    page.locator("#start-ingest").click()
+    expect(panel.node).to_contain_text("Reading the text…")
+    page.reload()
+    expect(panel.node.get_by_role("alert")).to_contain_text("The page was left while the text was read.")
+    expect(page.locator("#ingest-text")).to_have_value("I prefer tea to coffee.")
 
 
 def test_a_text_that_is_too_large_is_refused_before_it_is_sent(person: Client, open_page: OpenPage) -> None:

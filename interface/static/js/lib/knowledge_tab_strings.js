@@ -83,7 +83,6 @@ export const knowledgeTabStrings = {
     choose: 'This one holds',
     keepBoth: 'Both hold',
     note: 'Note (optional)',
-    noteLabel: 'Why you decide so',
     resolve: 'Resolve',
     pick: 'Choose which one holds, or that both do.',
     done: 'Resolved',

@@ -65,6 +65,14 @@ export function createMemoryActions(page, shown) {
     await shown.refresh();
   }
 
+  async function restore(claim) {
+    const answer = await attempt(() => api.pkbEditClaim(claim.claim_id, { status: 'active' }));
+    if (!answer) return;
+    page.tellDone(words.restored(excerpt(claim.statement)), answer.audit_id);
+    page.changed({ show: false });
+    await shown.refresh();
+  }
+
   async function addToContext(claim) {
     const context = await chooseContext(page, knowledgeTabStrings.contexts.chooseTitle);
     if (context) await fileUnder(context, [claim.claim_id]);
@@ -84,7 +92,6 @@ export function createMemoryActions(page, shown) {
 
   /** The items of a memory's menu; null stands for a line. */
   function itemsOf(claim) {
-    const retracted = claim.status === 'retracted';
     return [
       { symbol: 'plus-lg', label: words.use, run: () => useNow(claim), disabled: !isCurrent(claim) },
       { symbol: claim.pinned ? 'pin-angle-fill' : 'pin-angle', label: claim.pinned ? words.unpin : words.pin, run: () => togglePin(claim) },
@@ -98,7 +105,9 @@ export function createMemoryActions(page, shown) {
       null,
       { symbol: 'pencil', label: words.edit, run: () => edit(claim) },
       { symbol: 'folder', label: words.addToContext, run: () => addToContext(claim) },
-      ...(retracted ? [] : [{ symbol: 'trash', label: words.retract, run: () => retract(claim), danger: true }]),
+      claim.status === 'retracted'
+        ? { symbol: 'arrow-counterclockwise', label: words.restore, run: () => restore(claim) }
+        : { symbol: 'trash', label: words.retract, run: () => retract(claim), danger: true },
     ];
   }
 

@@ -24,6 +24,7 @@ function formOf(claim) {
   return {
     ...EMPTY,
     claim_id: claim.claim_id,
+    status: claim.status,
     ...Object.fromEntries(Object.keys(EMPTY).filter((name) => claim[name] !== undefined).map((name) => [name, claim[name]])),
     tags: (claim.tags ?? []).map(({ name }) => name),
     entities: (claim.entities ?? []).map(({ name, entity_type: type, role }) => ({ name, type, role })),

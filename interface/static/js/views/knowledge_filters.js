@@ -52,10 +52,12 @@ export function createFilters(page, onChange) {
   const status = select(STATUSES.map((name) => [name, words.statuses[name]]), 'active', { 'aria-label': words.status });
   const pinned = checkbox(words.pinned, false, (on) => onChange({ pinned: on ? 'true' : '' }));
   const chips = element('div', { class: 'knowledge-chips', hidden: true });
-  const choices = element('details', { class: 'knowledge-filter-choices' },
-    element('summary', {}, icon('sliders'), words.filters),
-    element('div', { class: 'knowledge-filter-row' }, type, domain, status, strategy, pinned));
-  const node = element('div', { class: 'knowledge-filters' }, box, choices, chips);
+  const choices = element('div', { class: 'knowledge-filter-row', id: 'knowledge-filter-choices', hidden: true }, type, domain, status, strategy, pinned);
+  const toggle = button(words.filters, () => {
+    toggle.setAttribute('aria-expanded', String(choices.hidden));
+    setHidden(choices, !choices.hidden);
+  }, { symbol: 'sliders', 'aria-expanded': 'false', 'aria-controls': choices.id });
+  const node = element('div', { class: 'knowledge-filters' }, box, toggle, choices, chips);
   for (const [name, control] of Object.entries({ type, domain, status, strategy })) {
     control.addEventListener('change', () => onChange({ [name]: control.value }));
   }

@@ -1,6 +1,7 @@
 import { icon } from '../lib/icons.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { splitNames } from '../models/knowledge_claim.js';
+import { STATUSES } from '../models/knowledge_query.js';
 import { askText } from './dialogs.js';
 import { element } from './dom.js';
 import { addKind, chooseContext } from './knowledge_choices.js';
@@ -132,10 +133,15 @@ export function createMemoryForm(page, initial, { onChange }) {
   const contexts = contextField(page, initial.contexts, onChange);
   for (const [name, input] of Object.entries(given)) input.addEventListener('input', () => touch(name === 'friendlyId' ? 'friendly_id' : name));
 
+  const statuses = STATUSES.filter((name) => name !== 'all').map((name) => [name, knowledgeStrings.search.statuses[name]]);
+  const status = hasReference ? select(statuses, initial.status) : null;
+  status?.addEventListener('change', onChange);
+
   const more = element('details', { class: 'knowledge-more' }, element('summary', { text: words.more }),
     element('div', { class: 'stack' },
       // A reference that was given once may stand in any message: it stays.
       hasReference ? null : field(words.friendlyId, given.friendlyId, { hint: words.friendlyIdHint }),
+      status ? field(words.status, status) : null,
       element('div', { class: 'knowledge-row' }, field(words.validFrom, given.from), field(words.validTo, given.to), field(words.confidence, given.confidence)),
       field(words.questions, given.questions, { hint: words.questionsHint })));
   const node = element('div', { class: 'stack' },
@@ -161,6 +167,7 @@ export function createMemoryForm(page, initial, { onChange }) {
       valid_from: momentOf(given.from, initial.valid_from),
       valid_to: momentOf(given.to, initial.valid_to),
       possible_questions: given.questions.value.split('\n').map((line) => line.trim()).filter(Boolean),
+      ...(status ? { status: status.value } : {}),
     };
   }
 

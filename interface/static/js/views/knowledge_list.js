@@ -96,7 +96,7 @@ export class MemoryList {
       c: () => this.node.children[this.#current].querySelector('.knowledge-badge').click(),
       m: () => this.#menu(claim),
       ContextMenu: () => this.#menu(claim),
-      Delete: () => actions.retract(claim),
+      Delete: () => claim.status !== 'retracted' && actions.retract(claim),
     };
   }
 
