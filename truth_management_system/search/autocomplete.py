@@ -14,7 +14,7 @@ from ..crud.contexts import ContextCRUD
 from ..database import PKBDatabase
 from ..utils import name_key
 from .query_words import all_words
-from .searched_table import indexed_expression
+from .searched_table import indexed_expression, shortened
 
 Suggestion = dict[str, Any]
 
@@ -24,7 +24,6 @@ _NUMBER = re.compile(r"(?:claim_)?0*([1-9][0-9]{0,8})")
 _ID = re.compile(r"[a-z0-9_-]*")
 _MOST_WORDS = 8
 _LOOKED_AT = 5
-_SHORTEST_STEM, _LONGEST_ENDING = 3, 6
 _CLAIM = "friendly_id, claim_id, claim_number, statement, claim_type"
 _COLUMNS = ("statement", "possible_questions", "friendly_id")
 _HOLDING = ClaimStatus.default_search_statuses()
@@ -114,9 +113,8 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
 
 
 def _begun(word: str) -> str:
-    """An expression for words that begin with `word`; their stems are indexed, and may be shorter: "organ"(ization)."""
-    stems = [word[:end] for end in range(max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING), len(word))]
-    either = [f'"{word}" *', *(f'"{stem}"' for stem in stems)]
+    """An expression for words that begin with `word`, also for those whose stems are shorter."""
+    either = [f'"{word}" *', *(f'"{stem}"' for stem in shortened(word))]
     return f"({' OR '.join(either)})"
 
 

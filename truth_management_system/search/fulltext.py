@@ -14,7 +14,7 @@ from math import log
 
 from . import searched_table
 from .query_words import query_words, unspaced_pieces
-from .searched_table import Rows, Searched
+from .searched_table import Rows, Searched, shortened
 
 _SATURATION, _LENGTH_SHARE = 1.2, 0.4
 _BEGINNING_ONLY = 0.5
@@ -79,8 +79,16 @@ def _rare_word(searched: Searched, word: str, rowids: Sequence[int], last_number
     rows = searched.rows(rowids, beginning=_beginning(word))
     if len(word) >= _SHORTEST_BEGINNING and len(rowids) < _ENOUGH:
         longer = searched.newest_rows(f"{_whole(word)} *", beginning=_beginning(word))
+        if not rows.lengths and not longer.lengths:
+            longer = _with_word_in_part(searched, word)
         rows.add(longer.lengths, {rowid: weight * _BEGINNING_ONLY for rowid, weight in longer.weights.items()})
     return _Word(rows, _rarity(max(len(rowids), len(rows.lengths)), last_number))
+
+
+def _with_word_in_part(searched: Searched, word: str) -> Rows:
+    stems = shortened(word)
+    either = " OR ".join(map(_whole, stems))
+    return searched.containing(word).newest_rows(either, beginning=word) if stems else Rows()
 
 
 def _find_together(searched: Searched, rare: Sequence[str], common: Mapping[str, _Word]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..crud.base import marks
@@ -13,6 +13,7 @@ NEWEST_HITS = 500
 """Of a word that more rows hold, the newest so many are looked at."""
 
 _NEWEST_UNSPACED = 20_000
+_SHORTEST_STEM, _LONGEST_ENDING = 3, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,11 @@ class Searched:
         )
         return self._rows(source, [self._own(expression), *self._values(), limit], beginning)
 
+    def containing(self, text: str) -> Searched:
+        """Of these rows, those with `text`, in lowercase, anywhere in what is searched."""
+        condition = f"instr(lower({self._joined(self.table.all_columns)}), ?) > 0"
+        return replace(self, conditions=[*self.conditions, condition], parameters=[*self.parameters, text])
+
     def newest_containing(self, pieces: Sequence[str]) -> Sequence[Sequence[Any]]:
         """(rowid, text) of the rows that contain any of `pieces`, among the user's newest 20,000."""
         name = self.table.name
@@ -155,3 +161,8 @@ def indexed_expression(expression: str, *, columns: Sequence[str], owner: str | 
     """An expression of FTS5 as it is asked of some columns, and of one user's rows unless `owner` is None."""
     within = f"{{{' '.join(columns)}}} : ({expression})"
     return within if owner is None else f'owner : "u{owner.encode().hex()}" AND ({within})'
+
+
+def shortened(word: str) -> list[str]:
+    """What the index may hold of a word that was typed in part: it keeps stems, such as "organ" of "organiz(ation)"."""
+    return [word[:end] for end in range(max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING), len(word))]

@@ -62,8 +62,9 @@ class VectorSet:
         """Where they may be kept; None for a knowledge base in memory."""
         if self.db.config.in_memory:
             return None
-        named = f"{self.user_email}\0{self.model}\0{self.dimensions}".encode()
-        return self.db.config.path.with_suffix(".vectors") / f"{blake2s(named, digest_size=12).hexdigest()}.npy"
+        user, kind = self.user_email.encode(), f"{self.model}\0{self.dimensions}".encode()
+        named = "-".join(blake2s(part, digest_size=10).hexdigest() for part in (user, kind))
+        return self.db.config.path.with_suffix(".vectors") / f"{named}.npy"
 
     def _chunks(self, after: int) -> Iterator[Sequence[Sequence[Any]]]:
         sql = f"SELECT embedding_seq, vector {self._source()} ORDER BY embedding_seq LIMIT {_CHUNK}"

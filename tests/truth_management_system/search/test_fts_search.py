@@ -48,6 +48,18 @@ def test_words_are_found_whatever_their_form(ann: Person, search: FTSSearchStrat
     assert found(search.search(query)) == [statement]
 
 
+@pytest.mark.parametrize("typed", ["orga", "organ", "organiz", "organizati", "organization", "who organiz"])
+def test_a_word_is_found_while_it_is_typed(ann: Person, search: FTSSearchStrategy, typed: str):
+    ann.claim("My sister's organization is in Graz")
+    ann.claim("Rain falls on Monday")
+    assert found(search.search(typed)) == ["My sister's organization is in Graz"]
+
+
+def test_a_word_that_nobody_wrote_is_not_taken_for_a_shorter_one(ann: Person, search: FTSSearchStrategy):
+    ann.claim("The car is red")
+    assert search.search("carrot") == []
+
+
 def test_what_holds_all_words_comes_first(ann: Person, search: FTSSearchStrategy):
     ann.claim("Tea, tea, tea and more tea, a tea a day")
     ann.claim("In the morning I take a very long walk along the river and then drink green tea with my old neighbour")
