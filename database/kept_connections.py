@@ -50,12 +50,15 @@ class KeptConnections:
         self._idle.put(connection)
 
     def close(self) -> None:
-        """Let go of the files; nobody may be using a connection any more."""
+        """Let go of the files; who comes later opens them again."""
+        idle: list[Connection | None] = []
         with suppress(queue.Empty):
             while True:
-                connection = self._idle.get_nowait()
-                if connection is not None:
-                    connection.close()
+                idle.append(self._idle.get_nowait())
+        for connection in idle:
+            if connection is not None:
+                connection.close()
+            self._idle.put(None)
         self._engine.dispose()
 
     def _take(self) -> Connection:

@@ -64,3 +64,9 @@ def test_who_waits_too_long_for_a_connection_is_told_to_come_again(
     with connections.transaction(), pytest.raises(StorageBusyError):
         notes(connections)
     assert notes(connections) == []
+
+
+def test_who_comes_after_the_end_opens_the_file_again(connections: KeptConnections) -> None:
+    write(connections, "first")
+    connections.close()
+    assert notes(connections) == ["first", "first again"]
