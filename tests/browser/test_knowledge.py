@@ -321,6 +321,11 @@ def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenP
     page.locator("#workspaces-container a.jstree-anchor", has_text="A long one").click()
     expect(panel.node).to_be_hidden()
     expect(page.locator(".message-card")).to_have_count(6)
+    expect(page).to_have_title("A long one · Anaphora")
+    page.get_by_role("button", name="Memories", exact=True).click()
+    page.get_by_role("button", name="New conversation").click()
+    expect(panel.node).to_be_hidden()
+    expect(page.locator(".message-card")).to_have_count(0)
 
 
 def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, page_problems: PageProblems) -> None:

@@ -173,7 +173,7 @@ def test_reading_a_text_goes_on_while_the_person_is_elsewhere(person: Client, op
     panel = open_tab(open_page, person, "add")
     page = panel.page
     held: list[Route] = []
-    page.route("**/pkb/ingest_text", held.append)
+    page.route("**/pkb/ingest_text", lambda route: held.append(route))
     page.locator("#ingest-text").fill("I prefer tea to coffee.")
     page.locator("#start-ingest").click()
     expect(panel.node).to_contain_text("Reading the text…")

@@ -46,7 +46,6 @@ class KnowledgePanel {
   #page;
   #state = initialState();
   #shown = false;
-  #titleBefore = '';
   #heading = element('h1', { id: 'knowledge-title', tabindex: '-1', text: words.panel.title });
   #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true });
   #close;
@@ -117,7 +116,6 @@ class KnowledgePanel {
   #appear() {
     if (this.#shown) return;
     this.#shown = true;
-    this.#titleBefore = document.title;
     this.#node.hidden = false;
     this.#close.hidden = false;
     document.documentElement.dataset.panel = 'knowledge';
@@ -134,7 +132,8 @@ class KnowledgePanel {
     this.#node.hidden = true;
     this.#close.hidden = true;
     delete document.documentElement.dataset.panel;
-    document.title = this.#titleBefore;
+    const title = document.getElementById('conversation-title').textContent;
+    document.title = title === strings.transcript.none ? strings.product : `${title} · ${strings.product}`;
     for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
     for (const tab of this.#opened.values()) tab.hide?.();
   }

@@ -38,11 +38,19 @@ class IngestTab {
   #form;
   #place = element('div', { class: 'knowledge-scroller knowledge-ingest' });
   #visible = false;
+  #leaving = false;
   node = element('div', { class: 'knowledge-tab-content' }, this.#place);
 
   constructor(page) {
     this.#page = page;
     this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
+    // A page that goes breaks its requests off: that is not their end.
+    addEventListener('pagehide', () => {
+      this.#leaving = true;
+    });
+    addEventListener('pageshow', () => {
+      this.#leaving = false;
+    });
     const kept = page.store.get(PLAN);
     const interrupted = page.store.get(RUNNING);
     page.store.set(RUNNING, null);
@@ -79,7 +87,7 @@ class IngestTab {
       this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
     } finally {
       waiting.stop();
-      this.#page.store.set(RUNNING, null);
+      if (!this.#leaving) this.#page.store.set(RUNNING, null);
     }
   }
 
