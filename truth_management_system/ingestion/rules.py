@@ -65,7 +65,7 @@ _NO_NAME_WORDS = """
     i i'm i've i'd i'll january february march april may june july august september october november december
 """
 _NO_NAMES = frozenset(_NO_NAME_WORDS.split())
-_MOST_CAPITALS = 0.5
+_MOST_CAPITALS, _SHORTEST_TITLE = 0.6, 5
 
 
 def rule_type(statement: str, otherwise: str = ClaimType.FACT.value) -> str:
@@ -93,6 +93,7 @@ def rule_tags(statement: str) -> list[str]:
         and word.isalpha()
         and word not in STOPWORDS
         and word not in _STRUCTURE
+        and word not in _NO_NAMES
         and word not in values | names
         and not is_unspaced_sentence(word)
     ]
@@ -103,15 +104,17 @@ def rule_entities(statement: str) -> list[dict[str, str]]:
     """`{"name", "type", "role"}` of what is written with a capital letter, at most eight.
 
     The first word of a sentence counts only where it goes on with another capital. Where nearly every word has one
-    (titles, German), single words do not count.
+    (as in titles), single words do not count.
     """
     words = statement.split()
     capitals = sum(word[:1].isupper() for word in words[1:])
-    is_shouting = len(words) > 2 and capitals > _MOST_CAPITALS * (len(words) - 1)
+    is_title = len(words) >= _SHORTEST_TITLE and capitals > _MOST_CAPITALS * (len(words) - 1)
+    if len(words) > 1 and statement.isupper():
+        return []
     found: dict[str, dict[str, str]] = {}
     for match in _NAME.finditer(statement):
         name = _without_beginning(match, statement)
-        if name and not (is_shouting and (" " not in name or statement.isupper())):
+        if name and not (is_title and " " not in name):
             before = statement[: match.end() - len(name)]
             found.setdefault(name.casefold(), {"name": name, "type": _kind(name, before), "role": _role(before)})
     return list(found.values())[:MOST_ENTITIES]

@@ -1,0 +1,67 @@
+"""Knowledge bases whose language model says what a script tells it to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from language_models import blocking
+from language_models.scripted import Reply, ScriptedChatModel
+from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system.llm_helpers import KnowledgeModels
+
+ANN, BEN = "ann@example.org", "ben@example.org"
+MakeApi = Callable[..., StructuredAPI]
+
+
+def fact(statement: str, kind: str = "fact", domain: str = "personal") -> dict[str, Any]:
+    return {"statement": statement, "type": kind, "domain": domain}
+
+
+def facts(*told: dict[str, Any]) -> Reply:
+    """What a model answers that found these facts."""
+    return Reply(json.dumps({"facts": list(told)}))
+
+
+def saying(*replies: Reply, **options: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=replies, **options)
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_is_left() -> Iterator[None]:
+    yield
+    blocking.close()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[PKBDatabase]:
+    with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as database:
+        yield database
+
+
+@pytest.fixture
+def make_api(db: PKBDatabase) -> MakeApi:
+    """make_api(model=None, vectors=None, user_email=ANN, **settings of the PKBConfig)."""
+
+    def make(
+        model: ScriptedChatModel | None = None,
+        vectors: WordVectors | None = None,
+        user_email: str = ANN,
+        **settings: Any,
+    ) -> StructuredAPI:
+        config = PKBConfig(db_path=db.config.db_path, **settings)
+        models = KnowledgeModels(chat=model, embedding=vectors)
+        return StructuredAPI(db, {}, config, user_email, models=models)
+
+    return make
+
+
+@pytest.fixture
+def api(make_api: MakeApi) -> StructuredAPI:
+    """Without any model."""
+    return make_api()
