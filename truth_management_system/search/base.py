@@ -56,6 +56,8 @@ class SearchFilters:
         parts: list[tuple[str, Sequence[Any]]] = []
         if self.statuses:
             parts.append((f"claims.status IN ({_marks(statuses)})", statuses))
+        elif not self.include_contested:
+            parts.append(("claims.status <> ?", [ClaimStatus.CONTESTED.value]))
         for values, pattern in (
             (self.context_domains, _DOMAINS),
             (self.claim_types, _TYPES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..crud.base import marks
 from ..database import PKBDatabase
@@ -54,13 +55,10 @@ class FTSSearchStrategy(SearchStrategy):
         )
         best = best_matches(searched, query, k)
         claims = claims_by_rowid(self.db, self.user_email, [match.rowid for match in best])
-        results = []
-        for match in best:
-            if match.rowid in claims:
-                result = found_claim(claims[match.rowid], score=match.score, source=self.name)
-                result.metadata["coverage"] = match.coverage
-                results.append(result)
-        return results
+        found = [(match, claims[match.rowid]) for match in best if match.rowid in claims]
+        return [
+            found_claim(claim, score=match.score, source=self.name, coverage=match.coverage) for match, claim in found
+        ]
 
 
 def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict[int, Claim]:
@@ -72,7 +70,14 @@ def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict
     return {row[0]: Claim(*row[1:]) for row in db.select(sql, [*rowids, user_email])}
 
 
-def found_claim(claim: Claim, *, score: float, source: str) -> SearchResult:
+def found_claim(claim: Claim, *, score: float, source: str, **metadata: Any) -> SearchResult:
     """A result that says so where its claim is contested."""
     warnings = ["This is contested: another memory contradicts it."] if claim.is_contested else []
-    return SearchResult(claim=claim, score=score, source=source, is_contested=claim.is_contested, warnings=warnings)
+    return SearchResult(
+        claim=claim,
+        score=score,
+        source=source,
+        is_contested=claim.is_contested,
+        warnings=warnings,
+        metadata=metadata,
+    )

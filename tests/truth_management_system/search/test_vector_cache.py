@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +202,23 @@ def test_all_searches_of_one_knowledge_base_share_their_vectors(db: PKBDatabase)
     assert vectors_of(db) is vectors_of(db)
     with get_memory_database() as other:
         assert vectors_of(other) is not vectors_of(db)
+
+
+def test_threads_that_search_while_others_prepare_see_whole_vectors(ann: Person, model: WordVectors):
+    remember(ann, model, *(f"Tea {number}" for number in range(20)))
+    cache, (query,) = VectorCache(), model.embed(["Tea 7"])
+
+    def search(_: int) -> tuple[int, float]:
+        seqs, similarities = cache.similarities(vectors(ann, model), query)
+        assert len(set(seqs.tolist())) == len(seqs) == len(similarities)
+        return len(seqs), float(similarities.max())
+
+    def prepare(number: int) -> None:
+        remember(ann, model, f"Coffee {number}")
+
+    with ThreadPoolExecutor(6) as pool:
+        prepared = [pool.submit(prepare, number) for number in range(10)]
+        searched = list(pool.map(search, range(40)))
+        assert [job.result() for job in prepared] == [None] * 10
+    assert all(count >= 20 and best > 0.99 for count, best in searched)
+    assert search(0)[0] == 30
