@@ -1,8 +1,9 @@
-"""Made-up history to measure with."""
+"""Made-up history and knowledge to measure with."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 
 import click
 from flask.cli import AppGroup
@@ -12,6 +13,8 @@ from database.fulltext import index_pending
 from database.seeding import SeedPlan, seed
 from database.users import create_user
 from endpoints.request_scope import current_state
+from truth_management_system.interface.structured_api import KnowledgeError
+from truth_management_system.seeding import KnowledgePlan, seed_knowledge
 
 group = AppGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000
@@ -20,37 +23,68 @@ _SLICE_MS = 2_000
 @group.command("seed")
 @click.option("--email", default="bench@example.org", show_default=True, help="Whose history it will be.")
 @click.option("--password", default=None, help="The account's password; a random one when left out.")
-@click.option("--conversations", default=200, show_default=True, help="How many conversations.")
+@click.option("--conversations", default=200, show_default=True, help="How many conversations; 0 for none.")
 @click.option("--messages", default=20_000, show_default=True, help="How many messages, all together.")
 @click.option("--chars", default=560, show_default=True, help="Characters of each message.")
 @click.option("--workspaces", default=0, show_default=True, help="How many folders besides the default one.")
 @click.option("--unnamed", is_flag=True, help="Without friendly ids and hashes, as before there were any.")
+@click.option(
+    "--claims",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many memories, a thousandth of them a neighbour's.",
+)
 def seed_store(
-    email: str, password: str | None, conversations: int, messages: int, chars: int, workspaces: int, unnamed: bool
+    email: str,
+    password: str | None,
+    conversations: int,
+    messages: int,
+    chars: int,
+    workspaces: int,
+    unnamed: bool,
+    claims: int,
 ) -> None:
-    """Fill the store with made-up conversations; the same options make the same ones."""
+    """Fill the stores with made-up conversations and memories; the same options make the same ones."""
     plan = SeedPlan(
         conversations=conversations, messages=messages, chars=chars, workspaces=workspaces, named=not unnamed
     )
+    try:
+        _create_account(email, password)
+        if conversations:
+            _seed_conversations(email, plan)
+        if claims:
+            _seed_claims(email, KnowledgePlan(claims=claims))
+    except (StoreError, KnowledgeError) as error:
+        raise click.ClickException(error.message) from None
+
+
+def _create_account(email: str, password: str | None) -> None:
     users_dir = current_state().users_dir
     try:
-        try:
-            create_user(
-                users_dir=users_dir, user_email=email, password=password or secrets.token_urlsafe(), is_admin=True
-            )
-        except UserExistsError:
-            click.echo(f"{email} has an account already; its password stays.")
-        made = _seed_showing_progress(users_dir, email, plan)
-        index_pending(users_dir=users_dir, slice_ms=_SLICE_MS)
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
-    click.echo(f"{conversations} conversations with {made} messages are {email}'s, and can be searched.")
+        create_user(users_dir=users_dir, user_email=email, password=password or secrets.token_urlsafe(), is_admin=True)
+    except UserExistsError:
+        click.echo(f"{email} has an account already; its password stays.")
 
 
-def _seed_showing_progress(users_dir: str, email: str, plan: SeedPlan) -> int:
+def _seed_conversations(email: str, plan: SeedPlan) -> None:
+    users_dir = current_state().users_dir
+    made = _showing_progress(seed(users_dir=users_dir, user_email=email, plan=plan), plan.messages, "Messages")
+    index_pending(users_dir=users_dir, slice_ms=_SLICE_MS)
+    click.echo(f"{plan.conversations} conversations with {made} messages are {email}'s, and can be searched.")
+
+
+def _seed_claims(email: str, plan: KnowledgePlan) -> None:
+    database = current_state().knowledge.database()
+    _showing_progress(seed_knowledge(database, user_email=email, plan=plan), plan.claims, "Memories")
+    click.echo(f"{plan.own} memories are {email}'s, {plan.neighbours} a neighbour's.")
+
+
+def _showing_progress(counts: Iterator[int], total: int, label: str) -> int:
+    """Go through `counts`, of what is there so far; the last one."""
     made = 0
-    with click.progressbar(length=plan.messages, label="Messages") as progress:
-        for count in seed(users_dir=users_dir, user_email=email, plan=plan):
+    with click.progressbar(length=total, label=label) as progress:
+        for count in counts:
             progress.update(count - made)
             made = count
     return made

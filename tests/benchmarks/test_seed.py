@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,15 @@ from database.turns import accept_turn, finish_turn
 from database.workspaces import load_workspaces_for_user
 from server import create_app
 from settings import load_settings
+from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
+from truth_management_system.errors import InvalidKnowledgeError
+from truth_management_system.seed_groups import ENTITY, TAG, TREE
+from truth_management_system.seeding import DOMAIN, KnowledgePlan, seed_knowledge
 
 EMAIL = "bench@example.org"
+NEIGHBOUR = f"neighbour.{EMAIL}"
 PLAN = SeedPlan(conversations=12, messages=400, chars=80, workspaces=5)
+MEMORIES = KnowledgePlan(claims=2_000)
 
 
 def seeded(folder: Path, plan: SeedPlan = PLAN) -> dict[str, str]:
@@ -140,3 +147,90 @@ def test_the_command_seeds_the_store_of_its_settings(tmp_path):
     again = app.test_cli_runner().invoke(args=command)
     assert again.exit_code == 1
     assert "has conversations already" in again.output
+
+
+@pytest.fixture(scope="module")
+def remembered() -> Iterator[PKBDatabase]:
+    """A knowledge base with 2,000 claims."""
+    with get_memory_database() as db:
+        assert list(seed_knowledge(db, user_email=EMAIL, plan=MEMORIES))[-1] == 2_000
+        yield db
+
+
+def of(db: PKBDatabase, user_email: str) -> StructuredAPI:
+    return StructuredAPI(db, {}, db.config, user_email)
+
+
+def test_the_same_plan_makes_the_same_memories(remembered):
+    with get_memory_database() as other:
+        list(seed_knowledge(other, user_email=EMAIL, plan=MEMORIES))
+        assert of(other, EMAIL).export_data().data["data"] == of(remembered, EMAIL).export_data().data["data"]
+
+
+def test_a_thousandth_of_all_memories_is_a_neighbours(remembered):
+    assert (of(remembered, EMAIL).claims.count(), of(remembered, NEIGHBOUR).claims.count()) == (1_998, 2)
+
+
+@pytest.mark.parametrize(("reference", "count"), [(TREE, 400), (TAG, 200), (ENTITY, 200), (f"{DOMAIN}_domain", 200)])
+def test_a_measured_group_holds_exactly_as_many_claims_as_it_should(remembered, reference, count):
+    claims = of(remembered, EMAIL).resolve_reference(reference).data["claims"]
+    assert len({claim.claim_id for claim in claims}) == count
+    assert sorted(claim.claim_number for claim in claims)[-1] - min(claim.claim_number for claim in claims) > 1_900
+
+
+def test_the_measured_tree_has_111_contexts(remembered):
+    contexts = of(remembered, EMAIL).contexts
+    root = contexts.get_by_friendly_id(TREE)
+    branches = contexts.get_children(root.context_id)
+    twigs = [twig for branch in branches for twig in contexts.get_children(branch.context_id)]
+    assert 1 + len(branches) + len(twigs) == 111
+    assert all(contexts.claim_counts([twig.context_id])[twig.context_id] for twig in twigs)
+
+
+def test_the_largest_plan_measures_2000_claims_in_the_tree_and_200_in_each_group():
+    plan = KnowledgePlan(claims=100_000)
+    assert (plan.own, plan.neighbours, plan.tree, plan.group) == (99_900, 100, 2_000, 200)
+
+
+def test_seeded_claims_are_numbered_named_and_varied(remembered):
+    claims = of(remembered, EMAIL).claims.list(limit=-1, order_by="claim_number")
+    assert [claim.claim_number for claim in claims] == list(range(1, 1_999))
+    assert len({claim.friendly_id for claim in claims}) == 1_998
+    assert len({claim.statement for claim in claims}) > 1_900
+    assert len({claim.claim_type for claim in claims}) == 8
+    assert {claim.status for claim in claims} == {"active", "superseded", "retracted", "historical"}
+
+
+def test_a_superseded_claim_names_its_successor(remembered):
+    api = of(remembered, EMAIL)
+    old = next(claim for claim in api.claims.list({"status": "superseded"}, order_by="claim_number"))
+    assert api.describe_claims([old])[0]["superseded_by"] is not None
+
+
+def test_a_seeded_knowledge_base_goes_on_like_any_other():
+    with get_memory_database() as db:
+        list(seed_knowledge(db, user_email=EMAIL, plan=KnowledgePlan(claims=30)))
+        api = of(db, EMAIL)
+        added = api.add_claim("I keep bees", "fact", "personal", tags=["Bees"], auto_extract=False).data
+        assert added.claim_number == 31
+        assert api.search("keep bees", strategy="fts").data[0].claim == added
+
+
+def test_an_account_with_memories_is_left_alone(remembered):
+    with pytest.raises(InvalidKnowledgeError):
+        list(seed_knowledge(remembered, user_email=EMAIL, plan=MEMORIES))
+    assert of(remembered, EMAIL).claims.count() == 1_998
+
+
+def test_the_command_seeds_memories_alone_where_no_conversations_are_wanted(tmp_path):
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "none")
+    app = create_app(settings)
+    command = ["bench", "seed", "--conversations", "0", "--claims", "1000"]
+    result = app.test_cli_runner().invoke(args=command)
+    assert result.exit_code == 0, result.output
+    assert f"999 memories are {EMAIL}'s, 1 a neighbour's" in result.output
+    again = app.test_cli_runner().invoke(args=command)
+    assert again.exit_code == 1
+    assert "has memories already" in again.output
+    app.extensions["anaphora"].knowledge.close()
