@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field
 from ..schemas import Body, Id, JsonObject, Query, Text
 
 Strategy = Literal["hybrid", "fts", "embedding", "rewrite", "mapreduce"]
+Status = Literal["active", "contested", "historical", "superseded", "retracted", "draft", "expired"]
+Listed = Status | Literal["all"]
 Statement = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Word], Field(max_length=50)]
@@ -67,7 +69,7 @@ class ClaimChange(Body):
     claim_types: Names | None = None
     context_domain: Word | None = None
     context_domains: Names | None = None
-    status: Word | None = None
+    status: Status | None = None
     confidence: Confidence | None = None
     valid_from: Word | None = None
     valid_to: Annotated[Text, Field(max_length=200)] | None = None
@@ -109,7 +111,7 @@ class ClaimFilter(Page):
     strategy: Strategy = "hybrid"
     claim_type: Word | None = None
     context_domain: Word | None = None
-    status: Word = "active"
+    status: Listed = "active"
     tag: Word | None = None
     entity: Word | None = None
     context: Word | None = None
