@@ -133,6 +133,7 @@ test('no more are selected than can be changed at once', () => {
   const selection = new ClaimSelection();
   selection.list(claims(...Array.from({ length: MOST_SELECTED + 1 }, (_each, at) => `c${at}`)));
   assert.equal(selection.setListed(true), false);
+  assert.equal(selection.add(claims('another')), false);
   assert.equal(selection.size, MOST_SELECTED);
 });
 

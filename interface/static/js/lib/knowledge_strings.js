@@ -122,6 +122,8 @@ export const knowledgeStrings = {
     type: 'Set type',
     retract: 'Retract',
     clear: 'Clear selection',
+    all: (n) => `Select all ${n.toLocaleString()}`,
+    first: (n) => `Select the first ${n.toLocaleString()}`,
     limit: (most) => `At most ${most} can be changed at once.`,
     done: {
       retract: (n) => `Retracted ${memories(n)}`, add_tag: (n) => `Tagged ${memories(n)}`,

@@ -44,6 +44,11 @@ export class ClaimSelection {
     return this.#setAll(this.#order, selected);
   }
 
+  /** Further memories, listed or not. */
+  add(claims) {
+    return this.#setAll(claims, true);
+  }
+
   /** @returns {'none'|'some'|'all'} how many of those listed are selected */
   get listed() {
     const chosen = this.#order.filter(({ claim_id: id }) => this.#claims.has(id)).length;

@@ -1,6 +1,6 @@
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { PAGE_SIZE } from '../models/knowledge_query.js';
-import { ClaimSelection } from '../models/knowledge_selection.js';
+import { ClaimSelection, MOST_SELECTED } from '../models/knowledge_selection.js';
 import { element, setHidden } from './dom.js';
 import { createMemoryActions } from './knowledge_actions.js';
 import { createBulkBar } from './knowledge_bulk.js';
@@ -9,6 +9,7 @@ import { createPager } from './knowledge_pager.js';
 import { createLoader } from './knowledge_parts.js';
 
 const words = knowledgeStrings;
+const PORTION = 200;
 
 /**
  * Memories, a page at a time, with all that can be done to them, singly and together.
@@ -16,6 +17,7 @@ const words = knowledgeStrings;
  * @param {object} page
  * @param {object} options
  * @param {(options: {signal: AbortSignal}) => Promise<{claims: object[], total_count: number, warnings?: string[]}>} options.ask
+ * @param {(window: {limit: number, offset: number}) => Promise<{claims: object[]}>} [options.askFor] the same from anywhere in the list
  * @param {() => number} options.pageNumber
  * @param {(page: number, options?: {replace?: boolean}) => void} options.onPage
  * @param {() => boolean} [options.isSearch] whether what is asked for is ranked
@@ -25,14 +27,15 @@ const words = knowledgeStrings;
  * @param {boolean} [options.draggable]
  */
 export function createMemoryBrowser(page, {
-  ask, pageNumber, onPage, empty, isSearch = () => false, onShown = () => {}, moreItems = () => [], draggable = false,
+  ask, askFor = null, pageNumber, onPage, empty, isSearch = () => false, onShown = () => {}, moreItems = () => [], draggable = false,
 }) {
   const selection = new ClaimSelection();
+  let matching = 0;
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
   const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
   const actions = createMemoryActions(page, { replace: (claim) => list.replace(withPin(claim)), refresh });
-  const bulk = createBulkBar(page, selection, { onCleared: showSelection, refresh });
+  const bulk = createBulkBar(page, selection, { onCleared: () => showSelection(), onAll: selectMatching, refresh });
   const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
   const list = new MemoryList({
@@ -59,8 +62,19 @@ export function createMemoryBrowser(page, {
     list.showSelection();
     selectAll.checked = selection.listed === 'all';
     selectAll.indeterminate = selection.listed === 'some';
-    bulk.update(fits);
+    bulk.update(fits, selection.listed === 'all' ? matching : 0);
     setHidden(counted, selection.size > 0);
+  }
+
+  /** Selects beyond the page, as many as can be changed at once. */
+  async function selectMatching() {
+    await page.attempt(async () => {
+      const most = Math.min(matching, MOST_SELECTED);
+      for (let offset = 0; offset < most; offset += PORTION) {
+        selection.add((await askFor({ limit: Math.min(PORTION, most - offset), offset })).claims);
+      }
+    });
+    showSelection();
   }
 
   function show({ claims, total_count: total, warnings: said = [] }) {
@@ -72,6 +86,7 @@ export function createMemoryBrowser(page, {
     // A search ranks as many as are asked for: whether there are more shows on the next page.
     const more = isSearch() && claims.length === PAGE_SIZE ? 1 : 0;
     const range = pager.show({ page: pageNumber(), total: total + more, shown: claims.length });
+    matching = askFor && !more ? total : 0;
     counted.textContent = more ? words.count.best(range.first, range.last) : words.count.range(range.first, range.last, total);
     setHidden(head, claims.length === 0);
     warnings.replaceChildren(...said.map((text) => element('li', { text })));

@@ -13,10 +13,11 @@ const words = knowledgeStrings.bulk;
  *
  * @param {object} page
  * @param {import('../models/knowledge_selection.js').ClaimSelection} selection
- * @param {{onCleared: () => void, refresh: () => Promise<void>}} shown
- * @returns {{node: HTMLElement, update: (fits?: boolean) => void}}
+ * @param {{onCleared: () => void, onAll: () => void, refresh: () => Promise<void>}} shown `onAll`: the person wants all that match
+ * @returns {{node: HTMLElement, update: (fits?: boolean, matching?: number) => void}} `matching`: how many there are, where all of the
+ *   page are selected and there are more; else 0
  */
-export function createBulkBar(page, selection, { onCleared, refresh }) {
+export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
   const counted = element('span', { class: 'knowledge-bulk-count', role: 'status' });
   const node = element('div', { class: 'knowledge-bulk', role: 'toolbar', 'aria-label': words.label, hidden: true }, counted);
 
@@ -50,13 +51,18 @@ export function createBulkBar(page, selection, { onCleared, refresh }) {
     [words.type, 'bookmark', asking('set_type', (n) => chooseKind(page, 'types', words.typeTitle(n)))],
     [words.retract, 'trash', () => change('retract')],
   ];
+  const all = button('', onAll, { class: 'knowledge-clear' });
   node.append(
+    all,
     ...actions.map(([label, symbol, run]) => button(label, run, { symbol, class: 'btn btn-quiet btn-compact' })),
     button(words.clear, clear, { symbol: 'x-lg', class: 'btn btn-quiet btn-compact' }));
 
   return {
     node,
-    update(fits = true) {
+    update(fits = true, matching = 0) {
+      const reachable = Math.min(matching, MOST_SELECTED);
+      setHidden(all, reachable <= selection.size);
+      all.textContent = reachable < matching ? words.first(reachable) : words.all(reachable);
       counted.textContent = words.count(selection.size);
       setHidden(node, selection.size === 0);
       if (!fits) showToast(words.limit(MOST_SELECTED));

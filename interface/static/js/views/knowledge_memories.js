@@ -41,6 +41,7 @@ export function createTab(page) {
   const filters = createFilters(page, (changes, options) => page.go(changes, options));
   const browser = createMemoryBrowser(page, {
     ask: (options) => ask(page.state(), options),
+    askFor: (window) => page.api.pkbListClaims({ ...claimParams(page.state()), ...window }),
     pageNumber: () => page.state().page,
     isSearch: () => page.state().q.trim() !== '',
     onPage: (number, options) => page.go({ page: number }, options),
