@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from conversation_reference_utils import _extract_meaningful_words, parse_references
-from truth_management_system import ActionResult, Claim, StructuredAPI
+from truth_management_system import ActionResult, Claim, SearchResult, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .knowledge_access import knowledge_in
@@ -28,6 +28,7 @@ _LONGEST_ID = 128
 _LONGEST_QUERY = 2_000
 _FEW_WORDS = 4
 _SUMMARY_CHARS = 300
+_NEAREST_STRANGER = 0.2
 _WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
 _CLAIM_KEY = "claim:"
@@ -222,9 +223,18 @@ class Knowledge:
         for warning in warnings:
             log.warning("memories were searched in part: %s", warning)
         return Found(
-            items=[_item(found.claim, "auto") for found in result.data],
+            items=[_item(found.claim, "auto") for found in result.data if _near_enough(found)],
             entries=[_unavailable(_WHOLE, warning, muted=True) for warning in warnings],
         )
+
+
+def _near_enough(found: SearchResult) -> bool:
+    """Whether a memory has to do with the question: it has words of it, or means something like it.
+
+    Search by meaning always finds the nearest ones, however far away they are.
+    """
+    scores = found.metadata.get("scores", {})
+    return not scores or set(scores) != {"embedding"} or scores["embedding"] >= _NEAREST_STRANGER
 
 
 def rendered_memories(claims: Sequence[Claim]) -> str:
