@@ -24,6 +24,9 @@ from endpoints.errors import ERROR_TABLE
 from endpoints.openapi import routes
 from server import create_app
 from settings import SETTINGS_TABLE, load_settings
+from truth_management_system import PKBDatabase, get_memory_database
+
+from .public_api import called, first_line, meaning_of, members_of, public_names
 
 FOLDER = Path(__file__).parent
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -71,6 +74,34 @@ def schema_tables(_app: Flask) -> Iterator[str]:
             yield from (f"Indexes: {', '.join(indexes)}.", "")
 
 
+def knowledge_tables(_app: Flask) -> Iterator[str]:
+    """Every table of the knowledge base, as SQLite knows it; what the full-text index keeps for itself is left out."""
+    with get_memory_database() as database:
+        for (name,) in database.select("SELECT name FROM pragma_table_list WHERE type = 'table' ORDER BY name"):
+            if not name.startswith("sqlite_"):
+                yield from (f"### {name}", "", *_knowledge_columns(database, name), "")
+                indexes = database.select(
+                    "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' ORDER BY name", [name]
+                )
+                if indexes:
+                    yield from (f"Indexes: {', '.join(code(index) for (index,) in indexes)}.", "")
+
+
+def public_api(_app: Flask) -> Iterator[str]:
+    """Every public name of the knowledge base: how it is called, what it is for, what it can do."""
+    for module, group in groupby(public_names(), key=lambda named: named[0]):
+        yield from (f"## {module}", "")
+        for _, name, public in group:
+            yield from (f"### {name}", "")
+            if (how := called(name, public)) != name:
+                yield from ("```text", how, "```", "")
+            if meaning := meaning_of(public):
+                yield from (meaning, "")
+            if isinstance(public, type) and (members := list(members_of(public))):
+                yield from table(("Member", "What"), ((code(how), what) for how, what in members))
+                yield ""
+
+
 def commands_table(app: Flask) -> Iterator[str]:
     """Every command of the command line with its options."""
     for path, command in _commands(app.cli, "flask --app server"):
@@ -90,6 +121,8 @@ GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
     "routes": routes_table,
     "errors": errors_table,
     "schema": schema_tables,
+    "knowledge_schema": knowledge_tables,
+    "public_api": public_api,
     "commands": commands_table,
 }
 
@@ -129,11 +162,6 @@ def code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def first_line(documented: object) -> str:
-    """The first line of a docstring."""
-    return (inspect.getdoc(documented) or "").partition("\n")[0]
-
-
 def _whole_text(view: object) -> str:
     return " ".join((inspect.getdoc(view) or "").split())
 
@@ -154,6 +182,27 @@ def _columns(each: Table) -> Iterator[tuple[str, ...]]:
         refers = ", ".join(code(key.target_fullname) for key in column.foreign_keys)
         null = "yes" if column.nullable else ""
         yield (code(column.name) + key, str(column.type).lower(), null, code(str(default)) or "", refers)
+
+
+def _knowledge_columns(database: PKBDatabase, name: str) -> Iterator[str]:
+    referred = {
+        column: f"{table}.{there}"
+        for column, table, there in database.select(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', [name]
+        )
+    }
+    sql = 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)'
+    rows = (
+        (
+            code(column) + (" **key**" if is_key else ""),
+            kind.lower() + (", computed" if computed else ""),
+            "" if required or is_key else "yes",
+            code((default or "").strip("'")),
+            code(referred.get(column, "")),
+        )
+        for column, kind, required, default, is_key, computed in database.select(sql, [name])
+    )
+    yield from table(("Column", "Type", "Null", "Default", "Refers to"), rows)
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,7 +17,9 @@ import pytest
 
 from database.connection import close_store
 from documentation.generate import documented_app, outdated
+from documentation.public_api import meaning_of, members_of, public_names
 from settings import load_settings
+from tests.live_server import LiveServer
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "documentation").rglob("*.md")])
@@ -25,6 +32,26 @@ EXAMPLES = [
     for file in DOCUMENTS
     for number, found in enumerate(EXAMPLE.finditer(file.read_text(encoding="utf-8")), 1)
 ]
+# A page of steps: each block goes on where the one before it ended, and what it prints stands below it.
+TUTORIAL = ROOT / "documentation" / "features" / "truth_management_system" / "tutorial.md"
+BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+END_OF_STEP = "--- end of step ---"
+
+
+def steps(file: Path, language: str) -> list[tuple[str, str]]:
+    """The blocks of one language in a page of steps, each with what it is to print."""
+    found = [(match[1], match[2]) for match in BLOCK.finditer(file.read_text(encoding="utf-8"))]
+    following = [*found[1:], ("", "")]
+    return [
+        (source, text if kind == "text" else "")
+        for (written_in, source), (kind, text) in zip(found, following, strict=True)
+        if written_in == language
+    ]
+
+
+def prints(expected: str, printed: str) -> bool:
+    """Whether that is what was to be printed; `...` stands for anything."""
+    return doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
 
 
 def anchors(file: Path) -> set[str]:
@@ -62,6 +89,52 @@ def test_examples_run(example, tmp_path):
         cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
+
+
+def test_each_step_of_the_tutorial_prints_what_stands_below_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for source, expected in steps(TUTORIAL, "python"):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, str(TUTORIAL), "exec"), namespace)
+        assert prints(expected, printed.getvalue()), f"{source}\nprinted\n{printed.getvalue()}"
+
+
+def test_the_shell_steps_of_the_tutorial_work_with_a_real_server(
+    start_server: Callable[..., LiveServer], tmp_path: Path
+):
+    server = start_server()
+    server.sign_up("ada@example.org")
+    source, expected = zip(*steps(TUTORIAL, "sh"), strict=True)
+    script = "set -eu\n" + "".join(f"{step}\nprintf '\\n%s\\n' '{END_OF_STEP}'\n" for step in source)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {"PATH": path, "PYTHONPATH": str(ROOT), "SERVER": server.url, "ANAPHORA_DATA_DIR": str(server.data_dir)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.split(END_OF_STEP)
+    for text, wanted in zip(printed, expected, strict=False):
+        assert prints(wanted.strip(), text.strip()), f"{wanted}\nwas to be printed, and it was\n{text}"
+    assert len(printed) == len(expected) + 1
+
+
+def test_everything_public_of_the_knowledge_base_says_what_it_is():
+    page = (TUTORIAL.parent / "public_api.md").read_text(encoding="utf-8")
+    undocumented = [
+        f"{module}.{name}" for module, name, public in public_names() if callable(public) and not meaning_of(public)
+    ]
+    undocumented += [
+        f"{module}.{name}.{member}"
+        for module, name, public in public_names()
+        if isinstance(public, type)
+        for member, meaning in members_of(public)
+        if not meaning
+    ]
+    assert undocumented == []
+    assert [name for _, name, _ in public_names() if f"### {name}\n" not in page] == []
 
 
 def test_every_document_is_in_the_index():
