@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from language_models.scripted import ScriptedChatModel
+from tests.live_server import ROOT
 from tests.truth_management_system.search.conftest import ANN, Person
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase
@@ -58,3 +61,16 @@ def test_notes_are_found_as_well(db: PKBDatabase, ann: Person):
     ((note, score),) = ClaimSearch(db, ANN).search_notes("tea")
     assert note.title == "Drinks"
     assert score > 0
+
+
+def test_words_are_searched_without_loading_what_vectors_need():
+    script = (
+        "import sys\n"
+        "from truth_management_system import ClaimCRUD, HybridSearchStrategy, Claim, get_memory_database\n"
+        "with get_memory_database() as db:\n"
+        "    ClaimCRUD(db).add(Claim.create('I drink tea', 'fact', 'health'))\n"
+        "    assert len(HybridSearchStrategy(db).search('tea')) == 1\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
