@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, pages
+from . import answers, footprint, history, knowledge, pages
 from .figures import Figure, table
 from .seeded import FULL, QUICK, Bench
 
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "references": history.references,
     "append": history.append,
     "backfill": history.backfill,
+    "knowledge": knowledge.knowledge,
     "acceptance": answers.acceptance,
     "streams": answers.streams,
     "burst": answers.burst,
@@ -61,6 +62,7 @@ def _write(figures: Sequence[Figure], bench: Bench) -> None:
         "cores": os.cpu_count(),
         "conversations": bench.size.conversations,
         "messages": bench.size.messages,
+        "claims": bench.size.claims,
         "figures": [figure.as_dict() for figure in figures],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

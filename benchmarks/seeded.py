@@ -26,7 +26,10 @@ DATA = ROOT / "benchmarks" / "data"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much is seeded, and how often a thing is measured."""
+    """How much is seeded, and how often a thing is measured.
+
+    claims: sizes of the knowledge bases, each of which is measured; they are apart from the conversations.
+    """
 
     name: str
     conversations: int
@@ -34,10 +37,27 @@ class Size:
     workspaces: int
     times: int
     streams: tuple[int, ...]
+    claims: tuple[int, ...]
 
 
-FULL = Size(name="full", conversations=10_000, messages=1_000_000, workspaces=300, times=200, streams=(50, 200, 500))
-QUICK = Size(name="quick", conversations=1_000, messages=50_000, workspaces=30, times=40, streams=(50,))
+FULL = Size(
+    name="full",
+    conversations=10_000,
+    messages=1_000_000,
+    workspaces=300,
+    times=200,
+    streams=(50, 200, 500),
+    claims=(10_000, 100_000),
+)
+QUICK = Size(
+    name="quick",
+    conversations=1_000,
+    messages=50_000,
+    workspaces=30,
+    times=40,
+    streams=(50,),
+    claims=(1_000, 10_000),
+)
 
 
 @dataclass
@@ -67,6 +87,12 @@ class Bench:
             self._copied = self.scratch("seeded")
             shutil.copytree(original, self._copied, dirs_exist_ok=True)
         return self._copied
+
+    def knowledge(self, claims: int) -> Path:
+        """A fresh copy of the seeded knowledge base of so many claims, as `LiveServer` takes it."""
+        copied = self.scratch(f"knowledge-{claims}")
+        shutil.copytree(_made(f"knowledge-{claims}", conversations=0, claims=claims), copied, dirs_exist_ok=True)
+        return copied
 
     @property
     def users_dir(self) -> str:
@@ -128,10 +154,15 @@ def closed(bench: Bench) -> Path:
 
 
 def _seeded(size: Size) -> Path:
-    folder = DATA / size.name
+    return _made(size.name, conversations=size.conversations, messages=size.messages, workspaces=size.workspaces)
+
+
+def _made(name: str, **options: int) -> Path:
+    """The folder of this name, seeded with `options` the first time."""
+    folder = DATA / name
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        print(f"seeding {size.conversations:,} conversations with {size.messages:,} messages …", file=sys.stderr)
-        seed(folder, conversations=size.conversations, messages=size.messages, workspaces=size.workspaces)
+        print(f"seeding {', '.join(f'{count:,} {what}' for what, count in options.items())} …", file=sys.stderr)
+        seed(folder, **options)
         (folder / "complete").touch()
     return folder
