@@ -111,10 +111,10 @@ def _plan(connection: Connection, source: ConversationRow) -> _Copy:
 
 def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
     slices: list[list[str]] = []
-    characters = _CHARACTERS_AT_ONCE
+    characters = 0
     for row in rows:
         characters += row.characters
-        if characters > _CHARACTERS_AT_ONCE or len(slices[-1]) >= _MESSAGES_AT_ONCE:
+        if not slices or characters > _CHARACTERS_AT_ONCE or len(slices[-1]) >= _MESSAGES_AT_ONCE:
             slices.append([])
             characters = row.characters
         slices[-1].append(row.message_id)

@@ -12,6 +12,7 @@ from conversation_reference_utils import unique_message_short_hash
 from database import clones, conversations, schema, workspaces
 from database.connection import open_store
 from database.errors import ConversationNotFoundError, StorageFailedError
+from database.messages import delete_message
 from database.stream_events import append_events
 from database.turns import accept_turn
 
@@ -171,3 +172,12 @@ def test_a_clone_that_breaks_off_is_never_seen_and_is_gone_after_the_next_start(
         assert set(connection.execute(select(schema.activities.c.conversation_id)).scalars()) == {source_id}
         assert set(connection.execute(select(schema.conversations.c.conversation_id)).scalars()) == {source_id}
     assert clones.remove_unfinished_clones(users_dir=users_dir) == 0
+
+
+def test_a_clone_may_begin_with_an_answer_that_has_no_word_yet(users_dir: str) -> None:
+    source_id = make(users_dir)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
+    accepted = accept_turn(**own, text="yes", config={})
+    delete_message(**own, message_id=accepted.user_message_id, index=1)
+    [answer] = stored(users_dir, clone(users_dir, source_id).conversation_id)
+    assert (answer.text, answer.status, answer.in_answer_to) == ("", "interrupted", None)

@@ -27,8 +27,8 @@ QUERIES = {
         SELECT seq FROM messages WHERE (seq, message_id, conversation_id) NOT IN
             (SELECT seq, activity_id, conversation_id FROM activities)
         UNION ALL SELECT seq FROM activities WHERE type = 'chat_message' AND seq NOT IN (SELECT seq FROM messages)""",
-    "each answer has its question": """
-        SELECT message_id FROM messages a WHERE sender != 'user' AND NOT EXISTS
+    "each answer has the question that it names": """
+        SELECT message_id FROM messages a WHERE sender != 'user' AND in_answer_to IS NOT NULL AND NOT EXISTS
         (SELECT 1 FROM messages q WHERE q.message_id = a.in_answer_to AND q.conversation_id = a.conversation_id)""",
     "events of an answer are numbered from 1 without gap": """
         SELECT message_id FROM stream_events GROUP BY message_id HAVING min(seq) != 1 OR max(seq) != count(*)""",
