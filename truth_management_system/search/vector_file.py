@@ -43,14 +43,15 @@ class VectorSet:
         """Those behind this `embedding_seq`, as records of `seq` and `vector` (float32), oldest first."""
         import numpy as np
 
-        records = np.empty(self.count(after=after), dtype=[("seq", "<i8"), ("vector", "<f4", (self.dimensions,))])
-        filled = 0
-        for rows in self._chunks(after):
-            end = filled + len(rows)
-            vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
-            records["seq"][filled:end] = [seq for seq, _ in rows]
-            records["vector"][filled:end] = vectors.reshape(len(rows), self.dimensions)
-            filled = end
+        with self.db.snapshot():
+            records = np.empty(self.count(after=after), dtype=[("seq", "<i8"), ("vector", "<f4", (self.dimensions,))])
+            filled = 0
+            for rows in self._chunks(after):
+                end = filled + len(rows)
+                vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
+                records["seq"][filled:end] = [seq for seq, _ in rows]
+                records["vector"][filled:end] = vectors.reshape(len(rows), self.dimensions)
+                filled = end
         return records
 
     def holds(self, seq: int, vector: NDArray[np.float32]) -> bool:
