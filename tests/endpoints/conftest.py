@@ -103,9 +103,14 @@ def main_model() -> ScriptedChatModel:
 
 
 @pytest.fixture
-def app(settings: Settings, main_model: ScriptedChatModel) -> Iterator[Flask]:
+def cheap_model() -> ScriptedChatModel:
+    """The model for small jobs; whoever asks it for JSON is given nonsense."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply("Deep Thought Answers"))
+
+
+@pytest.fixture
+def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: ScriptedChatModel) -> Iterator[Flask]:
     """The application over real parts; the models alone are scripted."""
-    cheap = ScriptedChatModel(replies=lambda _prompt: Reply("Deep Thought Answers"))
     models = ModelRoles(
         main="none",
         cheap="none",
@@ -114,7 +119,7 @@ def app(settings: Settings, main_model: ScriptedChatModel) -> Iterator[Flask]:
         openai_api_key=None,
         anthropic_api_key=None,
         model_dir=settings.model_dir,
-        overrides={"main": main_model, "cheap": cheap},
+        overrides={"main": main_model, "cheap": cheap_model},
     )
     application = create_app(settings, models=models)
     yield application
