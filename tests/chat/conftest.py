@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from chat.knowledge_access import KnowledgeAccess, close_knowledge
 from chat.ports import TurnServices
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
 from language_models.scripted import ScriptedChatModel
+from truth_management_system import Claim
 
 EMAIL = "ada@example.com"
 
@@ -90,7 +92,25 @@ def talk(tmp_path: Path) -> Iterator[Talk]:
     """A store with a scripted model."""
     users_dir = str(tmp_path / "users")
     yield Talk(users_dir)
+    close_knowledge(users_dir)
     close_store(users_dir)
+
+
+@pytest.fixture
+def knowledge(talk: Talk) -> Iterator[KnowledgeAccess]:
+    """The knowledge base that conversations of `talk` look into."""
+    access = KnowledgeAccess(talk.users_dir)
+    talk.configure(knowledge=access)
+    yield access
+    access.close()
+
+
+def remember(knowledge: KnowledgeAccess, statement: str, *, email: str = EMAIL, **fields: Any) -> Claim:
+    """A new memory."""
+    added = knowledge.for_user(email).add_claim(statement, auto_extract=False, **fields)
+    assert added.success, added.errors
+    claim: Claim = added.data
+    return claim
 
 
 def joined(events: list[dict[str, Any]]) -> str:
