@@ -39,9 +39,9 @@ class PKBConfig:
     llm_model: str = "openai/gpt-4o-mini"
     llm_temperature: float = 0.0
     llm_timeout: float = 60.0
-    recency_weight: float = 0.1
+    recency_weight: float = 0.02
     recency_half_life_days: float = 180.0
-    confidence_weight: float = 0.05
+    confidence_weight: float = 0.01
     duplicate_similarity: float = 0.92
     related_similarity: float = 0.6
     entity_dedup_threshold: float = 0.85

@@ -27,7 +27,7 @@ _MOST_BYTES = 50 * 1024
 def analyze_statement(body: schemas.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
     api = knowledge()
-    analysis = given(api.analyze_statement(body.statement))
+    analysis = given(api.analyze_statement(body.statement, body.use_model))
     return json_reply({**analysis, "similar": similar_claims(api, analysis["similar"])})
 
 

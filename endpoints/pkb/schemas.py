@@ -215,9 +215,10 @@ class Decision(Body):
 
 
 class StatementText(Body):
-    """A statement to look at."""
+    """A statement to look at; without the model, suggestions are made by rules, at once."""
 
     statement: Statement
+    use_model: bool = True
 
 
 class TextToIngest(Body):

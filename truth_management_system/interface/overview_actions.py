@@ -45,8 +45,8 @@ class OverviewActions(ApiParts):
         }
 
     @outcome("analyze", "claim")
-    def analyze_statement(self, statement: str) -> Outcome:
-        """Suggestions for a statement.
+    def analyze_statement(self, statement: str, use_model: bool = True) -> Outcome:
+        """Suggestions for a statement; without the model they are there at once.
 
         `.data`: claim_type, context_domain, tags, entities, possible_questions, friendly_id, similar, warnings, and
         `by`, which is "model" or "rules".
@@ -54,7 +54,8 @@ class OverviewActions(ApiParts):
         statement = required_text(statement, "statement", longest=LONGEST_STATEMENT)
         types = [category.name for category in self.type_catalog.list()]
         domains = [category.name for category in self.domain_catalog.list()]
-        analysis = self.llm.analyze_statement(statement, types=types, domains=domains)
+        suggest = self.llm.analyze_statement if use_model else self.llm.by_rules
+        analysis = suggest(statement, types=types, domains=domains)
         return Outcome(
             {
                 "claim_type": analysis.claim_type,

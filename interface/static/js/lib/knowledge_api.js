@@ -128,8 +128,10 @@ function conflictCalls({ get, post }) {
 
 function ingestionCalls({ post }) {
   return {
-    /** What a statement would be filed under, and what is like it. */
+    /** What a statement would be filed under, and what is like it; by rules it is there at once. */
     pkbAnalyze: (statement, options) => post('/pkb/analyze_statement', { statement }, options),
+    pkbAnalyzeByRules: (statement, options) =>
+      post('/pkb/analyze_statement', { statement, use_model: false }, options),
     /** `{plan_id, proposals, summary, expires_at, warnings}`; nothing is stored but the plan. */
     pkbIngest: (text, settings = {}, options) => post('/pkb/ingest_text', { text, ...settings }, options),
     /** `approved`: a list of `{index, action?, statement?, claim_type?, context_domain?, tags?}`, or "all". */

@@ -33,7 +33,17 @@ export function createSuggestions(page, form, { except }) {
   const node = element('div', { class: 'knowledge-suggestions' }, note, chips, similar);
   let analysis = null;
   let about = '';
-  const latest = createLatest((statement, options) => page.api.pkbAnalyze(statement, options), {
+  // A model on this machine may take many seconds: what rules say is shown meanwhile.
+  async function ask(statement, options) {
+    const quick = await page.api.pkbAnalyzeByRules(statement, options);
+    if (!options.signal.aborted) {
+      analysis = quick;
+      show();
+    }
+    return page.api.pkbAnalyze(statement, options);
+  }
+
+  const latest = createLatest(ask, {
     delay: DELAY_MS,
     onAnswer: (answer) => {
       analysis = answer;

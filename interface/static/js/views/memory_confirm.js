@@ -63,13 +63,18 @@ class MemoryConfirm {
     const { signal } = this.#controller;
     this.#note.textContent = words.thinking;
     try {
-      this.#analysis = await this.#knowledge.pkbAnalyze(this.#text, { signal });
+      // A model on this machine may take many seconds: what rules say is shown meanwhile.
+      this.#take(await this.#knowledge.pkbAnalyzeByRules(this.#text, { signal }));
+      this.#take(await this.#knowledge.pkbAnalyze(this.#text, { signal }));
+      this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
     } catch {
-      this.#note.textContent = words.noSuggestions;
-      return;
+      this.#note.textContent = this.#analysis ? '' : words.noSuggestions;
     }
+  }
+
+  #take(analysis) {
+    this.#analysis = analysis;
     this.#draft = withSuggestions(this.#draft, this.#analysis, this.#decided);
-    this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
     this.#fields.show(this.#draft, this.#decided);
     this.#showSimilar(nearestQuestion(this.#analysis.similar));
   }
