@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from database.clock import now_iso
+from database.stored_text import storable
 
 from .database import PKBDatabase
 from .errors import ChangeNotFoundError, UndoConflictError
@@ -25,6 +26,7 @@ from .schema import DEPENDENTS, KEYS
 _TIMES = frozenset({"updated_at"})
 _ROWID = "_rowid"
 _DIGEST_BYTES = 12
+_LONGEST_TITLE = 200
 _open = local()
 
 
@@ -250,8 +252,8 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         "action": action,
         "object_type": object_type,
         "object_id": changes.object_id,
-        "title": changes.title[:200],
-        "detail": json.dumps(changes.detail, ensure_ascii=False),
+        "title": storable(changes.title)[:_LONGEST_TITLE],
+        "detail": storable(json.dumps(changes.detail, ensure_ascii=False)),
         "images": json.dumps([image.as_json() for image in changes.images], ensure_ascii=False),
         "created_at": now_iso(),
     }

@@ -126,12 +126,15 @@ class Claim(_Stored):
         *,
         user_email: str | None = None,
         friendly_id: str | None = None,
-        claim_types: Sequence[str] | None = None,
-        context_domains: Sequence[str] | None = None,
+        claim_types: Sequence[str] | str | None = None,
+        context_domains: Sequence[str] | str | None = None,
         possible_questions: Sequence[str] | str | None = None,
         **fields: Any,
     ) -> Claim:
-        """A new claim, not stored yet. Further `fields` are columns; those that are None keep their defaults."""
+        """A new claim, not stored yet. Lists may be JSON text; what makes no sense is refused when it is stored.
+
+        Further `fields` are columns; those that are None keep their defaults.
+        """
         given = {name: value for name, value in fields.items() if value is not None}
         return cls(
             claim_id=generate_uuid(),
@@ -332,12 +335,14 @@ Context._columns = CONTEXT_COLUMNS
 ConflictSet._columns = CONFLICT_SET_COLUMNS
 
 
-def _primary_first(primary: str, further: Sequence[str] | None) -> str:
-    values = [str(primary), *(str(value) for value in further or ())]
+def _primary_first(primary: str, further: Sequence[str] | str | None) -> str:
+    if further is not None and not isinstance(further, list | tuple):
+        return str(further)
+    values = [str(primary), *map(str, further or ())]
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
 
 
 def _json_array(values: Sequence[str] | str | None) -> str | None:
-    if values is None or isinstance(values, str):
-        return values
-    return json.dumps(list(values), ensure_ascii=False)
+    if isinstance(values, list | tuple):
+        return json.dumps(values, ensure_ascii=False)
+    return None if values is None else str(values)

@@ -118,6 +118,14 @@ def listed(value: Any, what: str) -> Sequence[Any]:
     return value
 
 
+def listed_ids(value: Any) -> Sequence[str]:
+    """`value` where it is a list of ids. Raises InvalidKnowledgeError."""
+    ids = listed(value, "ids")
+    if not all(isinstance(identity, str) for identity in ids):
+        raise InvalidKnowledgeError("An id is text.")
+    return ids
+
+
 def json_object(value: str | Mapping[str, Any] | None, what: str) -> str | None:
     """A JSON object as text. Raises InvalidKnowledgeError for anything else."""
     if value is None or value == "":

@@ -15,6 +15,7 @@ from .base import json_object, known_fields, listed, optional_text, required_tex
 
 LONGEST_STATEMENT = 20_000
 _LONGEST_NOTE = 2_000
+_LONGEST_SOURCE = 200
 _MOST_VALUES = 20
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PRIMARIES = (("claim_type", "claim_types"), ("context_domain", "context_domains"))
@@ -24,6 +25,7 @@ def checked_claim(claim: Claim) -> dict[str, Any]:
     """The row of a new claim. Raises InvalidKnowledgeError."""
     row = claim.to_dict()
     checked = row | {column: check(row[column]) for column, check in _CHECKS.items()}
+    checked["source_activity_id"] = optional_text(row["source_activity_id"], "source", longest=_LONGEST_SOURCE)
     return checked | {many: _with_primary(checked[one], json.loads(checked[many])) for one, many in _PRIMARIES}
 
 

@@ -213,7 +213,8 @@ class ClaimCRUD(OwnedRows[Claim]):
 
 
 def _condition(filters: SearchFilters | Mapping[str, Any] | None) -> tuple[str, Sequence[Any]]:
-    if isinstance(filters, Mapping):
-        filters = search_filters({"statuses": [], **filters})
-    conditions, parameters = filters.to_sql_conditions() if filters else ([], [])
+    if filters is None:
+        return "1 = 1", []
+    wanted = {"statuses": [], **filters} if isinstance(filters, Mapping) else filters
+    conditions, parameters = search_filters(wanted).to_sql_conditions()
     return " AND ".join(conditions) or "1 = 1", parameters

@@ -44,7 +44,7 @@ def insert_named(
 
 def check_given(friendly_id: str, *, suffix: str) -> None:
     """Raise InvalidKnowledgeError for an id that a user may not give to something of this kind."""
-    if not is_well_formed(friendly_id):
+    if not isinstance(friendly_id, str) or not is_well_formed(friendly_id):
         raise InvalidKnowledgeError(
             f"{friendly_id!r} can't be an id: use 3 to 128 letters, digits, '_' and '-', a letter first."
         )

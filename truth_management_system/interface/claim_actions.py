@@ -7,7 +7,8 @@ from typing import Any
 
 from ..changes import recording
 from ..constants import ClaimStatus
-from ..crud.base import listed
+from ..crud.base import listed, listed_ids, required_text
+from ..crud.claim_fields import LONGEST_STATEMENT
 from ..crud.claims import EntityNames
 from ..crud.links import LINK_SUPERSEDES, link_claims, supersession_heads
 from ..errors import ClaimNotFoundError, InvalidKnowledgeError, KnowledgeError
@@ -73,6 +74,7 @@ class ClaimActions(ApiParts):
         unknown = set(fields) - _BULK_FIELDS
         if unknown:
             raise InvalidKnowledgeError(f"A claim has no {', '.join(sorted(unknown))}.")
+        statement = required_text(statement, "statement", longest=LONGEST_STATEMENT)
         warnings: list[str] = []
         if auto_extract:
             tags, entities = self._extracted(statement, tags, entities, warnings)
@@ -84,7 +86,7 @@ class ClaimActions(ApiParts):
             action="add",
             object_type="claim",
             object_id=claim.claim_id,
-            title=str(statement),
+            title=statement,
         ):
             added = self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
             if supersedes is not None:
@@ -150,7 +152,7 @@ class ClaimActions(ApiParts):
     @outcome("get_by_ids", "claim")
     def get_claims_by_ids(self, claim_ids: Sequence[str]) -> Outcome:
         """`.data`: the claims in the order of the ids, None for those that are not there."""
-        wanted = listed(claim_ids, "ids")
+        wanted = listed_ids(claim_ids)
         found = {claim.claim_id: claim for claim in self.claims.get_many(wanted)}
         return Outcome([found.get(claim_id) for claim_id in wanted])
 
@@ -214,7 +216,7 @@ class ClaimActions(ApiParts):
         change: "retract", "pin", "unpin", "set_type", "set_domain" (value: a name), "add_tag" (value: a name),
         "add_to_context" (value: an id).
         """
-        claim_ids = listed(claim_ids, "ids")
+        claim_ids = listed_ids(claim_ids)
         if len(claim_ids) > MOST_CHANGED:
             raise InvalidKnowledgeError(f"{len(claim_ids)} claims are too many; {MOST_CHANGED} are possible at once.")
         act = self._bulk_change(change, value or "")
@@ -246,7 +248,7 @@ class ClaimActions(ApiParts):
             "add_tag": lambda claim_id: self.claims.tag(self._claim(claim_id).claim_id, value),
             "add_to_context": lambda claim_id: self.contexts.add_claim(value, self._claim(claim_id).claim_id),
         }
-        if change not in changes:
+        if not isinstance(change, str) or change not in changes:
             raise InvalidKnowledgeError(f"{change!r} is no change; use one of {', '.join(changes)}.")
         return changes[change]
 

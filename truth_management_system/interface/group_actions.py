@@ -7,7 +7,7 @@ from typing import Any
 
 from ..changes import recording
 from ..constants import EntityRole
-from ..crud.base import listed
+from ..crud.base import listed_ids, optional_text
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import (
     ConflictNotFoundError,
@@ -18,7 +18,7 @@ from ..errors import (
 )
 from ..models import Context, Entity, Note, Tag
 from .outcomes import Outcome, outcome
-from .parts import ApiParts
+from .parts import LONGEST_ID, ApiParts
 
 
 class NoteActions(ApiParts):
@@ -144,7 +144,7 @@ class LabelActions(ApiParts):
         linked = [
             (entity, part) for entity, part in get_claim_entities(self.db, claim_id) if entity.entity_id == entity_id
         ]
-        parts = [part for _, part in linked if role in {None, part}]
+        parts = [part for _, part in linked if role in (None, part)]
         if not parts:
             raise EntityNotFoundError(entity_id)
         with self._unlinking(claim_id, claim.statement) as changes:
@@ -193,7 +193,7 @@ class ContextActions(ApiParts):
             title=str(name),
         ):
             added = self.contexts.add(context)
-            for claim in self._claims(listed(claim_ids, "ids")):
+            for claim in self._claims(listed_ids(claim_ids)):
                 self.contexts.add_claim(added.context_id, claim.claim_id)
         return Outcome(added, added.context_id)
 
@@ -250,7 +250,7 @@ class ConflictActions(ApiParts):
     @outcome("create", "conflict_set")
     def create_conflict_set(self, claim_ids: Sequence[str], notes: str | None = None) -> Outcome:
         """Say that claims contradict each other; `.data` is the ConflictSet."""
-        conflict = self.conflicts.create(listed(claim_ids, "ids"), notes)
+        conflict = self.conflicts.create(listed_ids(claim_ids), notes)
         return Outcome(conflict, conflict.conflict_set_id)
 
     @outcome("resolve", "conflict_set")
@@ -258,7 +258,8 @@ class ConflictActions(ApiParts):
         self, conflict_set_id: str, resolution_notes: str = "", winning_claim_id: str | None = None
     ) -> Outcome:
         """Decide a conflict; without a winner all stay. `.data` is the ConflictSet."""
-        conflict = self.conflicts.resolve(conflict_set_id, resolution_notes, winning_claim_id=winning_claim_id)
+        winner = optional_text(winning_claim_id, "winner", longest=LONGEST_ID)
+        conflict = self.conflicts.resolve(conflict_set_id, resolution_notes, winning_claim_id=winner)
         if conflict is None:
             raise ConflictNotFoundError(conflict_set_id)
         return Outcome(conflict, conflict_set_id)

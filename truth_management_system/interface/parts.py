@@ -22,6 +22,7 @@ from ..resolution import ReferenceResolver
 from ..search.service import ClaimSearch
 
 Keys = Mapping[str, str]
+LONGEST_ID = 200
 
 
 class ApiParts:

@@ -72,14 +72,14 @@ class _Finding(ApiParts):
             include_contested = self.config.include_contested_by_default
         wanted.include_contested = wanted.include_contested and include_contested
         found = self.search_strategy.search(
-            query, strategy=strategy, k=_count(k, self.config.default_k), filters=wanted
+            _text(query), strategy=_text(strategy), k=_count(k, self.config.default_k), filters=wanted
         )
         return Outcome(found.results, warnings=found.warnings)
 
     @outcome("search", "note")
     def search_notes(self, query: str, k: int = 20, context_domain: str | None = None) -> Outcome:
         """`.data`: (Note, score) pairs, best first."""
-        return Outcome(self.search_strategy.search_notes(query, k=_count(k, k), context_domain=context_domain))
+        return Outcome(self.search_strategy.search_notes(_text(query), k=_count(k, k), context_domain=context_domain))
 
     def resolve_reference(self, reference_id: str) -> ActionResult:
         """What a reference names: `.data` is `{type, claims, source_id, source_name, notes}`.
@@ -105,7 +105,7 @@ class _Finding(ApiParts):
     @outcome("autocomplete", "reference")
     def autocomplete(self, prefix: str, limit: int = 10) -> Outcome:
         """`.data`: `{memories, contexts, entities, tags, domains}`, what begins with `prefix` first, then by words."""
-        return Outcome(autocomplete(self.db, self.owner, prefix, limit=_count(limit, limit)))
+        return Outcome(autocomplete(self.db, self.owner, _text(prefix), limit=_count(limit, limit)))
 
 
 class _Keeping(ApiParts):
@@ -135,7 +135,9 @@ class _Keeping(ApiParts):
             f"SELECT {columns} FROM audit_log WHERE user_email = ? AND (? IS NULL OR action = ?) "
             "AND (? IS NULL OR audit_seq < ?) ORDER BY audit_seq DESC LIMIT ?"
         )
-        rows = self.db.fetchall(sql, [self.owner, action, action, before, before, limit])
+        if before is not None and not isinstance(before, int):
+            raise InvalidKnowledgeError(f"{before!r} is no number of an entry.")
+        rows = self.db.fetchall(sql, [self.owner, action, action, before, before, _count(limit, limit)])
         entries = [{**row, "detail": json.loads(row["detail"])} for row in rows]
         return Outcome({"entries": entries, "count": len(entries)})
 
@@ -161,6 +163,12 @@ class StructuredAPI(
     Every action gives an ActionResult: bad input, missing things and a store that can't be reached are errors in it,
     never exceptions.
     """
+
+
+def _text(value: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidKnowledgeError(f"{value!r} is no text.")
+    return value
 
 
 def _count(wanted: int | None, otherwise: int) -> int:

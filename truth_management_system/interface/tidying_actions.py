@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..changes import recording
-from ..crud.base import listed
+from ..crud.base import listed_ids
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
@@ -36,7 +36,7 @@ class TidyingActions(ClaimActions):
         keep_id: which one; without it the one that is surest, of equals the newest. `.data`: `{"kept", "superseded",
         "claim"}`: its id, theirs, and the claim that stays.
         """
-        claims = self._claims(listed(claim_ids, "ids"))
+        claims = self._claims(listed_ids(claim_ids))
         if len(claims) < _FEWEST_CLAIMS:
             raise InvalidKnowledgeError("It takes two claims to make one of them.")
         kept = max(claims, key=_sureness) if keep_id is None else self._claim(keep_id)
