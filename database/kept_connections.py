@@ -24,9 +24,14 @@ _WAIT_SECONDS = 30.0
 class KeptConnections:
     """Up to `count` connections to one database, each used by one thread at a time and opened when first needed."""
 
-    def __init__(self, path: Path, *, synchronous: str, writing: bool) -> None:
+    def __init__(
+        self, path: Path, *, synchronous: str, writing: bool, busy_timeout_ms: int = dialect.BUSY_TIMEOUT_MS
+    ) -> None:
+        """`busy_timeout_ms`: how long a statement waits for what another process has locked."""
         count = 1 if writing else dialect.READERS
-        self._engine = dialect.bare_engine(path, synchronous=synchronous, connections=count)
+        self._engine = dialect.bare_engine(
+            path, synchronous=synchronous, connections=count, busy_timeout_ms=busy_timeout_ms
+        )
         self._beginning = dialect.beginning(writing=writing)
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: queue.LifoQueue[Connection | None] = queue.LifoQueue()
