@@ -221,7 +221,7 @@ class Knowledge:
             return self._failed(result)
         warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []
         for warning in warnings:
-            log.warning("memories were searched in part: %s", warning)
+            log.info("memories were searched in part: %s", warning)
         return Found(
             items=[_item(found.claim, "auto") for found in result.data if _near_enough(found)],
             entries=[_unavailable(_WHOLE, warning, muted=True) for warning in warnings],

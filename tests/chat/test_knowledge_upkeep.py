@@ -1,0 +1,247 @@
+"""Every change of a memory becomes one activity, and every memory gets its vector, behind all else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from chat.knowledge_access import KnowledgeAccess
+from chat.knowledge_upkeep import embed_pending, tell_changes
+from chat.upkeep import keep_up
+from database.schema import activities
+from language_models.errors import ModelUnavailableError
+from language_models.ports import ModelState
+from tests.chat.conftest import EMAIL, Talk, remember
+from tests.live_server import ROOT
+from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system.interface.structured_api import KnowledgeModels
+
+TELL = """
+import sys
+from chat.knowledge_access import KnowledgeAccess
+from chat.knowledge_upkeep import tell_changes
+knowledge = KnowledgeAccess(sys.argv[1])
+knowledge.database()
+print("ready", flush=True)
+sys.stdin.readline()
+print(tell_changes(users_dir=sys.argv[1], knowledge=knowledge))
+"""
+
+
+def activities_in(talk: Talk) -> Sequence[Any]:
+    """The activities about memories, oldest first."""
+    query = select(activities).where(activities.c.type == "pkb_change").order_by(activities.c.seq)
+    with talk.store.reading() as connection:
+        return connection.execute(query).all()
+
+
+def told(talk: Talk, knowledge: KnowledgeAccess) -> int:
+    return tell_changes(users_dir=talk.users_dir, knowledge=knowledge)
+
+
+class TestTelling:
+    """The outbox: from the audit log to activities."""
+
+    def test_each_change_is_told_once_as_it_happened(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        claim = remember(knowledge, "Tea is good")
+        api = knowledge.for_user(EMAIL)
+        edited = api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert told(talk, knowledge) == 2
+        added, changed = activities_in(talk)
+        assert (added.recipe, added.type, added.user_email) == ("knowledge", "pkb_change", EMAIL)
+        assert changed.activity_id == edited.metadata["audit_id"]
+        assert changed.short_id == changed.activity_id.replace("-", "")[-6:]
+        assert changed.payload["action"] == "edit"
+        assert (changed.payload["object_id"], added.payload["title"]) == (claim.claim_id, "Tea is good")
+        assert changed.payload["detail"] == {"fields": {"statement": "Tea is fine"}}
+
+    def test_what_was_told_is_not_told_again(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        assert [told(talk, knowledge), told(talk, knowledge)] == [1, 0]
+        assert len(activities_in(talk)) == 1
+
+    def test_a_crash_before_the_mark_doubles_nothing(
+        self, talk: Talk, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Crash(BaseException):
+            pass
+
+        def crash(*_: Any) -> None:
+            raise Crash
+
+        remember(knowledge, "Tea is good")
+        with monkeypatch.context() as patched:
+            patched.setattr("chat.knowledge_upkeep.mark_delivered", crash)
+            with pytest.raises(Crash):
+                told(talk, knowledge)
+        remember(knowledge, "Milk too")
+        assert told(talk, knowledge) == 2
+        assert [row.payload["title"] for row in activities_in(talk)] == ["Tea is good", "Milk too"]
+        assert told(talk, knowledge) == 0
+
+    def test_many_are_told_in_portions_and_in_order(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        titles = [f"Fact {number}" for number in range(250)]
+        for title in titles:
+            remember(knowledge, title)
+        assert [told(talk, knowledge), told(talk, knowledge), told(talk, knowledge)] == [200, 50, 0]
+        rows = activities_in(talk)
+        assert [row.payload["title"] for row in rows] == titles
+        assert len({row.short_id for row in rows}) == 250
+
+    def test_each_person_hears_of_their_own(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        remember(knowledge, "Tea is bad", email="eve@example.com")
+        told(talk, knowledge)
+        by_user = {row.user_email: row for row in activities_in(talk)}
+        assert by_user[EMAIL].payload["title"] == "Tea is good"
+        assert by_user["eve@example.com"].payload["title"] == "Tea is bad"
+        assert by_user[EMAIL].conversation_id != by_user["eve@example.com"].conversation_id
+
+    @pytest.mark.parametrize("email", ["", "gone@example.com"])
+    def test_changes_of_nobody_hold_nobody_up(self, email: str, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Whose is this?", email=email)
+        remember(knowledge, "Tea is good")
+        assert told(talk, knowledge) == 2
+        assert EMAIL in {row.user_email for row in activities_in(talk)}
+        assert told(talk, knowledge) == 0
+
+    def test_two_processes_at_once_tell_each_change_once(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        for number in range(150):
+            remember(knowledge, f"Fact {number}")
+        command = [sys.executable, "-c", TELL, talk.users_dir]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "text": True}
+        with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as other:
+            for process in (one, other):
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+            for process in (one, other):
+                assert process.stdin is not None
+                process.stdin.write("\n")
+                process.stdin.flush()
+            assert [process.wait(60) for process in (one, other)] == [0, 0]
+        assert len(activities_in(talk)) == len({row.activity_id for row in activities_in(talk)}) == 150
+        assert told(talk, knowledge) == 0
+
+
+class TestEmbedding:
+    """Vectors are made behind, and only where there is something to make."""
+
+    @pytest.fixture
+    def model(self) -> WordVectors:
+        return WordVectors()
+
+    @pytest.fixture
+    def embedding(self, talk: Talk, model: WordVectors) -> Iterator[KnowledgeAccess]:
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        yield access
+        access.close()
+
+    def test_pending_memories_of_everybody_get_their_vectors(
+        self, embedding: KnowledgeAccess, model: WordVectors
+    ) -> None:
+        remember(embedding, "Tea is good")
+        remember(embedding, "Tea is bad", email="eve@example.com")
+        assert embed_pending(knowledge=embedding) == 2
+        vectors = embedding.for_user(EMAIL).statistics().data["vectors"]
+        assert vectors == {"embedded": 1, "pending": 0, "model": "words", "state": "ready"}
+        assert sorted(model.embedded) == ["Tea is bad", "Tea is good"]
+
+    def test_the_model_is_left_alone_when_nothing_is_pending(
+        self, embedding: KnowledgeAccess, model: WordVectors
+    ) -> None:
+        remember(embedding, "Tea is good")
+        embed_pending(knowledge=embedding)
+        model.fails_with = ModelUnavailableError("It must not be asked.")
+        assert embed_pending(knowledge=embedding) == 0
+
+    def test_a_changed_statement_is_embedded_again(self, embedding: KnowledgeAccess, model: WordVectors) -> None:
+        claim = remember(embedding, "Tea is good")
+        embed_pending(knowledge=embedding)
+        api = embedding.for_user(EMAIL)
+        api.pin_claim(claim.claim_id)
+        assert embed_pending(knowledge=embedding) == 0
+        api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert embed_pending(knowledge=embedding) == 1
+        assert model.embedded[-1] == "Tea is fine"
+
+    def test_a_model_that_failed_is_asked_again_later(self, embedding: KnowledgeAccess, model: WordVectors) -> None:
+        remember(embedding, "Tea is good")
+        model.fails_with = ModelUnavailableError("Out to lunch.")
+        with pytest.raises(ModelUnavailableError):
+            embed_pending(knowledge=embedding)
+        model.fails_with = None
+        assert embed_pending(knowledge=embedding) == 1
+
+    @pytest.mark.parametrize("phase", ["loading", "downloading", "failed"])
+    def test_a_model_that_is_not_there_yet_is_not_asked(
+        self, phase: Any, embedding: KnowledgeAccess, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        remember(embedding, "Tea is good")
+        monkeypatch.setattr(model, "state", lambda: ModelState(name="words", phase=phase))
+        before = embedding.database().statements
+        assert embed_pending(knowledge=embedding) == 0
+        assert (model.embedded, embedding.database().statements) == ([], before)
+
+    def test_without_a_model_the_store_is_not_even_asked(self, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        before = knowledge.database().statements
+        assert embed_pending(knowledge=knowledge) == 0
+        assert knowledge.database().statements == before
+
+
+class TestKeepingUp:
+    """The server's loop over both."""
+
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("chat.upkeep._INDEX_EVERY", 0.01)
+        monkeypatch.setattr("chat.upkeep._AFTER_FAILURE", 0.01)
+
+    @staticmethod
+    def until(condition: Callable[[], bool], talk: Talk, knowledge: KnowledgeAccess) -> None:
+        """Keep up until the condition holds."""
+
+        async def keep() -> None:
+            task = asyncio.create_task(keep_up(users_dir=talk.users_dir, knowledge=knowledge))
+            async with asyncio.timeout(30):
+                while not condition() and not task.done():
+                    await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(keep())
+
+    def test_changes_are_told_as_they_come(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        self.until(lambda: len(activities_in(talk)) == 1, talk, knowledge)
+        assert activities_in(talk)[0].payload["title"] == "Tea is good"
+
+    def test_no_fault_of_memories_or_models_ends_it(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        model = WordVectors()
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        remember(access, "Tea is good")
+        faults: list[Exception] = [ModelUnavailableError("Out to lunch."), RuntimeError("A bug.")]
+        embed = model.embed
+
+        def faulty(texts: Sequence[str]) -> Any:
+            if faults:
+                raise faults.pop()
+            return embed(texts)
+
+        monkeypatch.setattr(model, "embed", faulty)
+        with caplog.at_level(logging.WARNING):
+            self.until(lambda: bool(model.embedded), talk, access)
+        access.close()
+        assert model.embedded == ["Tea is good"]
+        assert "memories have to wait: Out to lunch." in caplog.messages
+        assert "memories can't be kept up" in caplog.messages
