@@ -217,6 +217,13 @@ CREATE TABLE claim_embeddings (
 CREATE UNIQUE INDEX idx_claim_embeddings_claim ON claim_embeddings(claim_rowid, model);
 CREATE INDEX idx_claim_embeddings_user ON claim_embeddings(user_email, model, embedding_seq);
 
+CREATE TABLE tag_embeddings (
+    tag_id TEXT NOT NULL REFERENCES tags(tag_id) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (tag_id, model)
+);
+
 CREATE TABLE note_embeddings (
     embedding_seq INTEGER PRIMARY KEY AUTOINCREMENT,
     note_rowid INTEGER NOT NULL REFERENCES notes(note_rowid) ON DELETE CASCADE,
@@ -327,6 +334,7 @@ def _initial() -> list[str]:
         *_DOMAIN_TRIGGERS,
         _stale_vectors("claim", "claim_rowid", ("user_email", "statement", "possible_questions")),
         _stale_vectors("note", "note_rowid", ("user_email", "title", "body")),
+        _stale_vectors("tag", "tag_id", ("name",)),
     ]
 
 

@@ -13,7 +13,7 @@ from language_models.ports import EmbeddingModel
 from ..crud.base import MOST_AT_ONCE, marks
 from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim
-from .base import Found, SearchFilters, SearchStrategy
+from .base import Found, SearchFilters, SearchResult, SearchStrategy
 from .fts_search import found_claim
 from .vector_cache import VectorCache, vectors_of
 from .vector_file import VectorSet
@@ -69,10 +69,20 @@ class EmbeddingSearchStrategy(SearchStrategy):
         seqs, similarities = self._cache.similarities(vectors, embedded)
         if not len(seqs):
             return Found(warnings=[_NO_VECTORS] if self._has_claims() else [])
-        best = _best_of(seqs, similarities, _Allowed(vectors, filters or SearchFilters()), k)
+        best = _best_of(seqs, similarities, _Allowed(vectors, filters or SearchFilters()), self._considered(k))
         claims = _claims(vectors, [seq for seq, _ in best])
         found = [(claims[seq], similarity) for seq, similarity in best if seq in claims]
-        return Found(results=[found_claim(claim, score=score, source=self.name) for claim, score in found])
+        results = [found_claim(claim, score=score, source=self.name) for claim, score in found]
+        return Found(results=self._ranked(results, embedded)[:k])
+
+    def _considered(self, k: int) -> int:
+        """How many of the nearest are looked at for `k` results."""
+        return k
+
+    def _ranked(self, results: list[SearchResult], embedded: NDArray[np.float32]) -> list[SearchResult]:
+        """The nearest in the order in which they are given; `embedded` is the query's vector."""
+        del embedded
+        return results
 
     def _has_claims(self) -> bool:
         return bool(self.db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [self.user_email]))

@@ -12,6 +12,7 @@ from ..config import PKBConfig
 from ..database import PKBDatabase
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
 from .embedding_search import EmbeddingSearchStrategy
+from .filed_search import FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
 _FEWEST_MERGED = 50
@@ -39,6 +40,7 @@ class HybridSearchStrategy(SearchStrategy):
         self.config = config or db.config
         self.by_words = FTSSearchStrategy(db, user_email)
         self.by_meaning = EmbeddingSearchStrategy(db, user_email, model=model)
+        self._by_meaning_and_tags = FiledSearchStrategy(db, user_email, model=model)
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims. `metadata["ranks"]` and `["scores"]` of each say how which search found it.
@@ -55,11 +57,11 @@ class HybridSearchStrategy(SearchStrategy):
         if not self.config.embedding_enabled:
             return self.by_words.find(query, k, filters), Found()
         if not self.config.fts_enabled:
-            return Found(), self.by_meaning.find(query, k, filters)
+            return Found(), self._by_meaning_and_tags.find(query, k, filters)
         # A knowledge base in memory has one connection, which the caller may be holding.
         if self.db.config.in_memory or self.by_meaning.model is None:
-            return self.by_words.find(query, k, filters), self.by_meaning.find(query, k, filters)
-        by_meaning = _pool().submit(self.by_meaning.find, query, k, filters)
+            return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, k, filters)
+        by_meaning = _pool().submit(self._by_meaning_and_tags.find, query, k, filters)
         return self.by_words.find(query, k, filters), by_meaning.result()
 
 

@@ -35,6 +35,8 @@ class EmbeddingIndexer:
         do the same meanwhile. Raises the errors of `language_models.errors`; what was embedded before stays.
         """
         deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+        while self._index_tags(user_email, batch) and not _passed(deadline):
+            pass
         indexed, before = 0, None
         pending = self.pending_count(user_email)
         while pending > 0:
@@ -44,7 +46,7 @@ class EmbeddingIndexer:
             indexed += self._index(rows)
             pending -= len(rows)
             before = rows[-1][0]
-            if deadline is not None and time.monotonic() >= deadline:
+            if _passed(deadline):
                 break
         return indexed
 
@@ -69,6 +71,24 @@ class EmbeddingIndexer:
         )
         newest = before if before is not None else 2**62
         return self.db.select(sql, [*values, newest, self.model.name, count])
+
+    def _index_tags(self, user_email: str | None, batch: int) -> int:
+        """Embed the names of up to `batch` tags that have no vector yet; how many it were."""
+        owner, values = _owner(user_email)
+        sql = (
+            f"SELECT tag_id, name FROM tags WHERE {owner} AND NOT EXISTS (SELECT 1 FROM tag_embeddings "
+            "WHERE tag_embeddings.tag_id = tags.tag_id AND model = ?) LIMIT ?"
+        )
+        rows = self.db.select(sql, [*values, self.model.name, batch])
+        if rows:
+            vectors = self._embed([name for _, name in rows])
+            inserted = (
+                "INSERT OR IGNORE INTO tag_embeddings (tag_id, model, vector) "
+                "SELECT tag_id, ?, ? FROM tags WHERE tag_id = ? AND name = ?"
+            )
+            named = zip(vectors, rows, strict=True)
+            self.db.execute_many(inserted, [[self.model.name, vector, *row] for vector, row in named])
+        return len(rows)
 
     def _index(self, rows: Sequence[Sequence[Any]]) -> int:
         texts = [embedded_text(statement, questions) for _, _, statement, questions in rows]
@@ -97,6 +117,10 @@ def embedded_text(statement: str, possible_questions: str | None) -> str:
     """What is embedded of a claim: what it says, and the questions that it answers."""
     questions = json.loads(possible_questions or "[]")
     return "\n".join([statement, *questions])[:_LONGEST_TEXT]
+
+
+def _passed(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _owner(user_email: str | None) -> tuple[str, list[str]]:

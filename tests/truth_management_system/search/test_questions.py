@@ -69,8 +69,8 @@ def test_hybrid_answers_more_questions_than_words_alone(ranks: dict[str, Ranks])
     assert ranks["hybrid"].hits(5) > ranks["fts"].hits(5)
 
 
-def test_hybrid_answers_as_many_questions_as_meaning_alone_and_answers_them_earlier(ranks: dict[str, Ranks]):
-    assert ranks["hybrid"].hits(5) >= ranks["embedding"].hits(5)
+def test_hybrid_answers_more_questions_than_meaning_alone_and_answers_them_earlier(ranks: dict[str, Ranks]):
+    assert ranks["hybrid"].hits(5) > ranks["embedding"].hits(5)
     assert ranks["hybrid"].hits(1) > ranks["embedding"].hits(1)
     assert ranks["hybrid"].reciprocal > ranks["embedding"].reciprocal
 
