@@ -57,7 +57,7 @@ def analysis_in(answer: Any, statement: str, *, types: Sequence[str], domains: S
 
 def tags_in(value: Any) -> list[str]:
     """At most four tags, lowercase, each once."""
-    tags = [text_in(tag, longest=_LONGEST_TAG).lower().lstrip("#").strip() for tag in items_in(value)]
+    tags = [text_in(tag, longest=_LONGEST_TAG).lower().replace("_", " ").lstrip("#").strip() for tag in items_in(value)]
     return list(dict.fromkeys(filter(None, tags)))[:MOST_TAGS]
 
 

@@ -10,10 +10,10 @@ from language_models.ports import ChatModel
 
 from ..analysis import TAGS, TEXT, Analysis, tags_in
 from ..asking import Question, items_in, list_of, object_of, one_of, text_in
+from ..constants import ClaimType, ContextDomain
 from ..llm_helpers import LLMHelpers
 from .comparing import content_words, values_of
 from .proposals import IngestCandidate
-from .rules import rule_entities, rule_questions, rule_tags
 
 _SMALL_WINDOW = 16_384
 _LONGEST_FACT = 1_000
@@ -78,7 +78,7 @@ class FactReader:
         told = source if source is not None else material
 
         def facts(answer: Any) -> list[IngestCandidate]:
-            read = [self._candidate(item) for item in items_in(answer["facts"])]
+            read = [self._candidate(item, is_small=share.is_small) for item in items_in(answer["facts"])]
             return [candidate for candidate in read if candidate and is_borne_out(candidate.statement, told)]
 
         return self.llm.answer(question, facts)
@@ -99,17 +99,21 @@ class FactReader:
         analysis = self.llm.analyze_statement(statement, types=self.categories.types, domains=self.categories.domains)
         return _candidate_of(statement, analysis, confidence)
 
-    def _candidate(self, item: Any) -> IngestCandidate | None:
+    def _candidate(self, item: Any, *, is_small: bool) -> IngestCandidate | None:
         statement = text_in(item["statement"], longest=_LONGEST_FACT)
         if len(statement.split()) < 2 and statement.isascii():
             return None
+        kind = one_of(item["type"], self.categories.types)
+        domain = one_of(item["domain"], self.categories.domains)
+        by_rules = self.by_rules(statement)
+        # Small models call nearly everything a personal fact; words that say more are believed.
         return IngestCandidate(
             statement=statement,
-            claim_type=one_of(item["type"], self.categories.types),
-            context_domain=one_of(item["domain"], self.categories.domains),
-            tags=tags_in(item.get("tags", [])) or rule_tags(statement),
-            entities=rule_entities(statement),
-            possible_questions=rule_questions(statement),
+            claim_type=by_rules.claim_type if is_small and kind == ClaimType.FACT else kind,
+            context_domain=by_rules.context_domain if is_small and domain == ContextDomain.PERSONAL else domain,
+            tags=tags_in(item.get("tags", [])) or by_rules.tags,
+            entities=by_rules.entities,
+            possible_questions=by_rules.possible_questions,
             confidence=_CONFIDENCE_OF_MODEL,
         )
 

@@ -50,6 +50,17 @@ def test_its_answer_is_held_to_a_schema_with_the_user_s_own_types(make_api: Make
     assert "dream" in properties["type"]["enum"]
 
 
+def test_what_a_small_model_calls_a_personal_fact_may_be_more(make_api: MakeApi) -> None:
+    told = facts(fact("I am allergic to peanuts"), fact("My wife Anna likes tea", "habit"))
+    small = TextIngestionDistiller(make_api(saying(told))).ingest_and_propose(TEXT)
+    large = TextIngestionDistiller(make_api(saying(told, context_window=128_000))).ingest_and_propose(TEXT)
+    assert [(one.claim_type, one.context_domain) for one in small.candidates] == [
+        ("fact", "health"),
+        ("habit", "relationships"),
+    ]
+    assert [one.context_domain for one in large.candidates] == ["personal", "personal"]
+
+
 def test_a_small_model_s_prompts_and_answers_are_short(make_api: MakeApi) -> None:
     model = ScriptedChatModel(replies=lambda _: facts(fact("I like tea 1")))
     TextIngestionDistiller(make_api(model)).ingest_and_propose("\n\n".join(f"I like tea {n}." for n in range(200)))
