@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flask import Flask
+from flask import Flask, request
 
 from . import (
     accounts,
@@ -27,6 +27,8 @@ from .request_scope import EXTENSION, AppState
 from .response_headers import register_response_headers
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
+# A whole knowledge base comes in at once, as it went out.
+_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
 _STATIC = Path(__file__).resolve().parent.parent / "interface" / "static"
 _NOUNS = (
     accounts,
@@ -49,6 +51,11 @@ _NOUNS = (
 )
 
 
+def max_body_bytes(path: str) -> int:
+    """How much a request to `path` may carry."""
+    return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
+
+
 def register(app: Flask, state: AppState) -> None:
     """Make `app` answer for `state`: guards, routes, errors, headers."""
     app.extensions[EXTENSION] = state
@@ -56,8 +63,13 @@ def register(app: Flask, state: AppState) -> None:
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     static_files.register_assets(app, _STATIC)
+    app.before_request(_allow_larger_bodies)
     register_guards(app)
     register_response_headers(app)
     register_error_handlers(app)
     for noun in _NOUNS:
         app.register_blueprint(noun.blueprint)
+
+
+def _allow_larger_bodies() -> None:
+    request.max_content_length = max_body_bytes(request.path)

@@ -17,7 +17,7 @@ import uvicorn
 from chat.upkeep import keep_up
 from database.connection import close_store
 
-from .assembly import MAX_BODY_BYTES
+from .assembly import max_body_bytes
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
 from .wsgi import Scope, answer_of, environ_of
@@ -100,7 +100,9 @@ class Bridge:
             await asyncio.wait({self._upkeep})
         await self._state.models.aclose()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        await asyncio.get_running_loop().run_in_executor(None, close_store, self._state.users_dir)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._state.knowledge.close)
+        await loop.run_in_executor(None, close_store, self._state.users_dir)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -166,19 +168,20 @@ def _config(bridge: Bridge, settings: Settings) -> uvicorn.Config:
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
     """The whole body; None when the client has gone. Raises BodyError for too much, and for too slow."""
+    most = max_body_bytes(scope["path"])
     declared = dict(scope["headers"]).get(b"content-length", b"0")
-    if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
+    if declared.isdigit() and int(declared) > most:
         raise BodyError(413, "too_large", "The request is too large.")
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            return b"".join([chunk async for chunk in _chunks(receive)])
+            return b"".join([chunk async for chunk in _chunks(receive, most)])
     except TimeoutError:
         raise BodyError(408, "request_timeout", "The request took too long to arrive.") from None
     except ConnectionResetError:
         return None
 
 
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
+async def _chunks(receive: Receive, most: int) -> AsyncIterator[bytes]:
     size = 0
     while True:
         event = await receive()
@@ -186,7 +189,7 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
             raise ConnectionResetError
         chunk: bytes = event.get("body", b"")
         size += len(chunk)
-        if size > MAX_BODY_BYTES:
+        if size > most:
             raise BodyError(413, "too_large", "The request is too large.")
         yield chunk
         if not event.get("more_body", False):

@@ -165,6 +165,14 @@ class TestTakingAlong:
             assert statement in text
         assert refused(ada.get("/pkb/export?format=pdf")) == (400, "bad_request")
 
+    def test_a_large_knowledge_base_comes_in_as_it_went_out(self, ada: Person, eve: Person) -> None:
+        drafts = [{"statement": f"{number} {'x' * 19_000}"} for number in range(100)]
+        for _ in range(3):
+            assert ada.post("/pkb/claims/bulk", json={"claims": drafts}).status_code == 200
+        body = {"payload": ada.get("/pkb/export").json}
+        assert told(eve.post("/pkb/import", json=body), shapes.Imported).counts["claims"] == 300
+        assert refused(eve.post("/pkb/relevant_context", json=body)) == (413, "too_large")
+
     @pytest.mark.parametrize(
         "body",
         [
