@@ -9,8 +9,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from hashlib import blake2s
+from itertools import groupby
 from threading import local
 from typing import Any
 
@@ -19,111 +18,20 @@ from sqlalchemy.exc import IntegrityError
 from database.clock import now_iso
 from database.stored_text import storable
 
+from .change_set import ROWID, TIMES, ChangeSet, digest
 from .database import PKBDatabase
 from .errors import ChangeNotFoundError, UndoConflictError
-from .schema import DEPENDENTS, KEYS
+from .schema import KEYS
 
-_TIMES = frozenset({"updated_at"})
-_ROWID = "_rowid"
-_DIGEST_BYTES = 12
+__all__ = ["ChangeSet", "recording", "undo", "watching"]
+
+_PARENTS = {"tags": "parent_tag_id", "contexts": "parent_context_id"}
+_CHANGED_SINCE = "This was changed again since. Undo the later change first."
 _LONGEST_TITLE = 200
+StoredImage = tuple[str, dict[str, Any], Any, Any]
+"""Table, key, before, after: an `Image` as it is read."""
+
 _open = local()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """What a row was and is: before is None for an inserted row, after for a deleted one.
-
-    For an updated row, both hold the columns that changed; for an inserted one, after holds a digest of it.
-    """
-
-    table: str
-    key: Mapping[str, Any]
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
-
-    def as_json(self) -> list[Any]:
-        """As stored."""
-        return [self.table, dict(self.key), self.before, self.after]
-
-
-@dataclass(slots=True)
-class ChangeSet:
-    """The rows that one change touches. Every write goes to the store at once and is remembered here."""
-
-    db: PKBDatabase
-    audit_id: str
-    object_id: str | None
-    title: str = ""
-    detail: dict[str, Any] = field(default_factory=dict)
-    images: list[Image] = field(default_factory=list)
-
-    def insert(self, table: str, row: Mapping[str, Any]) -> None:
-        """Insert one row. Raises IntegrityError of the driver where a UNIQUE column is taken."""
-        self.insert_many(table, [row])
-
-    def insert_many(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows of the same columns."""
-        if not rows:
-            return
-        columns = list(rows[0])
-        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)})"
-        self.db.execute_many(sql, [[row[column] for column in columns] for row in rows])
-        for row in rows:
-            key = {column: row[column] for column in KEYS[table]}
-            self.images.append(Image(table=table, key=key, before=None, after=_digest(table, row)))
-
-    def update(self, table: str, key: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-        """Change columns of one row; False where there is no such row. What stays the same is not remembered."""
-        before = self._row(table, key)
-        if before is None:
-            return False
-        changed = {column: value for column, value in changes.items() if before[column] != value}
-        if changed:
-            assignments = ", ".join(f"{column} = ?" for column in changed)
-            sql = f"UPDATE {table} SET {assignments} WHERE {_where(key)}"
-            self.db.execute(sql, [*changed.values(), *key.values()])
-            old = {column: before[column] for column in changed}
-            self.images.append(Image(table=table, key=key, before=old, after=changed))
-        return True
-
-    def delete(self, table: str, key: Mapping[str, Any]) -> bool:
-        """Delete one row and those that go with it; False where there is no such row."""
-        row = self._row(table, key)
-        if row is None:
-            return False
-        for dependent, column in DEPENDENTS.get(table, ()):
-            self._delete_where(dependent, column, row[KEYS[table][0]])
-        self._delete_row(table, key, row)
-        return True
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """What is done inside is done wholly or, where it raises, not at all; the rest of the change stands."""
-        count = len(self.images)
-        try:
-            with self.db.savepoint():
-                yield
-        except BaseException:
-            del self.images[count:]
-            raise
-
-    def _delete_where(self, table: str, column: str, value: Any) -> None:
-        names = self.db.columns(table)
-        sql = f"SELECT {', '.join(names)} FROM {table} WHERE {column} = ?"
-        for values in self.db.select(sql, [value]):
-            row = dict(zip(names, values, strict=True))
-            self._delete_row(table, {name: row[name] for name in KEYS[table]}, row)
-
-    def _delete_row(self, table: str, key: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-        self.db.execute(f"DELETE FROM {table} WHERE {_where(key)}", list(key.values()))
-        self.images.append(Image(table=table, key=key, before=row, after=None))
-
-    def _row(self, table: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        names = self.db.columns(table)
-        sql = f"SELECT {', '.join(names)} FROM {table} WHERE {_where(key)}"
-        rows = self.db.select(sql, list(key.values()))
-        return dict(zip(names, rows[0], strict=True)) if rows else None
 
 
 @contextmanager
@@ -194,8 +102,7 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
             detail=detail,
         ) as changes:
             try:
-                for table, key, before, after in reversed(json.loads(images)):
-                    _revert(changes, table, key, before, after)
+                _revert(changes, json.loads(images))
             except IntegrityError as error:
                 raise UndoConflictError(
                     "Something else has this name or id now, or what it belonged to is gone. Nothing was undone."
@@ -204,44 +111,60 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
         return changes.audit_id
 
 
-def _revert(
-    changes: ChangeSet,
-    table: str,
-    key: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None,
-) -> None:
-    if before is None:
-        _take_away(changes, table, key, after or {})
-    elif after is None:
-        _put_back(changes, table, before)
-    else:
-        _restore(changes, table, key, before, after)
+def _revert(changes: ChangeSet, images: Sequence[StoredImage]) -> None:
+    """Put everything back, the last first; what was inserted or deleted in a row, at once."""
+    for (table, was_inserted, was_deleted), group in groupby(reversed(images), key=_kind):
+        some = list(group)
+        if was_inserted:
+            _take_away(changes, table, some)
+        elif was_deleted:
+            _put_back(changes, table, some)
+        else:
+            for image in some:
+                _restore(changes, image)
 
 
-def _take_away(changes: ChangeSet, table: str, key: Mapping[str, Any], digest: Mapping[str, Any]) -> None:
-    row = changes._row(table, key)
-    if digest and (row is None or _digest(table, row) != digest):
-        raise UndoConflictError("This was changed again since. Undo the later change first.")
+def _kind(image: StoredImage) -> tuple[str, bool, bool]:
+    table, _, before, after = image
+    return table, before is None, after is None
+
+
+def _take_away(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> None:
+    keys = [key for _, key, _, _ in some]
+    for row, (_, _, _, told) in zip(changes.rows(table, keys), some, strict=True):
+        if told and (row is None or digest(table, row) != told):
+            raise UndoConflictError(_CHANGED_SINCE)
+    if table in _PARENTS and _has_others_below(changes, table, keys):
+        raise UndoConflictError("Something else lies below this now. Move or delete that first. Nothing was undone.")
     # A mere link may be gone: that is what undoing comes to.
-    changes.delete(table, key)
+    changes.delete_many(table, keys)
 
 
-def _put_back(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> None:
-    key = {column: row[column] for column in KEYS[table]}
-    if changes._row(table, key) is not None:
+def _has_others_below(changes: ChangeSet, table: str, keys: Sequence[Mapping[str, Any]]) -> bool:
+    (key,), parent = KEYS[table], _PARENTS[table]
+    going = json.dumps([each[key] for each in keys])
+    sql = (
+        f"WITH going AS (SELECT value FROM json_each(?)) SELECT 1 FROM {table} "
+        f"WHERE {parent} IN (SELECT value FROM going) AND {key} NOT IN (SELECT value FROM going) LIMIT 1"
+    )
+    return bool(changes.db.select(sql, [going]))
+
+
+def _put_back(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> None:
+    rows = [before for _, _, before, _ in some]
+    if any(row is not None for row in changes.rows(table, rows)):
         raise UndoConflictError("What was deleted is there again. Nothing was undone.")
     # Its number in the file may be another row's by now.
-    changes.insert(table, {column: value for column, value in row.items() if not column.endswith(_ROWID)})
+    unnumbered = [{name: value for name, value in row.items() if not name.endswith(ROWID)} for row in rows]
+    changes.insert_many(table, unnumbered)
 
 
-def _restore(
-    changes: ChangeSet, table: str, key: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> None:
-    row = changes._row(table, key)
-    if row is None or any(row[column] != value for column, value in after.items() if column not in _TIMES):
-        raise UndoConflictError("This was changed again since. Undo the later change first.")
-    again = {column: value for column, value in before.items() if column not in _TIMES}
+def _restore(changes: ChangeSet, image: StoredImage) -> None:
+    table, key, before, after = image
+    (row,) = changes.rows(table, [key])
+    if row is None or any(row[column] != value for column, value in after.items() if column not in TIMES):
+        raise UndoConflictError(_CHANGED_SINCE)
+    again = {column: value for column, value in before.items() if column not in TIMES}
     changes.update(table, key, again | ({"updated_at": now_iso()} if "updated_at" in row else {}))
 
 
@@ -263,20 +186,5 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         written.append(changes.audit_id)
 
 
-def _digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:
-    """What tells whether an inserted row is still the same; nothing for one that only ties two rows together."""
-    left_out = {*KEYS[table], *_TIMES}
-    told = {
-        column: float(value) if isinstance(value, int) else value
-        for column, value in sorted(row.items())
-        if value is not None and column not in left_out and not column.endswith(_ROWID)
-    }
-    return {"digest": blake2s(json.dumps(told).encode(), digest_size=_DIGEST_BYTES).hexdigest()} if told else {}
-
-
-def _where(key: Mapping[str, Any]) -> str:
-    return " AND ".join(f"{column} = ?" for column in key)
-
-
-def _marks(columns: Sequence[str] | Mapping[str, Any]) -> str:
+def _marks(columns: Mapping[str, Any]) -> str:
     return ", ".join("?" for _ in columns)

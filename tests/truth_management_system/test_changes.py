@@ -229,3 +229,42 @@ class TestUndo:
             take_back(api)
         with pytest.raises(ChangeNotFoundError):
             take_back(api, "missing")
+
+    @pytest.mark.parametrize("kind", ["tag", "context"])
+    def test_what_others_were_put_below_since_is_not_taken_away(self, api: StructuredAPI, kind: str) -> None:
+        add, groups = (api.add_tag, api.tags) if kind == "tag" else (api.add_context, api.contexts)
+        above = add("Sport").data
+        first = newest(api.db)
+        below = add("Rowing", **{groups.parent: getattr(above, groups.key)}).data
+        with pytest.raises(UndoConflictError, match="below"):
+            take_back(api, first)
+        assert groups.get(getattr(below, groups.key)) == below
+
+    def test_a_tree_that_came_as_one_goes_and_comes_back_as_one(self, api: StructuredAPI) -> None:
+        with a_change(api.db):
+            above = api.add_context("Sport").data
+            api.add_context("Rowing", parent_context_id=above.context_id)
+        undone = take_back(api)
+        assert api.contexts.count() == 0
+        take_back(api, undone)
+        assert [one.name for one in api.contexts.get_children(above.context_id)] == ["Rowing"]
+
+    def test_many_take_no_more_statements_than_few(self, api: StructuredAPI) -> None:
+        """Taking an import back, and bringing it in again by taking that back."""
+
+        def statements(user: str, count: int) -> int:
+            with get_memory_database() as other:
+                source = StructuredAPI(other, {}, other.config)
+                source.add_claims_bulk([{"statement": f"Fact {number}", "tags": ["a"]} for number in range(count)])
+                payload = source.export_data().data
+            person = api.for_user(user)
+            imported = person.import_data(payload).metadata["audit_id"]
+            before = api.db.statements
+            undone = take_back(person, imported)
+            assert person.claims.count() == 0
+            take_back(person, undone)
+            assert person.claims.count() == len(person.tags.resolve_claims(person.tags.list()[0].tag_id)) == count
+            return api.db.statements - before
+
+        statements("warm@example.org", 1)  # which columns there are is asked once
+        assert statements("ann@example.org", 90) == statements("ben@example.org", 2)

@@ -1,0 +1,165 @@
+"""The rows that one change touches, and what they were before and after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2s
+from typing import Any
+
+from .database import PKBDatabase
+from .schema import DEPENDENTS, KEYS
+
+Row = dict[str, Any]
+Key = Mapping[str, Any]
+
+TIMES = frozenset({"updated_at"})
+"""Columns whose change alone is none."""
+
+ROWID = "_rowid"
+"""How the columns end that number a table's rows; such a number means nothing outside."""
+
+_DIGEST_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What a row was and is: before is None for an inserted row, after for a deleted one.
+
+    For an updated row, both hold the columns that changed; for an inserted one, after holds a digest of it.
+    """
+
+    table: str
+    key: Key
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+    def as_json(self) -> list[Any]:
+        """As stored."""
+        return [self.table, dict(self.key), self.before, self.after]
+
+
+@dataclass(slots=True)
+class ChangeSet:
+    """The rows that one change touches. Every write goes to the store at once and is remembered here."""
+
+    db: PKBDatabase
+    audit_id: str
+    object_id: str | None
+    title: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+    images: list[Image] = field(default_factory=list)
+
+    def insert(self, table: str, row: Mapping[str, Any]) -> None:
+        """Insert one row. Raises IntegrityError of the driver where a UNIQUE column is taken."""
+        self.insert_many(table, [row])
+
+    def insert_many(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows of the same columns."""
+        if not rows:
+            return
+        columns = list(rows[0])
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)})"
+        self.db.execute_many(sql, [[row[column] for column in columns] for row in rows])
+        for row in rows:
+            key = {column: row[column] for column in KEYS[table]}
+            self.images.append(Image(table=table, key=key, before=None, after=digest(table, row)))
+
+    def update(self, table: str, key: Key, changes: Mapping[str, Any]) -> bool:
+        """Change columns of one row; False where there is no such row. What stays the same is not remembered."""
+        (before,) = self.rows(table, [key])
+        if before is None:
+            return False
+        changed = {column: value for column, value in changes.items() if before[column] != value}
+        if changed:
+            assignments = ", ".join(f"{column} = ?" for column in changed)
+            sql = f"UPDATE {table} SET {assignments} WHERE {_where(key)}"
+            self.db.execute(sql, [*changed.values(), *key.values()])
+            old = {column: before[column] for column in changed}
+            self.images.append(Image(table=table, key=key, before=old, after=changed))
+        return True
+
+    def delete(self, table: str, key: Key) -> bool:
+        """Delete one row and those that go with it; False where there is no such row."""
+        return bool(self.delete_many(table, [key]))
+
+    def delete_many(self, table: str, keys: Sequence[Key]) -> int:
+        """Delete rows and those that go with them, with as many statements for many as for one; how many it were."""
+        rows = [row for row in self.rows(table, keys) if row is not None]
+        if not rows:
+            return 0
+        identities = _listed(KEYS[table][:1], rows)
+        for dependent, column in DEPENDENTS.get(table, ()):
+            self._delete_rows(dependent, self._select(dependent, _among([column]), identities))
+        self._delete_rows(table, rows)
+        return len(rows)
+
+    def rows(self, table: str, keys: Sequence[Key]) -> list[Row | None]:
+        """The whole rows with these keys, in their order; None for one that is not there."""
+        columns = KEYS[table]
+        found = {_values(columns, row): row for row in self._select(table, _among(columns), _listed(columns, keys))}
+        return [found.get(_values(columns, key)) for key in keys]
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is done inside is done wholly or, where it raises, not at all; the rest of the change stands."""
+        count = len(self.images)
+        try:
+            with self.db.savepoint():
+                yield
+        except BaseException:
+            del self.images[count:]
+            raise
+
+    def _delete_rows(self, table: str, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        columns = KEYS[table]
+        self.db.execute(f"DELETE FROM {table} WHERE {_among(columns)}", [_listed(columns, rows)])
+        keys = ({column: row[column] for column in columns} for row in rows)
+        self.images += [
+            Image(table=table, key=key, before=row, after=None) for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def _select(self, table: str, condition: str, value: str) -> list[Row]:
+        names = self.db.columns(table)
+        sql = f"SELECT {', '.join(names)} FROM {table} WHERE {condition}"
+        return [dict(zip(names, values, strict=True)) for values in self.db.select(sql, [value])]
+
+
+def digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether an inserted row is still the same; nothing for one that only ties two rows together."""
+    left_out = {*KEYS[table], *TIMES}
+    told = {
+        column: float(value) if isinstance(value, int) else value
+        for column, value in sorted(row.items())
+        if value is not None and column not in left_out and not column.endswith(ROWID)
+    }
+    return {"digest": blake2s(json.dumps(told).encode(), digest_size=_DIGEST_BYTES).hexdigest()} if told else {}
+
+
+def _where(key: Mapping[str, Any]) -> str:
+    return " AND ".join(f"{column} = ?" for column in key)
+
+
+def _among(columns: Sequence[str]) -> str:
+    """The condition that `columns` have one of the values that `_listed` gives."""
+    if len(columns) == 1:
+        return f"{columns[0]} IN (SELECT value FROM json_each(?))"
+    parts = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(len(columns)))
+    return f"({', '.join(columns)}) IN (SELECT {parts} FROM json_each(?))"
+
+
+def _listed(columns: Sequence[str], keys: Sequence[Key]) -> str:
+    values = [_values(columns, key) for key in keys]
+    return json.dumps([value[0] for value in values] if len(columns) == 1 else values)
+
+
+def _values(columns: Sequence[str], key: Key) -> tuple[Any, ...]:
+    return tuple(key[column] for column in columns)
+
+
+def _marks(columns: Sequence[str] | Mapping[str, Any]) -> str:
+    return ", ".join("?" for _ in columns)
