@@ -105,6 +105,7 @@ conversations = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),
+    Column("pinned_at", Text),
     # Set while a clone is being filled or a conversation erased, slice by slice: nobody sees it (deleted_at is set
     # too), nobody can restore it, and a start erases what a crash left.
     Column("incomplete_since", Text),
@@ -217,6 +218,8 @@ messages = Table(
     Column("created_at", Text, nullable=False),
     Column("edited_at", Text),
     Column("deleted_at", Text),
+    Column("chosen_variant", Integer),
+    Column("pinned_at", Text),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.
@@ -241,6 +244,37 @@ messages = Table(
         sqlite_where=text("status = 'streaming'"),
         postgresql_where=text("status = 'streaming'"),
     ),
+)
+
+message_variants = Table(
+    "message_variants",
+    metadata,
+    # Every version of an answer that was made again; the message itself holds the chosen one.
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+shares = Table(
+    "shares",
+    metadata,
+    # Of the token, only its SHA-256 is kept.
+    Column("token_hash", Text, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    Column(
+        "conversation_id",
+        Text,
+        ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("title", Text, nullable=False),
+    Column("snapshot", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Index("idx_shares_conversation", "user_email", "conversation_id"),
 )
 
 message_edits = Table(

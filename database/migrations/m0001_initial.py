@@ -8,6 +8,6 @@ from .. import fulltext_index, schema
 
 
 def upgrade(connection: Connection) -> None:
-    """Create every table; a later change of `schema` freezes today's definitions here."""
+    """Create every table as it is today; what a store made earlier lacks, the later migrations add."""
     schema.metadata.create_all(connection, checkfirst=True)
     fulltext_index.create_index(connection)

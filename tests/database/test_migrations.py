@@ -1,0 +1,45 @@
+"""Stores of earlier versions become stores of today, with all that is in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from database.connection import close_store, create_connection, open_store
+from database.conversations import create_conversation
+from database.messages import list_messages
+from database.turns import accept_turn
+
+OWN = {"user_email": "ada@example.org"}
+
+
+def as_of_the_first_version(users_dir: Path) -> None:
+    """Take away what the second version added."""
+    connection = create_connection(users_dir / "users.db")
+    for statement in (
+        "DROP TABLE message_variants",
+        "DROP TABLE shares",
+        'ALTER TABLE "UserToConversationId" DROP COLUMN pinned_at',
+        "ALTER TABLE messages DROP COLUMN chosen_variant",
+        "ALTER TABLE messages DROP COLUMN pinned_at",
+        "DELETE FROM schema_version WHERE version > 1",
+    ):
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_store_of_the_first_version_keeps_its_messages(tmp_path: Path) -> None:
+    where = {"users_dir": str(tmp_path), **OWN}
+    conversation_id = create_conversation(**where, domain="assistant").conversation_id
+    accept_turn(**where, conversation_id=conversation_id, text="What is it?", config={})
+    close_store(tmp_path)
+    as_of_the_first_version(tmp_path)
+    with open_store(tmp_path).reading() as connection:
+        columns = {row[1] for row in connection.exec_driver_sql("PRAGMA table_info(messages)")}
+        tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
+        versions = [row[0] for row in connection.exec_driver_sql("SELECT version FROM schema_version")]
+    assert {"chosen_variant", "pinned_at"} <= columns
+    assert {"message_variants", "shares"} <= tables
+    assert versions == [1, 2]
+    texts = [row.text for row in list_messages(**where, conversation_id=conversation_id)]
+    assert texts == ["What is it?", ""]
+    close_store(tmp_path)
