@@ -9,14 +9,14 @@ from flask import Blueprint, Response
 
 from ..replies import json_reply
 from ..validation import answers, asks, takes
-from . import schemas, shapes
+from . import group_shapes, schemas, shapes
 from .views import audited, claim_named, given, knowledge
 
 blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
 
 @blueprint.get("/contexts")
-@answers(shapes.ContextList)
+@answers(group_shapes.ContextList)
 def list_contexts() -> Response:
     """All contexts, flat; their parents make the tree."""
     return json_reply({"contexts": knowledge().describe_contexts()})
@@ -24,7 +24,7 @@ def list_contexts() -> Response:
 
 @blueprint.post("/contexts")
 @takes(schemas.ContextDraft)
-@answers(shapes.ChangedContext)
+@answers(group_shapes.ChangedContext)
 def create_context(body: schemas.ContextDraft) -> Response:
     """A new context."""
     api = knowledge()
@@ -34,7 +34,7 @@ def create_context(body: schemas.ContextDraft) -> Response:
 
 
 @blueprint.get("/contexts/<context_id>")
-@answers(shapes.OneContext)
+@answers(group_shapes.OneContext)
 def get_context(context_id: str) -> Response:
     """One context."""
     api = knowledge()
@@ -43,7 +43,7 @@ def get_context(context_id: str) -> Response:
 
 @blueprint.put("/contexts/<context_id>")
 @takes(schemas.ContextChange)
-@answers(shapes.ChangedContext)
+@answers(group_shapes.ChangedContext)
 def edit_context(context_id: str, body: schemas.ContextChange) -> Response:
     """Rename, describe or move a context; below itself is a 400."""
     api = knowledge()
@@ -60,7 +60,7 @@ def delete_context(context_id: str) -> Response:
 
 @blueprint.get("/contexts/<context_id>/claims")
 @asks(schemas.Page)
-@answers(shapes.ClaimsOfContext)
+@answers(group_shapes.ClaimsOfContext)
 def list_claims_of_context(context_id: str, query: schemas.Page) -> Response:
     """The claims right in a context, newest change first."""
     api = knowledge()
@@ -97,7 +97,7 @@ def resolve_context(context_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/contexts")
-@answers(shapes.ContextList)
+@answers(group_shapes.ContextList)
 def list_contexts_of_claim(claim_id: str) -> Response:
     """The contexts that a claim is filed in."""
     api = knowledge()
@@ -107,7 +107,7 @@ def list_contexts_of_claim(claim_id: str) -> Response:
 
 @blueprint.get("/entities")
 @asks(schemas.GroupFilter)
-@answers(shapes.EntityPage)
+@answers(group_shapes.EntityPage)
 def list_entities(query: schemas.GroupFilter) -> Response:
     """People, places and other things that claims are about, by name."""
     api = knowledge()
@@ -118,7 +118,7 @@ def list_entities(query: schemas.GroupFilter) -> Response:
 
 @blueprint.post("/entities")
 @takes(schemas.EntityDraft)
-@answers(shapes.ChangedEntity)
+@answers(group_shapes.ChangedEntity)
 def create_entity(body: schemas.EntityDraft) -> Response:
     """A new entity."""
     api = knowledge()
@@ -129,7 +129,7 @@ def create_entity(body: schemas.EntityDraft) -> Response:
 
 @blueprint.put("/entities/<entity_id>")
 @takes(schemas.EntityChange)
-@answers(shapes.ChangedEntity)
+@answers(group_shapes.ChangedEntity)
 def edit_entity(entity_id: str, body: schemas.EntityChange) -> Response:
     """Change an entity."""
     api = knowledge()
@@ -146,7 +146,7 @@ def delete_entity(entity_id: str) -> Response:
 
 @blueprint.get("/tags")
 @asks(schemas.GroupFilter)
-@answers(shapes.TagPage)
+@answers(group_shapes.TagPage)
 def list_tags(query: schemas.GroupFilter) -> Response:
     """Labels, by name; their parents make the tree."""
     api = knowledge()
@@ -156,7 +156,7 @@ def list_tags(query: schemas.GroupFilter) -> Response:
 
 @blueprint.post("/tags")
 @takes(schemas.TagDraft)
-@answers(shapes.ChangedTag)
+@answers(group_shapes.ChangedTag)
 def create_tag(body: schemas.TagDraft) -> Response:
     """A new tag."""
     api = knowledge()
@@ -167,7 +167,7 @@ def create_tag(body: schemas.TagDraft) -> Response:
 
 @blueprint.put("/tags/<tag_id>")
 @takes(schemas.TagChange)
-@answers(shapes.ChangedTag)
+@answers(group_shapes.ChangedTag)
 def edit_tag(tag_id: str, body: schemas.TagChange) -> Response:
     """Rename or move a tag; below itself is a 400."""
     api = knowledge()
@@ -183,7 +183,7 @@ def delete_tag(tag_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/tags")
-@answers(shapes.TagList)
+@answers(group_shapes.TagList)
 def list_tags_of_claim(claim_id: str) -> Response:
     """The tags of a claim."""
     api = knowledge()
@@ -208,7 +208,7 @@ def untag_claim(claim_id: str, tag_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/entities")
-@answers(shapes.EntitiesOfClaim)
+@answers(group_shapes.EntitiesOfClaim)
 def list_entities_of_claim(claim_id: str) -> Response:
     """The entities that a claim is about, with their roles."""
     api = knowledge()
@@ -236,7 +236,7 @@ def unlink_entity(claim_id: str, entity_id: str) -> Response:
 
 
 @blueprint.get("/types")
-@answers(shapes.TypeList)
+@answers(group_shapes.TypeList)
 def list_types() -> Response:
     """Types of claims: those that come with the product, and the person's own."""
     return json_reply({"types": _categories(knowledge().type_catalog.list())})
@@ -244,7 +244,7 @@ def list_types() -> Response:
 
 @blueprint.post("/types")
 @takes(schemas.Category)
-@answers(shapes.TypeList)
+@answers(group_shapes.TypeList)
 def add_type(body: schemas.Category) -> Response:
     """A type of the person's own."""
     api = knowledge()
@@ -253,7 +253,7 @@ def add_type(body: schemas.Category) -> Response:
 
 
 @blueprint.get("/domains")
-@answers(shapes.DomainList)
+@answers(group_shapes.DomainList)
 def list_domains() -> Response:
     """Domains: those that come with the product, and the person's own."""
     return json_reply({"domains": _categories(knowledge().domain_catalog.list())})
@@ -261,7 +261,7 @@ def list_domains() -> Response:
 
 @blueprint.post("/domains")
 @takes(schemas.Category)
-@answers(shapes.DomainList)
+@answers(group_shapes.DomainList)
 def add_domain(body: schemas.Category) -> Response:
     """A domain of the person's own."""
     api = knowledge()

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from endpoints.pkb import shapes
+from endpoints.pkb import group_shapes, shapes
 from tests.attack.knowledge_probes import BY_ADDRESS, BY_BODY_OR_QUERY, MISSING, Probe, things_of
 from tests.endpoints.conftest import OWN_PAGE, Person, refused, told
 
@@ -162,7 +162,7 @@ def test_hostile_text_is_just_text_to_a_search(text: str, ada: Person) -> None:
         told(found, shapes.SearchResults)
     told(ada.get("/pkb/claims", query_string={"query": text}), shapes.ClaimPage)
     told(ada.get("/pkb/autocomplete", query_string={"q": text[:200]}), shapes.Completions)
-    told(ada.get("/pkb/tags", query_string={"q": text[:200]}), shapes.TagPage)
+    told(ada.get("/pkb/tags", query_string={"q": text[:200]}), group_shapes.TagPage)
     assert ada.get("/pkb/stats").json["claims"] == 1
 
 

@@ -6,31 +6,33 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import shapes
+from endpoints.pkb import group_shapes, shapes
 from tests.endpoints.conftest import Person, refused, told
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 
-def context(person: Person, name: str, **fields: Any) -> shapes.ContextItem:
+def context(person: Person, name: str, **fields: Any) -> group_shapes.ContextItem:
     """A new context."""
     answer = person.post("/pkb/contexts", json={"name": name, **fields})
-    return told(answer, shapes.ChangedContext, status=201).context
+    return told(answer, group_shapes.ChangedContext, status=201).context
 
 
-def tag(person: Person, name: str, **fields: Any) -> shapes.TagItem:
+def tag(person: Person, name: str, **fields: Any) -> group_shapes.TagItem:
     """A new tag."""
-    return told(person.post("/pkb/tags", json={"name": name, **fields}), shapes.ChangedTag, status=201).tag
+    return told(person.post("/pkb/tags", json={"name": name, **fields}), group_shapes.ChangedTag, status=201).tag
 
 
-def entity(person: Person, name: str, **fields: Any) -> shapes.EntityItem:
+def entity(person: Person, name: str, **fields: Any) -> group_shapes.EntityItem:
     """A new entity."""
-    return told(person.post("/pkb/entities", json={"name": name, **fields}), shapes.ChangedEntity, status=201).entity
+    return told(
+        person.post("/pkb/entities", json={"name": name, **fields}), group_shapes.ChangedEntity, status=201
+    ).entity
 
 
 def tree(person: Person) -> dict[str, tuple[str | None, int, int]]:
     """Of each context, the name of its parent, and how many claims and children it has."""
-    items = told(person.get("/pkb/contexts"), shapes.ContextList).contexts
+    items = told(person.get("/pkb/contexts"), group_shapes.ContextList).contexts
     names: dict[str | None, str] = {item.context_id: item.name for item in items}
     return {item.name: (names.get(item.parent_context_id), item.claim_count, item.child_count) for item in items}
 
@@ -44,16 +46,16 @@ class TestContexts:
         ada.remember("My knee hurts", contexts=[knee.context_id])
         assert (health.friendly_id, health.description) == ("health_context", "All of it")
         assert tree(ada) == {"Health": (None, 0, 1), "Knee": ("Health", 1, 0)}
-        assert told(ada.get(f"/pkb/contexts/{knee.context_id}"), shapes.OneContext).context.claim_count == 1
+        assert told(ada.get(f"/pkb/contexts/{knee.context_id}"), group_shapes.OneContext).context.claim_count == 1
 
     def test_a_context_is_renamed_and_moved(self, ada: Person) -> None:
         health, knee = context(ada, "Health"), context(ada, "Knee")
         address = f"/pkb/contexts/{knee.context_id}"
         change = {"name": "Left knee", "parent_context_id": health.context_id}
-        changed = told(ada.put(address, json=change), shapes.ChangedContext)
+        changed = told(ada.put(address, json=change), group_shapes.ChangedContext)
         assert changed.context.friendly_id == knee.friendly_id
         assert tree(ada)["Left knee"] == ("Health", 0, 0)
-        told(ada.put(address, json={"parent_context_id": None}), shapes.ChangedContext)
+        told(ada.put(address, json={"parent_context_id": None}), group_shapes.ChangedContext)
         assert tree(ada)["Left knee"] == (None, 0, 0)
         # What was changed again since is not undone.
         assert refused(ada.post(f"/pkb/undo/{changed.audit_id}")) == (409, "conflict")
@@ -87,14 +89,14 @@ class TestContexts:
         link = f"/pkb/contexts/{health.context_id}/claims/{own.friendly_id}"
         assert told(ada.put(link), shapes.Changed).audit_id is not None
         assert told(ada.put(link), shapes.Changed).audit_id is None
-        direct = told(ada.get(f"/pkb/contexts/{health.context_id}/claims"), shapes.ClaimsOfContext)
+        direct = told(ada.get(f"/pkb/contexts/{health.context_id}/claims"), group_shapes.ClaimsOfContext)
         assert [claim.claim_id for claim in direct.claims] == [own.claim_id]
         resolved = told(ada.get(f"/pkb/contexts/{health.context_id}/resolve"), shapes.Claims).claims
         assert {claim.claim_id for claim in resolved} == {own.claim_id, *(claim.claim_id for claim in claims)}
         page = ada.get(f"/pkb/contexts/{below.context_id}/claims?limit=2&offset=2")
-        assert told(page, shapes.ClaimsOfContext).total_count == 3
+        assert told(page, group_shapes.ClaimsOfContext).total_count == 3
         assert [claim["statement"] for claim in page.json["claims"]] == ["Fact 0"]
-        filed_in = told(ada.get(f"/pkb/claims/{own.claim_id}/contexts"), shapes.ContextList).contexts
+        filed_in = told(ada.get(f"/pkb/claims/{own.claim_id}/contexts"), group_shapes.ContextList).contexts
         assert [one.name for one in filed_in] == ["Health"]
         told(ada.delete(link), shapes.Changed)
         assert ada.get(f"/pkb/contexts/{health.context_id}/claims").json["total_count"] == 0
@@ -136,11 +138,11 @@ class TestTags:
         for name in ("Walking", "Running", "Swimming"):
             tag(ada, name)
         ada.remember("I run", tags=["running"])
-        page = told(ada.get("/pkb/tags"), shapes.TagPage)
+        page = told(ada.get("/pkb/tags"), group_shapes.TagPage)
         assert [(one.name, one.claim_count) for one in page.tags] == [("Running", 1), ("Swimming", 0), ("Walking", 0)]
-        second = told(ada.get("/pkb/tags?limit=1&offset=1"), shapes.TagPage)
+        second = told(ada.get("/pkb/tags?limit=1&offset=1"), group_shapes.TagPage)
         assert ([one.name for one in second.tags], second.total_count) == (["Swimming"], 3)
-        found = told(ada.get("/pkb/tags?q=WALK"), shapes.TagPage)
+        found = told(ada.get("/pkb/tags?q=WALK"), group_shapes.TagPage)
         assert ([one.name for one in found.tags], found.total_count) == (["Walking"], 1)
 
     def test_a_tag_is_renamed_moved_and_never_below_itself(self, ada: Person) -> None:
@@ -150,7 +152,7 @@ class TestTags:
         assert refused(answer) == (400, "bad_request")
         assert answer.json["message"].startswith("Cycle")
         change = {"name": "Jogging", "parent_tag_id": None}
-        moved = told(ada.put(f"/pkb/tags/{running.tag_id}", json=change), shapes.ChangedTag).tag
+        moved = told(ada.put(f"/pkb/tags/{running.tag_id}", json=change), group_shapes.ChangedTag).tag
         assert (moved.name, moved.parent_tag_id) == ("Jogging", None)
 
     def test_what_lies_below_a_deleted_tag_goes_up_and_its_claims_stay(self, ada: Person) -> None:
@@ -158,15 +160,15 @@ class TestTags:
         tag(ada, "Running", parent_tag_id=sport.tag_id)
         claim = ada.remember("I do sports", tags=["Sport"])
         told(ada.delete(f"/pkb/tags/{sport.tag_id}"), shapes.Changed)
-        (left,) = told(ada.get("/pkb/tags"), shapes.TagPage).tags
+        (left,) = told(ada.get("/pkb/tags"), group_shapes.TagPage).tags
         assert (left.name, left.parent_tag_id) == ("Running", None)
-        assert told(ada.get(f"/pkb/claims/{claim.claim_id}/tags"), shapes.TagList).tags == []
+        assert told(ada.get(f"/pkb/claims/{claim.claim_id}/tags"), group_shapes.TagList).tags == []
 
     def test_a_claim_gets_and_loses_a_tag(self, ada: Person) -> None:
         claim, running = ada.remember("I run"), tag(ada, "Running")
         link = f"/pkb/claims/{claim.claim_id}/tags/{running.tag_id}"
         assert told(ada.put(link), shapes.Changed).audit_id is not None
-        tags = told(ada.get(f"/pkb/claims/{claim.claim_id}/tags"), shapes.TagList).tags
+        tags = told(ada.get(f"/pkb/claims/{claim.claim_id}/tags"), group_shapes.TagList).tags
         assert [(one.tag_id, one.claim_count) for one in tags] == [(running.tag_id, 1)]
         told(ada.delete(link), shapes.Changed)
         assert refused(ada.delete(link)) == (404, "tag_not_found")
@@ -193,7 +195,7 @@ class TestEntities:
         entity(ada, "Zürich", entity_type="place")
         anna = entity(ada, "Anna", entity_type="person")
         ada.remember("Anna runs", entities=[{"name": "anna", "type": "person"}])
-        page = told(ada.get("/pkb/entities?limit=1"), shapes.EntityPage)
+        page = told(ada.get("/pkb/entities?limit=1"), group_shapes.EntityPage)
         assert ([(one.entity_id, one.claim_count) for one in page.entities], page.total_count) == (
             [(anna.entity_id, 1)],
             2,
@@ -203,7 +205,9 @@ class TestEntities:
     def test_an_entity_is_changed_and_deleted_and_its_claims_stay(self, ada: Person) -> None:
         anna = entity(ada, "Anna", entity_type="person")
         claim = ada.remember("Anna runs", entities=[{"name": "Anna", "type": "person"}])
-        changed = told(ada.put(f"/pkb/entities/{anna.entity_id}", json={"name": "Anne"}), shapes.ChangedEntity).entity
+        changed = told(
+            ada.put(f"/pkb/entities/{anna.entity_id}", json={"name": "Anne"}), group_shapes.ChangedEntity
+        ).entity
         assert (changed.name, changed.friendly_id, changed.claim_count) == ("Anne", anna.friendly_id, 1)
         told(ada.delete(f"/pkb/entities/{anna.entity_id}"), shapes.Changed)
         assert told(ada.get(f"/pkb/claims/{claim.claim_id}"), shapes.OneClaim).claim.entities == []
@@ -213,7 +217,7 @@ class TestEntities:
         link = f"/pkb/claims/{claim.claim_id}/entities/{anna.entity_id}"
         told(ada.put(link, json={"role": "subject"}), shapes.Changed)
         told(ada.put(link), shapes.Changed)
-        entities = told(ada.get(f"/pkb/claims/{claim.claim_id}/entities"), shapes.EntitiesOfClaim).entities
+        entities = told(ada.get(f"/pkb/claims/{claim.claim_id}/entities"), group_shapes.EntitiesOfClaim).entities
         assert {(one.name, one.role) for one in entities} == {("Anna", "subject"), ("Anna", "mentioned")}
         told(ada.delete(link), shapes.Changed)
         assert ada.get(f"/pkb/claims/{claim.claim_id}/entities").json == {"entities": []}
@@ -241,10 +245,10 @@ class TestCategories:
     def test_own_ones_stand_behind_those_that_come_along(
         self, path: str, noun: str, built_in: str, ada: Person
     ) -> None:
-        shape: Any = {"types": shapes.TypeList, "domains": shapes.DomainList}[path]
+        shape: Any = {"types": group_shapes.TypeList, "domains": group_shapes.DomainList}[path]
         answer = ada.post(f"/pkb/{path}", json={"name": "Side Projects", "label": "On the side"})
         categories = getattr(told(answer, shape, status=201), path)
-        assert categories[-1] == shapes.CategoryItem(name="side_projects", label="On the side", count=0)
+        assert categories[-1] == group_shapes.CategoryItem(name="side_projects", label="On the side", count=0)
         assert built_in in {category.name for category in categories}
         field = {"type": "claim_type", "domain": "context_domain"}[noun]
         ada.remember("I build boats", **{field: "side_projects"})
