@@ -6,6 +6,7 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from operator import itemgetter
 from typing import Any, ClassVar, TypeVar
 
 from ..changes import ChangeSet, recording
@@ -18,6 +19,8 @@ from .friendly_ids import insert_named
 
 LONGEST_NAME = 200
 LONGEST_DESCRIPTION = 10_000
+
+_CHANGED = itemgetter(CLAIM_COLUMNS.index("updated_at"), CLAIM_COLUMNS.index("claim_number"))
 
 Group = TypeVar("Group", bound=Entity | Tag | Context)
 
@@ -169,11 +172,14 @@ def held_claims(
     # The "+" keeps SQLite from beginning with all claims of the user, however few the group holds.
     sql = (
         f"SELECT {names} FROM claims WHERE claims.{key} IN ({found}) "
-        f"AND +claims.user_email = ? AND +claims.status IN ({marks(statuses)}) "
-        "ORDER BY claims.updated_at DESC, claims.claim_rowid DESC LIMIT ? OFFSET ?"
+        f"AND +claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
     )
-    page = [-1 if limit is None else limit, offset]
-    return [Claim(*row) for row in db.select(sql, [*parameters, user_email, *statuses, *page])]
+    values = [*parameters, user_email, *statuses]
+    if limit is None and not offset:
+        # SQLite would carry every column along while it sorts.
+        return [Claim(*row) for row in sorted(db.select(sql, values), key=_CHANGED, reverse=True)]
+    sql += " ORDER BY claims.updated_at DESC, claims.claim_number DESC LIMIT ? OFFSET ?"
+    return [Claim(*row) for row in db.select(sql, [*values, -1 if limit is None else limit, offset])]
 
 
 def one_line(value: Any) -> str:
