@@ -16,6 +16,7 @@ class PKBConfig:
         db_path: The SQLite file, or ":memory:".
         fts_enabled: Whether full-text search takes part.
         embedding_enabled: Whether embedding search takes part, where there is a model for it.
+        embedding_timeout: Seconds that a hybrid search waits for it; then full text has to do.
         default_k: How many results a search gives.
         include_contested_by_default: Whether contested claims are among them.
         llm_model: Model for programs that bring their own key; a server hands its models in.
@@ -34,6 +35,7 @@ class PKBConfig:
     db_path: str | Path = "~/.pkb/kb.sqlite"
     fts_enabled: bool = True
     embedding_enabled: bool = True
+    embedding_timeout: float = 2.0
     default_k: int = 20
     include_contested_by_default: bool = True
     llm_model: str = "openai/gpt-4o-mini"

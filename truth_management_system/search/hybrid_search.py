@@ -15,6 +15,7 @@ from .embedding_search import EmbeddingSearchStrategy
 from .filed_search import FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
+_TOO_SLOW = "Search by meaning took no part: the embedding model did not answer in time."
 _FEWEST_MERGED = 50
 _THREADS = 4
 # A claim with few of the words is found by chance as often as not: behind all that search by meaning finds.
@@ -62,7 +63,12 @@ class HybridSearchStrategy(SearchStrategy):
         if self.db.config.in_memory or self.by_meaning.model is None:
             return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, k, filters)
         by_meaning = _pool().submit(self._by_meaning_and_tags.find, query, k, filters)
-        return self.by_words.find(query, k, filters), by_meaning.result()
+        by_words = self.by_words.find(query, k, filters)
+        try:
+            return by_words, by_meaning.result(timeout=self.config.embedding_timeout)
+        except TimeoutError:
+            by_meaning.cancel()
+            return by_words, Found(warnings=[_TOO_SLOW])
 
 
 def _merged(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult], k: int) -> list[SearchResult]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -108,3 +110,24 @@ def test_weights_of_age_and_confidence_are_those_of_the_settings(ann: Person, db
     config = PKBConfig(db_path=db.config.path, recency_weight=0.0, confidence_weight=0.5)
     (result,) = HybridSearchStrategy(db, ANN, config=config, model=model).search("tea")
     assert result.score == pytest.approx(0.75 * result.metadata["score_before_rerank"])
+
+
+def test_a_model_that_does_not_answer_holds_no_search_up(ann: Person, db: PKBDatabase, monkeypatch: pytest.MonkeyPatch):
+    released = Event()
+    model = WordVectors()
+    embed = model.embed
+
+    def hanging(texts: Sequence[str]) -> object:
+        released.wait(30)
+        return embed(texts)
+
+    monkeypatch.setattr(model, "embed", hanging)
+    ann.claim("I drink tea")
+    impatient = replace(db.config, embedding_timeout=0.01)
+    try:
+        for _ in range(8):  # more than there are threads to hang in
+            came_to = HybridSearchStrategy(db, ANN, config=impatient, model=model).find("tea")
+            assert found(list(came_to.results)) == ["I drink tea"]
+            assert "did not answer in time" in came_to.warnings[0]
+    finally:
+        released.set()
