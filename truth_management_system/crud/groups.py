@@ -170,15 +170,17 @@ def held_claims(
     names = ", ".join(f"claims.{column}" for column in CLAIM_COLUMNS)
     statuses = ClaimStatus.default_search_statuses()
     # The "+" keeps SQLite from beginning with all claims of the user, however few the group holds.
-    sql = (
-        f"SELECT {names} FROM claims WHERE claims.{key} IN ({found}) "
-        f"AND +claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
-    )
+    own = f"+claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
     values = [*parameters, user_email, *statuses]
     if limit is None and not offset:
-        # SQLite would carry every column along while it sorts.
-        return [Claim(*row) for row in sorted(db.select(sql, values), key=_CHANGED, reverse=True)]
-    sql += " ORDER BY claims.updated_at DESC, claims.claim_number DESC LIMIT ? OFFSET ?"
+        # SQLite would carry every column along while it sorts and leaves out what it has twice.
+        held = f"({found}) AS held CROSS JOIN claims ON claims.{key} = held.{key}"
+        rows = db.select(f"SELECT {names} FROM {held} WHERE {own}", values)
+        return [Claim(*row) for row in sorted({row[0]: row for row in rows}.values(), key=_CHANGED, reverse=True)]
+    sql = (
+        f"SELECT {names} FROM claims WHERE claims.{key} IN ({found}) AND {own} "
+        "ORDER BY claims.updated_at DESC, claims.claim_number DESC LIMIT ? OFFSET ?"
+    )
     return [Claim(*row) for row in db.select(sql, [*values, -1 if limit is None else limit, offset])]
 
 
