@@ -17,7 +17,7 @@ from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, asks, takes
 from . import schemas, shapes
-from .views import audited, claim_named, described, given, knowledge
+from .views import audited, claim_named, described, described_all, given, knowledge
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
@@ -35,7 +35,7 @@ def list_claims(query: schemas.ClaimFilter) -> Response:
     page = given(api.list_claims(filters, limit=query.limit, offset=query.offset))
     return json_reply(
         {
-            "claims": api.describe_claims(page["claims"]),
+            "claims": described_all(api, page["claims"]),
             "count": len(page["claims"]),
             "total_count": page["total_count"],
             "warnings": [],
@@ -148,7 +148,7 @@ def unpin(claim_id: str) -> Response:
 def list_pinned() -> Response:
     """The claims that go into every conversation."""
     api = knowledge()
-    return json_reply({"claims": api.describe_claims(given(api.get_pinned_claims(200)))})
+    return json_reply({"claims": described_all(api, given(api.get_pinned_claims(200)))})
 
 
 @blueprint.put("/conversation/<conversation_id>/pin")
@@ -181,7 +181,7 @@ def list_pinned_to_conversation(conversation_id: str) -> Response:
     ids = access_conversation(conversation_id).get_field(PINNED) or []
     api = knowledge()
     claims = [claim for claim in given(api.get_claims_by_ids(ids)) if claim is not None]
-    return json_reply({"claims": api.describe_claims(claims)})
+    return json_reply({"claims": described_all(api, claims)})
 
 
 def filters_of(api: StructuredAPI, query: schemas.ClaimFilter) -> SearchFilters:
@@ -201,7 +201,7 @@ def filters_of(api: StructuredAPI, query: schemas.ClaimFilter) -> SearchFilters:
 
 def similar_claims(api: StructuredAPI, similar: list[Any]) -> list[dict[str, Any]]:
     """Near duplicates and contradictions as a client sees them."""
-    described_claims = api.describe_claims([one.claim for one in similar])
+    described_claims = described_all(api, [one.claim for one in similar])
     return [
         {"claim": claim, "similarity": one.similarity, "kind": one.kind}
         for one, claim in zip(similar, described_claims, strict=True)
@@ -220,7 +220,7 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
 def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilters) -> Response:
     found = api.search(query.query, strategy=query.strategy, k=query.offset + query.limit, filters=filters)
     results = given(found)[query.offset :]
-    claims = api.describe_claims([result.claim for result in results])
+    claims = described_all(api, [result.claim for result in results])
     scored = [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)]
     total = query.offset + len(scored)
     return json_reply({"claims": scored, "count": len(scored), "total_count": total, "warnings": found.warnings})

@@ -10,7 +10,7 @@ from ..replies import json_reply
 from ..validation import answers, asks, takes
 from . import schemas, shapes
 from .claims import filters_of
-from .views import given, knowledge
+from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
 
@@ -24,7 +24,7 @@ def search(query: schemas.Search) -> Response:
     text = query.q or query.query
     found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
     results = given(found)
-    claims = api.describe_claims([result.claim for result in results])
+    claims = described_all(api, [result.claim for result in results])
     return json_reply(
         {
             "results": [
@@ -58,7 +58,7 @@ def resolve(reference: str) -> Response:
     found = given(api.resolve_reference(reference))
     names = {name: found[name] for name in ("type", "source_id", "source_name", "notes")}
     status = "resolved" if found["claims"] else "empty"
-    return json_reply({**names, "status": status, "claims": api.describe_claims(found["claims"])})
+    return json_reply({**names, "status": status, "claims": described_all(api, found["claims"])})
 
 
 @blueprint.post("/relevant_context")
@@ -68,7 +68,7 @@ def relevant_context(body: schemas.ContextQuestion) -> Response:
     """The memories that fit a question, as a model would be given them."""
     api = knowledge()
     claims = [result.claim for result in given(api.search(body.query, k=body.k))]
-    return json_reply({"context": rendered_memories(claims), "claims": api.describe_claims(claims)})
+    return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
 
 
 @blueprint.get("/stats")

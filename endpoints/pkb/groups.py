@@ -10,7 +10,7 @@ from flask import Blueprint, Response
 from ..replies import json_reply
 from ..validation import answers, asks, takes
 from . import group_shapes, schemas, shapes
-from .views import audited, claim_named, given, knowledge
+from .views import audited, claim_named, described_all, given, knowledge
 
 blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
@@ -67,7 +67,7 @@ def list_claims_of_context(context_id: str, query: schemas.Page) -> Response:
     context = given(api.get_context(context_id))
     claims = api.contexts.claims_of(context_id, limit=query.limit, offset=query.offset)
     count = api.describe_context(context)["claim_count"]
-    return json_reply({"claims": api.describe_claims(claims), "total_count": count})
+    return json_reply({"claims": described_all(api, claims), "total_count": count})
 
 
 @blueprint.put("/contexts/<context_id>/claims/<claim_id>")
@@ -93,7 +93,7 @@ def unfile_claim(context_id: str, claim_id: str) -> Response:
 def resolve_context(context_id: str) -> Response:
     """The active and contested claims of a context and of all below it."""
     api = knowledge()
-    return json_reply({"claims": api.describe_claims(given(api.resolve_context(context_id)))})
+    return json_reply({"claims": described_all(api, given(api.resolve_context(context_id)))})
 
 
 @blueprint.get("/claims/<claim_id>/contexts")

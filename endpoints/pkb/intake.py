@@ -15,7 +15,7 @@ from ..request_scope import access_conversation, own
 from ..validation import answers, takes
 from . import schemas, shapes
 from .claims import similar_claims
-from .views import given, knowledge
+from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
@@ -80,7 +80,7 @@ def execute_updates(body: schemas.Approval) -> Response:
 
 def _proposed(api: StructuredAPI, plan: Any) -> Response:
     existing = [proposal.existing_claim for proposal in plan.proposals if proposal.existing_claim is not None]
-    described = {claim["claim_id"]: claim for claim in api.describe_claims(existing)}
+    described = {claim["claim_id"]: claim for claim in described_all(api, existing)}
     proposals = [
         {
             "index": proposal.index,

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 from ..replies import json_reply
 from ..validation import answers, asks, takes
 from . import schemas, shapes
-from .views import audited, given, knowledge
+from .views import audited, described_conflicts, given, knowledge
 
 blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
@@ -19,7 +19,7 @@ blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 def list_conflicts() -> Response:
     """Conflicts that are not decided, newest first."""
     api = knowledge()
-    return json_reply({"conflicts": api.describe_conflicts(given(api.get_open_conflicts()))})
+    return json_reply({"conflicts": described_conflicts(api, given(api.get_open_conflicts()))})
 
 
 @blueprint.post("/conflicts")
@@ -29,7 +29,7 @@ def create_conflict(body: schemas.ConflictDraft) -> Response:
     """Say that claims contradict each other."""
     api = knowledge()
     created = api.create_conflict_set(body.claim_ids, body.notes)
-    conflict = api.describe_conflicts([given(created)])[0]
+    conflict = described_conflicts(api, [given(created)])[0]
     return json_reply({"conflict": conflict, **audited(created)}, status=HTTPStatus.CREATED)
 
 
@@ -40,7 +40,7 @@ def resolve_conflict(conflict_id: str, body: schemas.Decision) -> Response:
     """Decide a conflict; the others are superseded by the winner, without one all stay."""
     api = knowledge()
     resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
-    return json_reply({"conflict": api.describe_conflicts([given(resolved)])[0], **audited(resolved)})
+    return json_reply({"conflict": described_conflicts(api, [given(resolved)])[0], **audited(resolved)})
 
 
 @blueprint.get("/audit")

@@ -33,8 +33,19 @@ class ContextOfClaim(Shape):
     friendly_id: str
 
 
+class SourceOfClaim(Shape):
+    """The message that a claim was learned from."""
+
+    message_id: str
+    conversation_id: str
+
+
 class ClaimItem(Shape):
-    """A claim. `superseded_by` is the readable id of the one that took its place in the end."""
+    """A claim.
+
+    `superseded_by` is the readable id of the one that took its place in the end. `source` is the message that
+    `source_activity_id` names, null where that is no message that can be opened now.
+    """
 
     claim_id: str
     claim_number: int
@@ -52,6 +63,7 @@ class ClaimItem(Shape):
     updated_at: str
     retracted_at: str | None
     source_activity_id: str | None
+    source: SourceOfClaim | None
     possible_questions: list[str]
     pinned: bool
     is_contested: bool

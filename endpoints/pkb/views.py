@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
-from truth_management_system import ActionResult, Claim, StructuredAPI
+from database.messages import conversations_of_messages
+from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 
-from ..request_scope import current_state, current_user_email
+from ..request_scope import current_state, current_user_email, own
 
 
 def knowledge() -> StructuredAPI:
@@ -38,4 +41,28 @@ def claim_named(api: StructuredAPI, name: str) -> Claim:
 
 def described(api: StructuredAPI, claim: Claim) -> dict[str, Any]:
     """One claim as a client sees it."""
-    return api.describe_claims([claim])[0]
+    return described_all(api, [claim])[0]
+
+
+def described_all(api: StructuredAPI, claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Claims as a client sees them: each with the message it was learned from, while that can be opened."""
+    return _with_sources(api.describe_claims(claims))
+
+
+def described_conflicts(api: StructuredAPI, conflicts: Sequence[ConflictSet]) -> list[dict[str, Any]]:
+    """Conflicts as a client sees them."""
+    found = api.describe_conflicts(conflicts)
+    members = iter(_with_sources([claim for conflict in found for claim in conflict["members"]]))
+    return [{**conflict, "members": list(islice(members, len(conflict["members"])))} for conflict in found]
+
+
+def _with_sources(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    learned_from = {claim["source_activity_id"] for claim in claims} - {None}
+    conversations = conversations_of_messages(**own(), message_ids=learned_from)
+    return [{**claim, "source": _source(claim["source_activity_id"], conversations)} for claim in claims]
+
+
+def _source(message_id: str | None, conversations: dict[str, str]) -> dict[str, str] | None:
+    if message_id is None or message_id not in conversations:
+        return None
+    return {"message_id": message_id, "conversation_id": conversations[message_id]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -303,6 +304,22 @@ def test_a_permalink_to_a_foreign_or_binned_message_is_missing(
         messages.message_location(
             users_dir=own["users_dir"], user_email=ANN if binned else BOB, message_id=ten[0].message_id
         )
+
+
+def test_messages_tell_which_conversation_they_are_in(
+    own: dict[str, str], ten: list[MessageRow], statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    who = {"users_dir": own["users_dir"], "user_email": ANN}
+    ids = [row.message_id for row in ten]
+    messages.delete_message(**own, message_id=ids[3], index=4)
+    with statements() as seen:
+        found = messages.conversations_of_messages(**who, message_ids={*ids, "no-such-message"})
+    assert found == {message_id: own["conversation_id"] for message_id in ids if message_id != ids[3]}
+    assert sum("FROM messages" in statement for statement in seen) == 1
+    assert messages.conversations_of_messages(users_dir=own["users_dir"], user_email=BOB, message_ids=ids) == {}
+    assert messages.conversations_of_messages(**who, message_ids=[]) == {}
+    delete_conversation(**own)
+    assert messages.conversations_of_messages(**who, message_ids=ids) == {}
 
 
 class ConversationOfMessages(RuleBasedStateMachine):

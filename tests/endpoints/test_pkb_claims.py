@@ -387,5 +387,19 @@ def test_a_claim_says_which_message_it_was_learned_from(ada: Person) -> None:
     ids = [event["message_ids"] for event in ada.say(conversation_id, "I moved to Bern") if "message_ids" in event][-1]
     claim = ada.remember("I live in Bern", source_message_id=ids["user_message_id"])
     assert claim.source_activity_id == ids["user_message_id"]
+    source = shapes.SourceOfClaim(message_id=ids["user_message_id"], conversation_id=conversation_id)
+    assert claim.source == source
+    assert [one.source for one in listed(ada).claims] == [source]
+    ada.delete(f"/delete_message_from_conversation/{conversation_id}/{source.message_id}/1")
+    assert told(ada.get("/pkb/claims/1"), shapes.OneClaim).claim.source is None
     answer = ada.post("/pkb/claims", json={"statement": "x", "source_message_id": NOWHERE})
     assert refused(answer) == (404, "message_not_found")
+
+
+def test_a_claim_says_nothing_of_a_message_that_is_another_persons(ada: Person, eve: Person) -> None:
+    ids = next(event["message_ids"] for event in ada.say(ada.new_conversation(), "Hi") if "message_ids" in event)
+    ada.remember("I said hello", source_message_id=ids["user_message_id"])
+    payload = ada.get("/pkb/export").json
+    eve.post("/pkb/import", json={"payload": payload})
+    (claim,) = listed(eve).claims
+    assert (claim.source_activity_id, claim.source) == (ids["user_message_id"], None)
