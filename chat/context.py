@@ -15,6 +15,8 @@ from .ports import ConversationLoader, TurnServices
 from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup
 from .report import ReportEntry, Resolution
 
+_NOTHING_KNOWN = frozenset({"not_found", "unavailable"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatheredContext:
@@ -70,7 +72,7 @@ def _resolved(
     # What begins like a conversation and is none may be the name of something in the knowledge base.
     strangers = [name for name in names if _names_no_conversation(resolved[name])]
     second = dict(zip(strangers, knowledge.resolve(strangers), strict=True))
-    resolved |= {name: found for name, found in second.items() if found.items or found.entry.status == "ambiguous"}
+    resolved |= {name: found for name, found in second.items() if found.entry.status not in _NOTHING_KNOWN}
     resolved |= zip(knowledge_refs, knowledge.resolve(knowledge_refs), strict=True)
     return [resolved[reference] for reference in references]
 

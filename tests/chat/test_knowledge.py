@@ -186,6 +186,7 @@ class TestGroups:
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
     ) -> None:
         context = api.add_context("conversation starters").data
+        assert fates(talk, "@conversation_starters?") == {"@conversation_starters": ("context", "empty", 0)}
         remember(knowledge, "Ask about the weather", contexts=[context.context_id])
         assert fates(talk, "@conversation_starters and @conversation_nobody_a1b2?") == {
             "@conversation_starters": ("context", "resolved", 1),

@@ -155,6 +155,19 @@ def test_a_file_that_breaks_while_it_is_open_is_given_up_and_taken_up_again(
     answered_with_memories(talk)
 
 
+def test_a_file_that_is_deleted_while_it_is_open_is_made_anew(
+    talk: Talk, knowledge: KnowledgeAccess, file: Path
+) -> None:
+    answered_with_memories(talk)
+    file.unlink()
+    events = talk.say(talk.new(), "@my_mornings how am I?")
+    assert report(events)["@my_mornings"]["status"] == "not_found"
+    remember(knowledge, "I prefer morning workouts", friendly_id="my_mornings")
+    answered_with_memories(talk)
+    knowledge.close()
+    answered_with_memories(talk)
+
+
 def test_another_process_that_writes_for_long_takes_no_memories_away(talk: Talk, file: Path) -> None:
     with locked(file, "NORMAL"):
         answered_with_memories(talk)

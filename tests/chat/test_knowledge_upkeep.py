@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from chat.knowledge_access import KnowledgeAccess
-from chat.knowledge_upkeep import embed_pending, tell_changes
+from chat.knowledge_upkeep import EmbeddingUpkeep, tell_changes
 from chat.upkeep import keep_up
 from database.schema import activities
 from language_models.errors import ModelUnavailableError
@@ -143,56 +143,107 @@ class TestEmbedding:
         yield access
         access.close()
 
+    @pytest.fixture
+    def upkeep(self, embedding: KnowledgeAccess) -> EmbeddingUpkeep:
+        return EmbeddingUpkeep(embedding)
+
     def test_pending_memories_of_everybody_get_their_vectors(
-        self, embedding: KnowledgeAccess, model: WordVectors
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
     ) -> None:
         remember(embedding, "Tea is good")
         remember(embedding, "Tea is bad", email="eve@example.com")
-        assert embed_pending(knowledge=embedding) == 2
+        assert upkeep.embed_pending() == 2
         vectors = embedding.for_user(EMAIL).statistics().data["vectors"]
         assert vectors == {"embedded": 1, "pending": 0, "model": "words", "state": "ready"}
         assert sorted(model.embedded) == ["Tea is bad", "Tea is good"]
 
     def test_the_model_is_left_alone_when_nothing_is_pending(
-        self, embedding: KnowledgeAccess, model: WordVectors
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
     ) -> None:
         remember(embedding, "Tea is good")
-        embed_pending(knowledge=embedding)
+        upkeep.embed_pending()
         model.fails_with = ModelUnavailableError("It must not be asked.")
-        assert embed_pending(knowledge=embedding) == 0
+        assert upkeep.embed_pending() == 0
 
-    def test_a_changed_statement_is_embedded_again(self, embedding: KnowledgeAccess, model: WordVectors) -> None:
+    def test_a_changed_statement_is_embedded_again(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
         claim = remember(embedding, "Tea is good")
-        embed_pending(knowledge=embedding)
+        upkeep.embed_pending()
         api = embedding.for_user(EMAIL)
         api.pin_claim(claim.claim_id)
-        assert embed_pending(knowledge=embedding) == 0
+        assert upkeep.embed_pending() == 0
         api.edit_claim(claim.claim_id, statement="Tea is fine")
-        assert embed_pending(knowledge=embedding) == 1
+        assert upkeep.embed_pending() == 1
         assert model.embedded[-1] == "Tea is fine"
 
-    def test_a_model_that_failed_is_asked_again_later(self, embedding: KnowledgeAccess, model: WordVectors) -> None:
+    def test_a_model_that_failed_is_asked_again_later(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
         remember(embedding, "Tea is good")
         model.fails_with = ModelUnavailableError("Out to lunch.")
         with pytest.raises(ModelUnavailableError):
-            embed_pending(knowledge=embedding)
+            upkeep.embed_pending()
         model.fails_with = None
-        assert embed_pending(knowledge=embedding) == 1
+        assert upkeep.embed_pending() == 1
+
+    def test_while_nothing_is_changed_one_statement_says_so(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        claim = remember(embedding, "Tea is good")
+        api = embedding.for_user(EMAIL)
+        tag = api.add_tag("drinks").data
+        assert [upkeep.embed_pending() for _ in range(3)] == [2, 0, 0]
+        before = embedding.database().statements
+        assert [upkeep.embed_pending() for _ in range(10)] == [0] * 10
+        assert embedding.database().statements == before + 10
+        api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert upkeep.embed_pending() == 1
+        api.edit_tag(tag.tag_id, name="hot drinks")
+        assert upkeep.embed_pending() == 1
+        model.name = "other words"
+        assert upkeep.embed_pending() == 2
+
+    def test_what_was_begun_is_gone_on_with_without_a_change(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chat.knowledge_upkeep._EMBED_SECONDS", 0.0)
+        for number in range(70):
+            remember(embedding, f"Tea number {number}")
+        assert [upkeep.embed_pending() for _ in range(3)] == [64, 6, 0]
+
+    def test_a_model_that_loads_when_needed_is_loaded_before_a_question_needs_it(
+        self, embedding: KnowledgeAccess, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(model, "state", lambda: ModelState(name="words", phase="waiting"))
+        EmbeddingUpkeep(embedding).embed_pending()
+        assert model.embedded == []  # nothing is known that it could be needed for
+        remember(embedding, "Tea is good")
+        EmbeddingUpkeep(embedding).embed_pending()
+        after_a_restart = EmbeddingUpkeep(embedding)
+        del model.embedded[:]
+        assert [after_a_restart.embed_pending() for _ in range(3)] == [0, 0, 0]
+        assert len(model.embedded) == 1
 
     @pytest.mark.parametrize("phase", ["loading", "downloading", "failed"])
     def test_a_model_that_is_not_there_yet_is_not_asked(
-        self, phase: Any, embedding: KnowledgeAccess, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+        self,
+        phase: Any,
+        embedding: KnowledgeAccess,
+        upkeep: EmbeddingUpkeep,
+        model: WordVectors,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         remember(embedding, "Tea is good")
         monkeypatch.setattr(model, "state", lambda: ModelState(name="words", phase=phase))
         before = embedding.database().statements
-        assert embed_pending(knowledge=embedding) == 0
+        assert upkeep.embed_pending() == 0
         assert (model.embedded, embedding.database().statements) == ([], before)
 
     def test_without_a_model_the_store_is_not_even_asked(self, knowledge: KnowledgeAccess) -> None:
         remember(knowledge, "Tea is good")
         before = knowledge.database().statements
-        assert embed_pending(knowledge=knowledge) == 0
+        assert EmbeddingUpkeep(knowledge).embed_pending() == 0
         assert knowledge.database().statements == before
 
 
