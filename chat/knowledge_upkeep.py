@@ -6,12 +6,19 @@ from collections import defaultdict
 from dataclasses import asdict
 
 from database.knowledge_activities import store_changes
-from truth_management_system.interface.structured_api import EmbeddingIndexer, mark_delivered, undelivered
+from truth_management_system import PKBDatabase
+from truth_management_system.interface.structured_api import (
+    EmbeddingIndexer,
+    last_change,
+    mark_delivered,
+    undelivered,
+)
 
 from .knowledge_access import KnowledgeAccess
 
 _EMBED_SECONDS = 0.5
 _USABLE = frozenset({"waiting", "ready"})
+_ANY_TEXT = "What is known?"
 
 
 def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
@@ -27,9 +34,31 @@ def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
     return len(changes)
 
 
-def embed_pending(*, knowledge: KnowledgeAccess) -> int:
-    """Compute vectors for memories that have none, for about half a second; how many."""
-    model = knowledge.embedding()
-    if model is None or model.state().phase not in _USABLE:
-        return 0
-    return EmbeddingIndexer(knowledge.database(), model).index_pending(budget_seconds=_EMBED_SECONDS)
+class EmbeddingUpkeep:
+    """Computes vectors of memories behind all else, and looks for some to compute only where something was changed."""
+
+    def __init__(self, knowledge: KnowledgeAccess) -> None:
+        self._knowledge = knowledge
+        self._finished_at: tuple[PKBDatabase, str, int] | None = None
+
+    def embed_pending(self) -> int:
+        """Compute what is missing, for about half a second; how many vectors.
+
+        A model that is loaded when it is first needed is loaded here, so that nobody's question waits for it. Raises
+        the errors of `language_models.errors`, KnowledgeUnavailableError.
+        """
+        model = self._knowledge.embedding()
+        if model is None or model.state().phase not in _USABLE:
+            return 0
+        database = self._knowledge.database()
+        # Noted before the look: what is changed meanwhile is looked for the next time.
+        state = (database, model.name, last_change(database))
+        if state == self._finished_at:
+            return 0
+        indexer = EmbeddingIndexer(database, model)
+        indexed = indexer.index_pending(budget_seconds=_EMBED_SECONDS)
+        if indexed == 0:
+            if model.state().phase == "waiting" and indexer.embedded_count():
+                model.embed([_ANY_TEXT])
+            self._finished_at = state
+        return indexed

@@ -19,7 +19,7 @@ from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .knowledge_access import KnowledgeAccess
-from .knowledge_upkeep import embed_pending, tell_changes
+from .knowledge_upkeep import EmbeddingUpkeep, tell_changes
 from .threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -76,11 +76,12 @@ async def _keep_up_conversations(*, users_dir: str) -> None:
 
 
 async def _keep_up_knowledge(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
+    embedding = EmbeddingUpkeep(knowledge)
     while True:
         seconds = _AFTER_FAILURE
         try:
             await in_thread(tell_changes, users_dir=users_dir, knowledge=knowledge)
-            await in_thread(embed_pending, knowledge=knowledge)
+            await in_thread(embedding.embed_pending)
             seconds = _INDEX_EVERY
         except (StoreError, KnowledgeUnavailableError, ModelError) as error:
             log.warning("memories have to wait: %s", error.message)

@@ -32,6 +32,11 @@ class RecordedChange:
     created_at: str
 
 
+def last_change(db: PKBDatabase) -> int:
+    """The number of the newest change of all, 0 for none: where it is the same as before, nothing was changed."""
+    return int(db.select("SELECT COALESCE(MAX(audit_seq), 0) FROM audit_log")[0][0])
+
+
 def undelivered(db: PKBDatabase) -> list[RecordedChange]:
     """The oldest changes that nobody has taken yet, at most 200."""
     sql = (

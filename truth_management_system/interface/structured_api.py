@@ -18,7 +18,7 @@ from ..errors import (
     group_not_found,
 )
 from ..llm_helpers import KnowledgeModels
-from ..outbox import mark_delivered, undelivered
+from ..outbox import last_change, mark_delivered, undelivered
 from ..portability import export_data, export_markdown, import_data
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
@@ -43,6 +43,7 @@ __all__ = [
     "KnowledgeUnavailableError",
     "StructuredAPI",
     "group_not_found",
+    "last_change",
     "mark_delivered",
     "undelivered",
 ]

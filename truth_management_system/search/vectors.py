@@ -29,15 +29,17 @@ class EmbeddingIndexer:
         self.model = model
 
     def index_pending(self, user_email: str | None = None, batch: int = 64, budget_seconds: float | None = None) -> int:
-        """Embed claims that have no vector yet, the newest first; how many it were.
+        """Embed tags and claims that have no vector yet, the newest claims first; how many of both it were.
 
         user_email: whose; None: everybody's. budget_seconds: begin no further batch after so long. Other processes may
         do the same meanwhile. Raises the errors of `language_models.errors`; what was embedded before stays.
         """
         deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-        while self._index_tags(user_email, batch) and not _passed(deadline):
-            pass
         indexed, before = 0, None
+        while tags := self._index_tags(user_email, batch):
+            indexed += tags
+            if _passed(deadline):
+                return indexed
         pending = self.pending_count(user_email)
         while pending > 0:
             rows = self._next(user_email, before, min(batch, pending))
