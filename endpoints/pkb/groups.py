@@ -102,7 +102,7 @@ def list_contexts_of_claim(claim_id: str) -> Response:
     """The contexts that a claim is filed in."""
     api = knowledge()
     contexts = api.contexts.contexts_of(claim_named(api, claim_id).claim_id)
-    return json_reply({"contexts": [api.describe_context(context) for context in contexts]})
+    return json_reply({"contexts": api.describe_some_contexts(contexts)})
 
 
 @blueprint.get("/entities")

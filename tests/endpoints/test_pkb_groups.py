@@ -101,6 +101,17 @@ class TestContexts:
         told(ada.delete(link), shapes.Changed)
         assert ada.get(f"/pkb/contexts/{health.context_id}/claims").json["total_count"] == 0
 
+    def test_a_claim_in_many_contexts_tells_of_all(self, ada: Person) -> None:
+        ids = [context(ada, f"Context {number}").context_id for number in range(3)]
+        context(ada, "Below", parent_context_id=ids[1])
+        claim = ada.remember("Tea is good", contexts=ids)
+        filed_in = told(ada.get(f"/pkb/claims/{claim.claim_id}/contexts"), group_shapes.ContextList).contexts
+        assert {(one.name, one.claim_count, one.child_count) for one in filed_in} == {
+            ("Context 0", 1, 0),
+            ("Context 1", 1, 1),
+            ("Context 2", 1, 0),
+        }
+
     def test_a_context_that_is_not_there_is_not_found(self, ada: Person) -> None:
         claim = ada.remember("Tea is good")
         address = f"/pkb/contexts/{NOWHERE}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +27,9 @@ _ENTITIES = (
 _CONTEXTS = (
     "SELECT context_claims.claim_id, contexts.context_id, contexts.name, contexts.friendly_id FROM context_claims "
     "JOIN contexts USING (context_id) WHERE context_claims.claim_id IN ({}) ORDER BY contexts.name_key"
+)
+_CHILDREN = (
+    "SELECT parent_context_id, COUNT(*) FROM contexts WHERE parent_context_id IN ({}) GROUP BY parent_context_id"
 )
 _PLAIN = (
     "claim_id",
@@ -76,10 +79,22 @@ class Descriptions(ApiParts):
 
     def describe_context(self, context: Context) -> Description:
         """One context; its counts as of now."""
-        counts = self.contexts.claim_counts([context.context_id])
-        children = len(self.contexts.get_children(context.context_id))
-        filed = counts.get(context.context_id, 0)
-        return {**_fields(context, _CONTEXT), "claim_count": filed, "child_count": children}
+        return self.describe_some_contexts([context])[0]
+
+    def describe_some_contexts(self, contexts: Sequence[Context]) -> list[Description]:
+        """Contexts of this user; their counts as of now."""
+        ids = [context.context_id for context in contexts]
+        filed, children = self.contexts.claim_counts(ids), Counter[str]()
+        for some in _slices(ids):
+            children.update(dict(map(tuple, self.db.select(_CHILDREN.format(marks(some)), some))))
+        return [
+            {
+                **_fields(context, _CONTEXT),
+                "claim_count": filed[context.context_id],
+                "child_count": children[context.context_id],
+            }
+            for context in contexts
+        ]
 
     def describe_conflicts(self, conflicts: Sequence[ConflictSet]) -> list[Description]:
         """Conflict sets with their claims."""
