@@ -16,7 +16,7 @@ class PKBConfig:
         db_path: The SQLite file, or ":memory:".
         fts_enabled: Whether full-text search takes part.
         embedding_enabled: Whether embedding search takes part, where there is a model for it.
-        embedding_timeout: Seconds that a hybrid search waits for it; then full text has to do.
+        embedding_timeout: Seconds that a search or a comparison waits for it; then words alone have to do.
         default_k: How many results a search gives.
         include_contested_by_default: Whether contested claims are among them.
         llm_model: Model for programs that bring their own key; a server hands its models in.

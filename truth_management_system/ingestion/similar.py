@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from language_models.errors import ModelError
+from language_models.ports import EmbeddingModel
 
 from ..errors import KnowledgeError
 from ..models import Claim
 from ..search.base import SearchFilters
+from ..search.beside import begin, finish
 from .comparing import Comparison, Relation, compare
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Kind = Literal["duplicate", "contradiction", "related"]
 _LOOKED_AT = 6
-_EMBEDDED_AT_ONCE = 64
+_EMBEDDED_AT_ONCE = 16
 _LONGEST_QUERY = 1_000
 _KINDS: dict[Relation, Kind] = {
     Relation.DUPLICATE: "duplicate",
@@ -85,15 +87,23 @@ class _Cosines:
             parts = (
                 distinct[start : start + _EMBEDDED_AT_ONCE] for start in range(0, len(distinct), _EMBEDDED_AT_ONCE)
             )
-            vectors = [vector for part in parts for vector in model.embed(part)]
+            longest = llm.config.embedding_timeout
+            vectors = [vector for part in parts for vector in _in_time(model, part, longest)]
         except ModelError as error:
             llm.warn(f"Statements were compared by their words alone: {error.message}")
+            return
+        except TimeoutError:
+            llm.warn("Statements were compared by their words alone: the embedding model did not answer in time.")
             return
         self._vectors = dict(zip(distinct, vectors, strict=True))
 
     def between(self, one: str, other: str) -> float | None:
         here, there = self._vectors.get(one[:_LONGEST_QUERY]), self._vectors.get(other[:_LONGEST_QUERY])
         return None if here is None or there is None else float(here @ there)
+
+
+def _in_time(model: EmbeddingModel, texts: Sequence[str], seconds: float) -> Any:
+    return finish(model, begin(model, model.embed, texts), within=seconds)
 
 
 def _searched(api: ApiParts, statement: str) -> list[Claim]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import Future
 
 from language_models.ports import EmbeddingModel
 
 from ..config import PKBConfig
 from ..database import PKBDatabase
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
+from .beside import begin, finish
 from .embedding_search import EmbeddingSearchStrategy
 from .filed_search import FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
+log = logging.getLogger(__name__)
+_FAILED = "Search by meaning took no part: it failed. The log says why."
 _TOO_SLOW = "Search by meaning took no part: the embedding model did not answer in time."
 _FEWEST_MERGED = 50
-_THREADS = 4
 # A claim with few of the words is found by chance as often as not: behind all that search by meaning finds.
 _STRONG_COVERAGE = 0.5
 _WEAK_WEIGHT = 0.01
@@ -60,15 +62,21 @@ class HybridSearchStrategy(SearchStrategy):
         if not self.config.fts_enabled:
             return Found(), self._by_meaning_and_tags.find(query, k, filters)
         # A knowledge base in memory has one connection, which the caller may be holding.
-        if self.db.config.in_memory or self.by_meaning.model is None:
+        model = self.by_meaning.model
+        if self.db.config.in_memory or model is None:
             return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, k, filters)
-        by_meaning = _pool().submit(self._by_meaning_and_tags.find, query, k, filters)
-        by_words = self.by_words.find(query, k, filters)
+        by_meaning = begin(model, self._by_meaning_and_tags.find, query, k, filters)
+        return self.by_words.find(query, k, filters), self._finished(model, by_meaning)
+
+    def _finished(self, model: EmbeddingModel, by_meaning: Future[Found]) -> Found:
+        """What search by meaning found; where it takes too long or fails, full text has to do."""
         try:
-            return by_words, by_meaning.result(timeout=self.config.embedding_timeout)
+            return finish(model, by_meaning, within=self.config.embedding_timeout)
         except TimeoutError:
-            by_meaning.cancel()
-            return by_words, Found(warnings=[_TOO_SLOW])
+            return Found(warnings=[_TOO_SLOW])
+        except Exception:
+            log.exception("search by meaning failed")
+            return Found(warnings=[_FAILED])
 
 
 def _merged(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult], k: int) -> list[SearchResult]:
@@ -77,8 +85,3 @@ def _merged(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]
     strong = [result for result in by_words if result.metadata["coverage"] >= _STRONG_COVERAGE]
     weak = [result for result in by_words if result.metadata["coverage"] < _STRONG_COVERAGE]
     return merge_results_rrf([strong, by_meaning, weak], k, [1.0, 1.0, _WEAK_WEIGHT])
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="knowledge-search")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from threading import Event
+
+import pytest
+
 from language_models.errors import ModelUnavailableError
 from tests.truth_management_system.ingestion.conftest import BEN, MakeApi
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import StructuredAPI
-from truth_management_system.ingestion.similar import find_similar
+from truth_management_system.ingestion.similar import find_similar, find_similar_to_each
 from truth_management_system.search.vectors import EmbeddingIndexer
 
 
@@ -43,6 +47,20 @@ def test_where_vectors_fail_words_are_compared_and_it_is_said(make_api: MakeApi)
     api.add_claim("I live in Lisbon", auto_extract=False)
     assert [one.kind for one in find_similar(api, "I live in Lisbon.")] == ["duplicate"]
     assert api.llm.take_warnings() == ["Statements were compared by their words alone: No vectors today."]
+
+
+def test_no_text_waits_long_for_a_model_that_hangs(make_api: MakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = Event()
+    vectors = WordVectors()
+    api = make_api(None, vectors, embedding_timeout=0.01)
+    api.add_claim("I live in Lisbon", auto_extract=False)
+    monkeypatch.setattr(vectors, "embed", lambda texts: released.wait(30))
+    try:
+        similar = find_similar_to_each(api, ["I live in Lisbon.", *(f"I have {count} cats" for count in range(2, 40))])
+    finally:
+        released.set()
+    assert [one.kind for one in similar[0]] == ["duplicate"]
+    assert "did not answer in time" in api.llm.take_warnings()[0]
 
 
 def test_what_holds_no_more_and_what_is_another_s_is_not_similar(api: StructuredAPI, make_api: MakeApi) -> None:

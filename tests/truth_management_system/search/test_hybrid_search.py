@@ -131,3 +131,52 @@ def test_a_model_that_does_not_answer_holds_no_search_up(ann: Person, db: PKBDat
             assert "did not answer in time" in came_to.warnings[0]
     finally:
         released.set()
+
+
+def test_nobody_waits_again_for_a_model_that_is_still_late(
+    ann: Person, db: PKBDatabase, monkeypatch: pytest.MonkeyPatch
+):
+    released = Event()
+    asked: list[str] = []
+    model = WordVectors()
+    embed = model.embed
+
+    def hanging(texts: Sequence[str]) -> object:
+        asked.extend(texts)
+        released.wait(30)
+        return embed(texts)
+
+    remember(ann, model, "I drink tea")
+    monkeypatch.setattr(model, "embed", hanging)
+    patience = replace(db.config, embedding_timeout=0.01)
+    try:
+        HybridSearchStrategy(db, ANN, config=patience, model=model).find("tea")
+        endless = replace(db.config, embedding_timeout=3600.0)
+        came_to = HybridSearchStrategy(db, ANN, config=endless, model=model).find("coffee or tea")
+        assert "did not answer in time" in came_to.warnings[0]
+        assert asked == ["tea"]
+    finally:
+        released.set()
+    until = HybridSearchStrategy(db, ANN, config=endless, model=model)
+    while until.find("coffee or tea").warnings:
+        pass
+    assert "coffee or tea" in asked
+
+
+def test_whatever_happens_to_search_by_meaning_words_are_found(
+    ann: Person,
+    search: HybridSearchStrategy,
+    model: WordVectors,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    remember(ann, model, "I drink tea")
+
+    def broken(texts: Sequence[str]) -> object:
+        raise ValueError("What is this?")
+
+    monkeypatch.setattr(model, "embed", broken)
+    came_to = search.find("tea")
+    assert found(list(came_to.results)) == ["I drink tea"]
+    assert "The log says why" in came_to.warnings[0]
+    assert "What is this?" in caplog.text
