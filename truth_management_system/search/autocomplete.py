@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"(?:claim_)?0*([1-9][0-9]{0,8})")
 _ID = re.compile(r"[a-z0-9_-]*")
 _MOST_WORDS = 8
 _LOOKED_AT = 5
+_READ_FOR_A_LETTER = 100
 _CLAIM = "friendly_id, claim_id, claim_number, statement, claim_type"
 _COLUMNS = ("statement", "possible_questions", "friendly_id")
 _HOLDING = ClaimStatus.default_search_statuses()
@@ -101,15 +102,31 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
     *whole, last = all_words(typed)[-_MOST_WORDS:] or [""]
     if not last:
         return []
-    words = " AND ".join([*(f'"{word}"' for word in whole), _begun(last) if typed[-1].isalnum() else f'"{last}"'])
+    said = [f'"{word}"' for word in whole]
+    if len(last) == 1 and typed[-1].isalnum():
+        # So many words begin with one letter that it is quicker to read a few claims than to look them up.
+        return [row for row in _newest_with(db, user, said, _READ_FOR_A_LETTER) if _has_begun(row, last)]
+    said.append(_begun(last) if typed[-1].isalnum() else f'"{last}"')
+    rows = _newest_with(db, user, said, _LOOKED_AT * limit)
+    return sorted(rows, key=lambda row: not any(word.startswith(last) for word in all_words(row[3])))
+
+
+def _newest_with(db: PKBDatabase, user: str, expressions: Sequence[str], count: int) -> Sequence[Sequence[Any]]:
+    """The newest claims that match every one of `expressions`; all match none."""
+    if not expressions:
+        return _newest(db, user, count)
     sql = (
         f"SELECT {', '.join(f'claims.{column}' for column in _CLAIM.split(', '))} FROM claims_fts "
         "CROSS JOIN claims ON claims.claim_rowid = claims_fts.rowid WHERE claims_fts MATCH ? "
         f"AND claims.user_email = ? AND claims.status IN ({marks(_HOLDING)}) ORDER BY claims_fts.rowid DESC LIMIT ?"
     )
-    expression = indexed_expression(words, columns=_COLUMNS, owner=user)
-    rows = db.select(sql, [expression, user, *_HOLDING, _LOOKED_AT * limit])
-    return sorted(rows, key=lambda row: not any(word.startswith(last) for word in all_words(row[3])))
+    expression = indexed_expression(" AND ".join(expressions), columns=_COLUMNS, owner=user)
+    return db.select(sql, [expression, user, *_HOLDING, count])
+
+
+def _has_begun(row: Sequence[Any], letter: str) -> bool:
+    friendly_id, _, _, statement, _ = row
+    return any(word.startswith(letter) for word in [*all_words(statement), *all_words(friendly_id)])
 
 
 def _begun(word: str) -> str:

@@ -170,3 +170,13 @@ def test_the_number_of_queries_does_not_grow_with_what_is_stored(
 @given(prefix=st.text(st.one_of(st.characters(exclude_categories=()), st.sampled_from('"*:-^(){}@#%_ claim4AND'))))
 def test_no_prefix_breaks_it(typed: Callable[..., Any], prefix: str):
     assert list(typed(prefix)) == KINDS
+
+
+def test_one_letter_begins_words_of_the_newest_memories(ann: Person, typed: Callable[..., Any]) -> None:
+    for number in range(3):
+        ann.claim(f"Green walls {number}")
+    ann.claim("Green tea", friendly_id="kept_by_ann")
+    assert statements(typed("green w")) == ["Green walls 2", "Green walls 1", "Green walls 0"]
+    assert statements(typed("green t")) == ["Green tea"]
+    assert statements(typed("tea k")) == ["Green tea"]
+    assert statements(typed("green x")) == []
