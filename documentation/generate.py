@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from http import HTTPStatus
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +25,7 @@ from endpoints.errors import ERROR_TABLE
 from endpoints.openapi import routes
 from server import create_app
 from settings import SETTINGS_TABLE, load_settings
-from truth_management_system import PKBDatabase, get_memory_database
+from truth_management_system import PKBConfig, PKBDatabase, get_memory_database
 
 from .public_api import called, first_line, meaning_of, members_of, public_names
 
@@ -87,6 +88,13 @@ def knowledge_tables(_app: Flask) -> Iterator[str]:
                     yield from (f"Indexes: {', '.join(code(index) for (index,) in indexes)}.", "")
 
 
+def knowledge_config(_app: Flask) -> Iterator[str]:
+    """Every field of the configuration that a program may give a knowledge base."""
+    meanings = dict(re.findall(r"^\s+(\w+): (.+)$", inspect.getdoc(PKBConfig) or "", re.MULTILINE))
+    rows = ((code(each.name), code(repr(each.default)), meanings[each.name]) for each in fields(PKBConfig))
+    yield from table(("Field", "Default", "Meaning"), rows)
+
+
 def public_api(_app: Flask) -> Iterator[str]:
     """Every public name of the knowledge base: how it is called, what it is for, what it can do."""
     for module, group in groupby(public_names(), key=lambda named: named[0]):
@@ -122,6 +130,7 @@ GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
     "errors": errors_table,
     "schema": schema_tables,
     "knowledge_schema": knowledge_tables,
+    "knowledge_config": knowledge_config,
     "public_api": public_api,
     "commands": commands_table,
 }
