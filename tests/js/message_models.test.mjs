@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { strings } from '../../interface/static/js/lib/strings.js';
 import { createDrafts } from '../../interface/static/js/models/drafts.js';
-import { badgeText, excerpt, messageReference, senderName } from '../../interface/static/js/models/message.js';
+import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/js/models/message.js';
 import { createReferenceCache } from '../../interface/static/js/models/reference_cache.js';
 import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/js/models/report.js';
 
@@ -20,6 +20,12 @@ test('a sender is the person or the model by its name', () => {
   assert.equal(senderName({ sender: 'model', config: { model: 'qwen' } }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');
   assert.equal(senderName({ sender: 'model', config: { model: 'none' } }, strings.sender), 'Assistant');
+});
+
+test('an answer has the memories that its settings name, and none where they name none', () => {
+  const memories = [{ claim_id: 'id-1', friendly_id: 'tea_a1b2', source: 'pinned' }];
+  assert.deepEqual(memoriesUsed({ config: { memories } }), [{ claimId: 'id-1', friendlyId: 'tea_a1b2', source: 'pinned' }]);
+  for (const message of [{}, { config: null }, { config: { memories: 'tea' } }]) assert.deepEqual(memoriesUsed(message), []);
 });
 
 test('an excerpt is one line and never cuts a character in two', () => {

@@ -197,6 +197,18 @@ export const strings = {
     lookupFailed: 'It could not be looked up now.',
   },
 
+  used: {
+    begin: 'Used:',
+    memories: (n) => count(n, 'memory', 'memories'),
+    source: {
+      referenced: 'named in your message',
+      attached: 'attached to your message',
+      pinned: 'pinned',
+      conv_pinned: 'pinned to this conversation',
+      auto: 'found because it fits',
+    },
+  },
+
   backlinks: {
     count: (n) => `↩ ${n}`,
     label: (n) => `${count(n, 'message refers', 'messages refer')} to this one`,

@@ -50,6 +50,16 @@ export function excerpt(text, length = 200) {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
+/**
+ * @param {object} message
+ * @returns {Array<{claimId: string, friendlyId: string, source: string}>} the memories that the model had for this answer, most
+ *   important first
+ */
+export function memoriesUsed({ config }) {
+  const memories = Array.isArray(config?.memories) ? config.memories : [];
+  return memories.map(({ claim_id: claimId, friendly_id: friendlyId, source }) => ({ claimId, friendlyId, source }));
+}
+
 const REMEMBER = /^\s*(?:please,?\s+)?remember\s+(?:this|that)\b/i;
 
 /**

@@ -5,6 +5,7 @@ import { element, setHidden } from './dom.js';
 import { MarkdownView } from './markdown_view.js';
 import { createEditor } from './message_card_editor.js';
 import { createCardHeader } from './message_card_header.js';
+import { createMemoriesUsed } from './message_card_memories.js';
 import { createReplyLine } from './message_card_reply.js';
 import { decorateReferences } from './reference_chips.js';
 import { createReport } from './reference_report.js';
@@ -30,6 +31,7 @@ export class MessageCard {
   #header;
   #reply;
   #report;
+  #memories;
   #backlinks;
   #markdown;
   #body;
@@ -49,12 +51,13 @@ export class MessageCard {
     this.#progress = element('p', { class: 'message-progress', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#report = createReport(page);
+    this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
     this.#markdown = new MarkdownView(this.#body, {
       typed: isFromUser(message),
       decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#report.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#body, this.#progress, this.#ending, foot);
     this.update(message);
@@ -71,6 +74,7 @@ export class MessageCard {
     this.#header.update(message);
     this.#reply.update(message);
     this.#report.update(message.references ?? []);
+    this.#memories.update(message);
     this.#backlinks.update();
     if (!this.#streaming) this.#showText(message.text);
     this.#showEnding();
