@@ -13,7 +13,7 @@ from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledge
 from ..models import CONFLICT_SET_COLUMNS, ConflictSet
 from ..utils import generate_uuid, now_iso
 from .base import MOST_AT_ONCE, OwnedRows, marks, optional_text
-from .links import LINK_SUPERSEDES, link_claims
+from .links import link_successor
 
 _FEWEST_MEMBERS = 2
 _LONGEST_NOTES = 10_000
@@ -104,7 +104,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         for claim_id in contested:
             if winner not in (None, claim_id):
                 _set_status(changes, claim_id, ClaimStatus.SUPERSEDED)
-                link_claims(self.db, str(winner), claim_id, LINK_SUPERSEDES)
+                link_successor(self.db, str(winner), claim_id)
             elif claim_id not in elsewhere:
                 _set_status(changes, claim_id, ClaimStatus.ACTIVE)
 

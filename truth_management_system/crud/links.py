@@ -43,6 +43,17 @@ def link_claims(db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type
     return row["link_id"]
 
 
+def link_successor(db: PKBDatabase, new_claim_id: str, old_claim_id: str) -> str | None:
+    """Say that one claim takes another's place; the link's id, None as of `link_claims`.
+
+    Whatever had taken the new one's place does so no longer, or each would lead to the other.
+    """
+    with db.transaction():
+        for link in get_incoming_links(db, new_claim_id, LINK_SUPERSEDES):
+            unlink_claims(db, link["from_claim_id"], new_claim_id, LINK_SUPERSEDES)
+        return link_claims(db, new_claim_id, old_claim_id, LINK_SUPERSEDES)
+
+
 def unlink_claims(db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type: str | None = None) -> bool:
     """Take away the links from one claim to the other (of one type); whether there were any."""
     sql = "SELECT link_id, user_email FROM claim_links WHERE from_claim_id = ? AND to_claim_id = ?"

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..changes import recording
 from ..constants import ClaimStatus
-from ..crud.base import listed, listed_ids, required_text
+from ..crud.base import listed_ids, required_text
 from ..crud.claim_fields import LONGEST_STATEMENT
 from ..crud.claims import EntityNames
-from ..crud.links import LINK_SUPERSEDES, link_claims, supersession_heads
-from ..errors import ClaimNotFoundError, InvalidKnowledgeError, KnowledgeError
+from ..crud.links import link_successor, supersession_heads
+from ..errors import ClaimNotFoundError, InvalidKnowledgeError
 from ..ingestion.similar import find_similar
 from ..models import Claim
-from ..results import ActionResult
 from ..search.base import SearchFilters
 from .outcomes import Outcome, outcome
 from .parts import ApiParts, present
 
-MOST_IN_BULK = 100
-MOST_CHANGED = 500
-_BULK_FIELDS = frozenset(
+FIELDS = frozenset(
     {
         "statement",
         "claim_type",
@@ -43,6 +40,7 @@ _BULK_FIELDS = frozenset(
         "object_text",
     }
 )
+"""What can be given of a new claim."""
 
 
 class ClaimActions(ApiParts):
@@ -71,7 +69,7 @@ class ClaimActions(ApiParts):
         fields: confidence, valid_from, valid_to, meta_json, friendly_id, possible_questions, claim_types,
         context_domains, subject_text, predicate, object_text, source_activity_id.
         """
-        unknown = set(fields) - _BULK_FIELDS
+        unknown = set(fields) - FIELDS
         if unknown:
             raise InvalidKnowledgeError(f"A claim has no {', '.join(sorted(unknown))}.")
         statement = required_text(statement, "statement", longest=LONGEST_STATEMENT)
@@ -92,41 +90,6 @@ class ClaimActions(ApiParts):
             if supersedes is not None:
                 self._supersede(added.claim_id, supersedes)
         return Outcome(added, added.claim_id, warnings, {"similar": similar} if suggest_similar else {})
-
-    @outcome("add_bulk", "claim")
-    def add_claims_bulk(
-        self, claims: Sequence[Mapping[str, Any]], auto_extract: bool = False, stop_on_error: bool = False
-    ) -> Outcome:
-        """Add up to 100 claims as one change; one that makes no sense leaves the others alone.
-
-        `.data`: `{"results": [{index, success, claim_id, friendly_id} or {index, success, error}], "added_count",
-        "failed_count"}`. stop_on_error: then nothing is added.
-        """
-        claims = listed(claims, "claims")
-        if len(claims) > MOST_IN_BULK:
-            raise InvalidKnowledgeError(f"{len(claims)} claims are too many; {MOST_IN_BULK} are possible at once.")
-        results: list[dict[str, Any]] = []
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="add_bulk",
-            object_type="claim",
-            title=f"{len(claims)} memories",
-            detail={"count": len(claims)},
-        ) as changes:
-            for index, given in enumerate(claims):
-                try:
-                    with changes.attempt():
-                        added = self._add_one(given, auto_extract=auto_extract)
-                except KnowledgeError as error:
-                    if stop_on_error:
-                        raise
-                    results.append({"index": index, "success": False, "error": error.message})
-                    continue
-                names = {"claim_id": added.claim_id, "friendly_id": added.friendly_id}
-                results.append({"index": index, "success": True, **names})
-        count = sum(result["success"] for result in results)
-        return Outcome({"results": results, "added_count": count, "failed_count": len(results) - count})
 
     @outcome("edit", "claim")
     def edit_claim(self, claim_id: str, **changes: Any) -> Outcome:
@@ -209,64 +172,15 @@ class ClaimActions(ApiParts):
         data = {"claim": self._claim(new_claim_id), "old_claim_id": old_claim_id, "head_claim_id": head}
         return Outcome(data, new_claim_id, warnings)
 
-    @outcome("change_bulk", "claim")
-    def change_claims(self, claim_ids: Sequence[str], change: str, value: str | None = None) -> Outcome:
-        """One change to many claims, with one undo; `.data`: `{"results": [{claim_id, success, error?}]}`.
-
-        change: "retract", "pin", "unpin", "set_type", "set_domain" (value: a name), "add_tag" (value: a name),
-        "add_to_context" (value: an id).
-        """
-        claim_ids = listed_ids(claim_ids)
-        if len(claim_ids) > MOST_CHANGED:
-            raise InvalidKnowledgeError(f"{len(claim_ids)} claims are too many; {MOST_CHANGED} are possible at once.")
-        act = self._bulk_change(change, value or "")
-        results: list[dict[str, Any]] = []
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action=change,
-            object_type="claim",
-            title=f"{len(claim_ids)} memories",
-            detail={"count": len(claim_ids), "value": value},
-        ) as changes:
-            for claim_id in dict.fromkeys(claim_ids):
-                try:
-                    with changes.attempt():
-                        act(claim_id)
-                    results.append({"claim_id": claim_id, "success": True})
-                except KnowledgeError as error:
-                    results.append({"claim_id": claim_id, "success": False, "error": error.message})
-        return Outcome({"results": results})
-
-    def _bulk_change(self, change: str, value: str) -> Any:
-        changes = {
-            "retract": lambda claim_id: self.claims.delete(self._claim(claim_id).claim_id),
-            "pin": lambda claim_id: self.claims.pin(self._claim(claim_id).claim_id),
-            "unpin": lambda claim_id: self.claims.pin(self._claim(claim_id).claim_id, pinned=False),
-            "set_type": lambda claim_id: self.claims.edit(self._claim(claim_id).claim_id, {"claim_type": value}),
-            "set_domain": lambda claim_id: self.claims.edit(self._claim(claim_id).claim_id, {"context_domain": value}),
-            "add_tag": lambda claim_id: self.claims.tag(self._claim(claim_id).claim_id, value),
-            "add_to_context": lambda claim_id: self.contexts.add_claim(value, self._claim(claim_id).claim_id),
-        }
-        if not isinstance(change, str) or change not in changes:
-            raise InvalidKnowledgeError(f"{change!r} is no change; use one of {', '.join(changes)}.")
-        return changes[change]
-
-    def _add_one(self, given: Mapping[str, Any], *, auto_extract: bool) -> Claim:
-        if not isinstance(given, Mapping) or set(given) - _BULK_FIELDS:
-            raise InvalidKnowledgeError(f"A claim is an object with {', '.join(sorted(_BULK_FIELDS))}.")
-        result: ActionResult = self.add_claim(**{"statement": "", **given}, auto_extract=auto_extract)
-        if not result.success:
-            error: Exception = result.metadata["error"]
-            raise error if isinstance(error, KnowledgeError) else InvalidKnowledgeError(result.errors[0])
-        claim: Claim = result.data
-        return claim
-
     def _supersede(self, new_claim_id: str, old_claim_id: str) -> bool:
+        new = self._claim(new_claim_id)
         self._claim(old_claim_id)
         if new_claim_id == old_claim_id:
             raise InvalidKnowledgeError("A claim can't supersede itself.")
-        linked = link_claims(self.db, new_claim_id, old_claim_id, LINK_SUPERSEDES)
+        if new.status not in ClaimStatus.default_search_statuses():
+            # Both would be out of sight.
+            raise InvalidKnowledgeError(f"@{new.friendly_id} is {new.status} itself. Make it active first.")
+        linked = link_successor(self.db, new_claim_id, old_claim_id)
         self.claims.edit(old_claim_id, {"status": ClaimStatus.SUPERSEDED.value})
         return linked is not None
 

@@ -25,6 +25,7 @@ from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
 from ..search.vectors import EmbeddingIndexer
+from .bulk_actions import BulkActions
 from .descriptions import Descriptions
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
 from .outcomes import Outcome, outcome
@@ -150,6 +151,7 @@ class _Keeping(ApiParts):
 
 class StructuredAPI(
     TidyingActions,
+    BulkActions,
     NoteActions,
     LabelActions,
     ContextActions,

@@ -29,6 +29,31 @@ def test_the_surest_claim_is_kept_and_of_equals_the_newest(api: StructuredAPI) -
     assert result.data["superseded"] == ids[:3]
 
 
+def test_what_does_not_hold_itself_takes_nothing_s_place(ann: Things) -> None:
+    ann.api.delete_claim(ann.claim)
+    for result in (
+        ann.api.supersede_claim(ann.claim, ann.other_claim),
+        ann.api.consolidate_claims([ann.claim, ann.other_claim], keep_id=ann.claim),
+    ):
+        assert not result.success
+    assert ann.api.get_claim(ann.other_claim).data.status == "contested"
+
+
+def test_what_was_restored_can_supersede_what_had_superseded_it(api: StructuredAPI) -> None:
+    old, new = added(api, "I live in Lisbon").claim_id, added(api, "I live in Porto").claim_id
+    api.supersede_claim(new, old)
+    assert "superseded itself" in api.supersede_claim(old, new).errors[0]
+    api.edit_claim(old, status="active")
+    again = api.supersede_claim(old, new)
+    assert again.data["head_claim_id"] == old
+    assert [get_supersession_head(api.db, one) for one in (old, new)] == [old, old]
+    assert api.resolve_reference(api.get_claim(new).data.friendly_id).data["notes"] == [
+        f"superseded by @{api.get_claim(old).data.friendly_id}"
+    ]
+    assert api.undo(again.metadata["audit_id"]).success
+    assert get_supersession_head(api.db, old) == new
+
+
 def test_the_one_to_keep_has_to_be_among_them(ann: Things) -> None:
     other = added(ann.api, "Another")
     result = ann.api.consolidate_claims([ann.claim, ann.other_claim], keep_id=other.claim_id)
