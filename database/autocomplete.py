@@ -33,7 +33,7 @@ class ConversationSuggestion(TypedDict):
 def autocomplete_conversations(
     *, users_dir: str, user_email: str, q: str, domain: str | None = None, limit: int = 10
 ) -> list[ConversationSuggestion]:
-    """The user's live conversations that `q` may mean, at most `limit`.
+    """The user's live conversations that `q` may mean, at most `limit`; temporary ones are not offered.
 
     First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
     the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
@@ -52,7 +52,10 @@ def autocomplete_conversations(
 
 def _offered(user_email: str, domain: str | None) -> Select[Any]:
     query = select(_c.conversation_friendly_id, _c.title, _c.conversation_id, _c.updated_at).where(
-        _c.user_email == user_email, _c.deleted_at.is_(None), _c.conversation_friendly_id.is_not(None)
+        _c.user_email == user_email,
+        _c.deleted_at.is_(None),
+        _c.expires_at.is_(None),
+        _c.conversation_friendly_id.is_not(None),
     )
     if domain is not None:
         query = query.where(_c.domain == domain)

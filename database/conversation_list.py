@@ -35,6 +35,7 @@ _COLUMNS: list[ColumnElement[Any]] = [
     cast(_c.settings, Text),
     _c.archived,
     _c.stateless,
+    _c.pinned_at,
     _place.workspace_id,
 ]
 _NAMES = Prepared(
@@ -52,9 +53,11 @@ def list_conversations(
     limit: int | None = None,
     cursor: str | None = None,
     include_archived: bool = False,
+    archived_only: bool = False,
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
+    Archived ones are left out, or come too, or alone. Temporary ones are never listed.
     `limit` None: all of them. Two queries. Raises InvalidChangeError for a cursor that we did not make.
     """
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
@@ -62,7 +65,8 @@ def list_conversations(
         wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
     if limit is not None:
         wanted["at_most"] = limit + 1
-    query = _page(include_archived=include_archived, continued=cursor is not None, limited=limit is not None)
+    archived = None if archived_only else include_archived
+    query = _page(archived=archived, continued=cursor is not None, limited=limit is not None)
     with open_store(users_dir).reading() as connection:
         names = _workspace_names(connection, user_email=user_email, domain=domain)
         found = query.rows(connection, **wanted)
@@ -75,16 +79,17 @@ def list_conversations(
 
 
 @cache
-def _page(*, include_archived: bool, continued: bool, limited: bool) -> Prepared:
-    """The statement of one kind of page, built once."""
+def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
+    """The statement of one kind of page, built once. archived: whether those come too; None: they alone."""
     query = (
         select(*_COLUMNS)
         .select_from(_PLACE)
         .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
+        .where(_c.expires_at.is_(None))
         .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
     )
-    if not include_archived:
-        query = query.where(_c.archived == 0)
+    if not archived:
+        query = query.where(_c.archived == (archived is None))
     if continued:
         last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
         query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
@@ -111,6 +116,7 @@ def _list_row(
     settings: str,
     archived: int,
     stateless: int,
+    pinned_at: str | None,
     workspace_id: str | None,
 ) -> ConversationListRow:
     return ConversationListRow(
@@ -125,6 +131,8 @@ def _list_row(
         {} if settings == "{}" else orjson.loads(settings),
         archived == 1,
         stateless == 1,
+        pinned_at,
+        None,
         *places.get(workspace_id or "", default),
     )
 

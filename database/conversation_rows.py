@@ -42,6 +42,7 @@ class ConversationRow:
     version: int
     deleted_at: str | None
     expires_at: str | None
+    pinned_at: str | None
     workspace_id: str
     workspace_name: str
 
@@ -60,6 +61,8 @@ class ConversationListRow(NamedTuple):
     settings: dict[str, Any]
     archived: bool
     stateless: bool
+    pinned_at: str | None
+    expires_at: str | None
     user_email: str
     domain: str
     workspace_id: str
@@ -121,6 +124,8 @@ def _shape(
     settings: dict[str, Any],
     archived: bool,
     stateless: bool,
+    pinned_at: str | None,
+    expires_at: str | None,
     user_email: str,
     domain: str,
     workspace_id: str,
@@ -142,5 +147,7 @@ def _shape(
         "workspace_name": workspace_name,
         "archived": archived,
         "stateless": stateless,
+        "pinned": pinned_at is not None,
+        "temporary": expires_at is not None,
         "message_count": message_count,
     }

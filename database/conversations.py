@@ -185,6 +185,8 @@ def move_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
 def delete_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
     """Put a conversation into the bin, from where `restore_conversation` brings it back as it was.
 
+    A temporary one is gone at once, and erased with the next purge.
+
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin already.
     """
@@ -195,9 +197,10 @@ def restore_conversation(*, users_dir: str, user_email: str, conversation_id: st
     """Take a conversation out of the bin; one that is not there stays as it is.
 
     Raises:
-        ConversationNotFoundError: missing or somebody else's.
+        ConversationNotFoundError: missing, somebody else's, or a temporary one, which never gets into the bin.
     """
-    own = and_(_own(user_email, conversation_id), conversations.c.incomplete_since.is_(None))
+    c = conversations.c
+    own = and_(_own(user_email, conversation_id), c.incomplete_since.is_(None), c.expires_at.is_(None))
     _change(users_dir, own, {"deleted_at": None})
 
 

@@ -1,4 +1,4 @@
-"""Taking conversations out of the store for good: what has lain in the bin for long, and clones never finished.
+"""Taking conversations out of the store for good: what left the bin, what was temporary, clones never finished.
 
 A long conversation goes in slices, so that nobody waits for the writer. From the first slice on it can't be restored,
 and a start goes on where a crash stopped.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from .clock import iso_in, now_iso
 from .connection import open_store
@@ -16,29 +16,40 @@ from .fulltext_index import forget
 from .schema import activities, conversations, messages, stream_events, threads
 from .store import Store, Urgency
 
+BIN_DAYS = 30
 _MESSAGES_AT_ONCE = 100
 
 _c = conversations.c
 
 
-def purge_bin(*, users_dir: str, older_than_days: float = 30) -> int:
-    """Erase the conversations that have been in the bin for `older_than_days`; how many."""
-    store = open_store(users_dir)
-    doomed = select(_c.conversation_id).where(
-        _c.deleted_at.is_not(None), _c.deleted_at < iso_in(days=-older_than_days), _c.incomplete_since.is_(None)
+def purge_bin(*, users_dir: str, older_than_days: float = BIN_DAYS) -> int:
+    """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many."""
+    binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
+    over = and_(
+        _c.expires_at.is_not(None),
+        or_(_c.expires_at < now_iso(), _c.deleted_at.is_not(None)),
+        _c.running_message_id.is_(None),
     )
+    store = open_store(users_dir)
+    condemned = store.write(lambda connection: condemn(connection, or_(binned, over)), urgency=Urgency.INDEX)
+    erase(store, condemned)
+    return len(condemned)
 
-    def condemn(connection: Connection) -> Sequence[str]:
-        found = connection.execute(doomed).scalars().all()
-        connection.execute(
-            update(conversations).where(_c.conversation_id.in_(found)).values(incomplete_since=now_iso())
-        )
-        return found
 
-    found = store.write(condemn, urgency=Urgency.INDEX)
-    for conversation_id in found:
+def condemn(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]:
+    """Mark conversations for `erase`: from now on nobody sees them and nothing brings them back. Their ids."""
+    these = and_(which, _c.incomplete_since.is_(None))
+    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    moment = now_iso()
+    marks = {"incomplete_since": moment, "deleted_at": func.coalesce(_c.deleted_at, moment)}
+    connection.execute(update(conversations).where(these).values(marks))
+    return found
+
+
+def erase(store: Store, condemned: Sequence[str]) -> None:
+    """Erase condemned conversations, slice by slice."""
+    for conversation_id in condemned:
         _erase(store, conversation_id)
-    return len(found)
 
 
 def erase_incomplete(*, users_dir: str) -> int:
@@ -47,8 +58,7 @@ def erase_incomplete(*, users_dir: str) -> int:
     with store.reading() as connection:
         query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
         found = connection.execute(query).scalars().all()
-    for conversation_id in found:
-        _erase(store, conversation_id)
+    erase(store, found)
     return len(found)
 
 

@@ -270,6 +270,7 @@ def _conversation_counts(connection: Connection, *, user_email: str, domain: str
             conversations.c.domain == domain,
             conversations.c.deleted_at.is_(None),
             conversations.c.archived == 0,
+            conversations.c.expires_at.is_(None),
         )
         .group_by(_place.workspace_id)
     )

@@ -9,6 +9,7 @@ from flask import Flask, request
 from . import (
     accounts,
     auth,
+    conversation_states,
     conversations,
     health,
     messages,
@@ -34,6 +35,7 @@ _NOUNS = (
     accounts,
     auth,
     claims,
+    conversation_states,
     conversations,
     finding,
     groups,

@@ -29,7 +29,12 @@ def list_conversation_by_user(domain: str, query: schemas.ConversationPage) -> R
     check_domain(domain)
     friendly_ids.backfill_friendly_ids(**own(), domain=domain)
     rows, cursor = conversations.list_conversations(
-        **own(), domain=domain, limit=query.limit, cursor=query.cursor, include_archived=query.include_archived
+        **own(),
+        domain=domain,
+        limit=query.limit,
+        cursor=query.cursor,
+        include_archived=query.include_archived,
+        archived_only=query.archived_only,
     )
     answer = json_reply([conversations.conversation_metadata(row) for row in rows])
     if cursor is not None:

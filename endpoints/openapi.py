@@ -29,6 +29,7 @@ _CREATED = frozenset(
         "create_conversation",
         "create_entity",
         "create_tag",
+        "create_temporary_conversation",
         "create_token",
         "create_user",
         "create_workspace",

@@ -141,6 +141,13 @@ class ConversationPage(Query):
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     cursor: Annotated[str, Field(max_length=1_000)] | None = None
     include_archived: bool = False
+    archived_only: bool = False
+
+
+class Archiving(Body):
+    """Whether the conversation is in the archive."""
+
+    archived: bool = True
 
 
 class TitleChange(Body):

@@ -86,7 +86,26 @@ class ConversationItem(Shape):
     workspace_name: str
     archived: bool
     stateless: bool
+    pinned: bool
+    temporary: bool
     message_count: int
+
+
+class BinItem(Shape):
+    """A conversation in the bin, and how many days it can still be brought back."""
+
+    conversation_id: str
+    title: str
+    flag: str
+    message_count: int
+    deleted_at: str
+    days_left: int
+
+
+class Emptied(Done):
+    """How many conversations are gone for good."""
+
+    erased: int
 
 
 class ConversationName(Shape):

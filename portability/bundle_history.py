@@ -75,6 +75,8 @@ class BundleHistory:
             "workspace_name": "",
             "archived": False,
             "stateless": False,
+            "pinned": False,
+            "temporary": False,
             "message_count": len(self._bundle.messages),
         }
 
@@ -105,9 +107,10 @@ class BundleHistory:
         """See `History`."""
         return self._bundle.messages[max(0, start - 1) : end]
 
-    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
         """See `History`."""
-        return newest_within(self._bundle.messages, max_chars=max_chars)
+        earlier = self._bundle.messages[: before - 1 if before is not None else None]
+        return newest_within([m for m in earlier if m.get("show_hide") != "hide"], max_chars=max_chars)
 
     def accept(
         self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str

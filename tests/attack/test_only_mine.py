@@ -24,7 +24,7 @@ MISSING = {
     "session_id": "00000000-0000-4000-8000-000000000002",
     "token_id": "00000000-0000-4000-8000-000000000003",
 }
-FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v"}
+FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ PROBES = {
     ("POST", "/clone_conversation/<conversation_id>"): Probe(),
     ("DELETE", "/delete_conversation/<conversation_id>"): Probe(),
     ("POST", "/restore_conversation/<conversation_id>"): Probe(),
+    ("POST", "/set_flag/<conversation_id>/<flag>"): Probe(),
+    ("POST", "/archive_conversation/<conversation_id>"): Probe(),
+    ("PUT", "/conversations/<conversation_id>/pin"): Probe(),
+    ("DELETE", "/conversations/<conversation_id>/pin"): Probe(),
+    ("DELETE", "/bin/<conversation_id>"): Probe(),
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
     ("DELETE", "/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(),
@@ -68,6 +73,7 @@ WITHOUT_ID = {
     ("GET", "/"),
     ("GET", "/account"),
     ("GET", "/api_tokens"),
+    ("GET", "/bin/<domain>"),
     ("GET", "/conversations/autocomplete"),
     ("GET", "/favicon.ico"),
     ("GET", "/get_user_detail"),
@@ -89,7 +95,9 @@ WITHOUT_ID = {
     ("POST", "/api_tokens"),
     ("POST", "/collapse_workspaces"),
     ("POST", "/create_conversation/<domain>/"),
+    ("POST", "/create_temporary_conversation/<domain>"),
     ("POST", "/create_workspace/<domain>/<path:name>"),
+    ("POST", "/empty_bin/<domain>"),
     ("POST", "/login"),
     ("POST", "/logout"),
     ("POST", "/modify_user_detail"),

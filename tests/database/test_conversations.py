@@ -177,6 +177,8 @@ def test_the_metadata_has_the_documented_shape_in_lists_and_details(users_dir: s
         "workspace_name",
         "archived",
         "stateless",
+        "pinned",
+        "temporary",
         "message_count",
     }
 

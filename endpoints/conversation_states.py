@@ -1,0 +1,83 @@
+"""What a conversation is besides its words: flagged, pinned, archived, temporary, or in the bin."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from database import bin as the_bin
+from database import conversation_marks as marks
+from database import conversations
+from database.temporary_conversations import create_temporary_conversation as create_temporary
+
+from . import schemas, shapes
+from .conversations import check_domain
+from .replies import json_reply, ok
+from .request_scope import own
+from .validation import answers, takes
+
+blueprint = Blueprint("conversation_states", __name__)
+
+
+@blueprint.post("/set_flag/<conversation_id>/<flag>")
+@answers(shapes.Done)
+def set_flag(conversation_id: str, flag: str) -> Response:
+    """Flag a conversation: none, red, orange, yellow, green, blue or purple; anything else is a 400."""
+    marks.set_flag(**own(), conversation_id=conversation_id, flag=flag)
+    return ok()
+
+
+@blueprint.post("/archive_conversation/<conversation_id>")
+@takes(schemas.Archiving, optional=True)
+@answers(shapes.Done)
+def archive_conversation(conversation_id: str, body: schemas.Archiving) -> Response:
+    """Put a conversation into the archive, or take it out: there it is kept, found and referred to, but not listed."""
+    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"archived": body.archived})
+    return ok()
+
+
+@blueprint.put("/conversations/<conversation_id>/pin")
+@answers(shapes.Done)
+def pin_conversation(conversation_id: str) -> Response:
+    """Pin a conversation: it is shown above the others."""
+    marks.set_pinned(**own(), conversation_id=conversation_id, pinned=True)
+    return ok()
+
+
+@blueprint.delete("/conversations/<conversation_id>/pin")
+@answers(shapes.Done)
+def unpin_conversation(conversation_id: str) -> Response:
+    """Take a conversation's pin away."""
+    marks.set_pinned(**own(), conversation_id=conversation_id, pinned=False)
+    return ok()
+
+
+@blueprint.post("/create_temporary_conversation/<domain>")
+@answers(shapes.ConversationItem)
+def create_temporary_conversation(domain: str) -> Response:
+    """A new conversation that no list shows: gone when it is deleted, or after a day."""
+    row = create_temporary(**own(), domain=check_domain(domain))
+    return json_reply(conversations.conversation_metadata(row), status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/bin/<domain>")
+@answers(list[shapes.BinItem])
+def list_bin(domain: str) -> Response:
+    """The conversations in the bin, the newest deletion first, with the days that they can still be brought back."""
+    return json_reply(the_bin.list_bin(**own(), domain=check_domain(domain)))
+
+
+@blueprint.delete("/bin/<conversation_id>")
+@answers(shapes.Done)
+def erase_binned(conversation_id: str) -> Response:
+    """Erase a conversation for good; it has to be in the bin."""
+    the_bin.erase_binned(**own(), conversation_id=conversation_id)
+    return ok()
+
+
+@blueprint.post("/empty_bin/<domain>")
+@answers(shapes.Emptied)
+def empty_bin(domain: str) -> Response:
+    """Erase all that is in the bin of a domain, for good."""
+    return json_reply({"status": "ok", "erased": the_bin.empty_bin(**own(), domain=check_domain(domain))})
