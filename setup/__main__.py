@@ -10,6 +10,7 @@ import sys
 
 from assets import prepare_assets
 from browser import prepare_browser
+from shell_commands import prepare_commands
 from environment import SetupError, prepare_environment
 from stamps import WORK
 
@@ -23,6 +24,7 @@ def main(purpose: str) -> None:
         prepare_assets(dev=purpose == "test")
         if purpose == "test":
             prepare_browser()
+            prepare_commands()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import doctest
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -102,7 +101,6 @@ def test_each_step_of_the_tutorial_prints_what_stands_below_it(tmp_path, monkeyp
         assert prints(expected, printed.getvalue()), f"{source}\nprinted\n{printed.getvalue()}"
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl, which these steps are written with, is not installed")
 def test_the_shell_steps_of_the_tutorial_work_with_a_real_server(
     start_server: Callable[..., LiveServer], tmp_path: Path
 ):
