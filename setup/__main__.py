@@ -10,8 +10,8 @@ import sys
 
 from assets import prepare_assets
 from browser import prepare_browser
-from shell_commands import prepare_commands
 from environment import SetupError, prepare_environment
+from shell_commands import prepare_commands
 from stamps import WORK
 
 
