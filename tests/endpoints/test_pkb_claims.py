@@ -174,12 +174,15 @@ def test_a_retracted_claim_stays_and_can_be_named_but_is_listed_no_more(ada: Per
 
 def test_a_superseded_claim_names_the_last_of_its_successors(ada: Person) -> None:
     first, second = ada.remember("I live in Rome"), ada.remember("I live in Oslo")
-    third = ada.remember("I live in Bern", supersedes=second.claim_id)
     answer = ada.post(f"/pkb/claims/{first.claim_id}/supersede", json={"by": second.friendly_id})
-    assert told(answer, shapes.ChangedClaim).claim.superseded_by == third.friendly_id
+    assert told(answer, shapes.ChangedClaim).claim.superseded_by == second.friendly_id
+    third = ada.remember("I live in Bern", supersedes=second.claim_id)
+    oldest = told(ada.get(f"/pkb/claims/{first.claim_id}"), shapes.OneClaim).claim
+    assert (oldest.status, oldest.superseded_by) == ("superseded", third.friendly_id)
     assert statements(ada) == ["I live in Bern"]
-    itself = ada.post(f"/pkb/claims/{third.claim_id}/supersede", json={"by": third.claim_id})
-    assert refused(itself) == (400, "bad_request")
+    for by in (third, second):  # neither itself, nor one that was superseded itself
+        refusal = ada.post(f"/pkb/claims/{third.claim_id}/supersede", json={"by": by.claim_id})
+        assert refused(refusal) == (400, "bad_request")
 
 
 def test_pins_persist_and_are_listed(ada: Person) -> None:
