@@ -1,16 +1,22 @@
+import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
-import { memoriesUsed } from '../models/message.js';
+import { excerpt, memoriesUsed } from '../models/message.js';
 import { element, setHidden } from './dom.js';
 import { createChip } from './reference_chips.js';
 
 const words = strings.used;
+const EXCERPT_LENGTH = 100;
 
-/** One memory: its reference, which looks up by its id what it says now, and how it came along. */
+/** One memory: its reference, how it came along, and what it says now, which is looked up by its id. */
 function row({ claimId, friendlyId, source }, page) {
   const chip = createChip(`@${friendlyId}`, null, page);
-  page.references.get(claimId).then(chip.show, () => {});
-  return element('li', { class: 'report-entry' }, chip.node,
-    element('span', { class: 'report-details', text: words.source[source] ?? source }));
+  const came = words.source[source] ?? source;
+  const details = element('span', { class: 'report-details', text: came });
+  page.references.get(claimId).then((entry) => {
+    chip.show(entry);
+    if (entry.preview) details.textContent = `${excerpt(entry.preview, EXCERPT_LENGTH)} · ${came}`;
+  }, () => {});
+  return element('li', { class: 'report-entry' }, chip.node, details);
 }
 
 /**
@@ -41,7 +47,7 @@ export function createMemoriesUsed(page) {
     if (JSON.stringify(memories) === JSON.stringify(shown)) return;
     shown = memories;
     isListed = false;
-    line.replaceChildren(`${words.begin} `, element('span', { 'aria-hidden': 'true', text: '🧠 ' }), words.memories(memories.length));
+    line.replaceChildren(words.begin, icon('lightbulb'), words.memories(memories.length));
     fill();
   }
 

@@ -1,15 +1,22 @@
 import { strings } from '../lib/strings.js';
+import { excerpt } from '../models/message.js';
 import { isBeside, isMuted, summarise, summaryLine } from '../models/report.js';
 import { element, setHidden } from './dom.js';
 import { createChip } from './reference_chips.js';
 
 const words = strings.references;
+const EXCERPT_LENGTH = 100;
+
+/** A memory's title is the name that it is referred to by, which says less than what is in it. */
+function titleOf({ kind, title, preview }) {
+  return kind === 'claim' && preview ? excerpt(preview, EXCERPT_LENGTH) : title;
+}
 
 function row(entry, page) {
   if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: (entry.notes ?? []).join(' · ') });
   const details = [
     words.status[entry.status] ?? entry.status,
-    entry.title,
+    titleOf(entry),
     ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
   ].filter(Boolean).join(' · ');
   return element('li', { class: `report-entry status-${entry.status}` },
