@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from conversation_reference_utils import _extract_meaningful_words, parse_references
+from database.clock import now, now_iso
 from truth_management_system import ActionResult, Claim, SearchResult, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 ApiMaker = Callable[[], StructuredAPI]
 """Gives the user's view of the knowledge base, or raises KnowledgeUnavailableError."""
 
+_HOLDING = frozenset({"active", "contested"})
 _GROUPS = frozenset({"context", "entity", "tag", "domain"})
 _LONGEST_ID = 128
 _LONGEST_QUERY = 2_000
@@ -206,8 +208,9 @@ class Knowledge:
     def _listed(self, result: ActionResult, source: Source) -> Found:
         if not result.success:
             return self._failed(result)
-        kept = [claim for claim in result.data if claim is not None and claim.status in {"active", "contested"}]
-        return Found(items=[_item(claim, source) for claim in kept])
+        moment = now()
+        kept = [claim for claim in result.data if claim is not None and claim.status in _HOLDING]
+        return Found(items=[_item(claim, source) for claim in kept if claim.is_valid_at(moment)])
 
     def _searched(self, api: StructuredAPI, request: KnowledgeRequest) -> Found:
         query = request.query[:_LONGEST_QUERY]
@@ -216,7 +219,7 @@ class Knowledge:
         at_most = self.limits.found if request.found_at_most is None else request.found_at_most
         if not query or at_most < 1:
             return Found()
-        result = api.search(query, k=at_most)
+        result = api.search(query, k=at_most, filters={"valid_at": now_iso()})
         if not result.success:
             return self._failed(result)
         warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []

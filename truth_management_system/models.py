@@ -4,66 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
 
 from .constants import ClaimStatus, ConflictStatus
 from .utils import EPOCH, generate_uuid, now_iso
 
-CLAIM_COLUMNS = (
-    "claim_id",
-    "user_email",
-    "claim_number",
-    "friendly_id",
-    "claim_type",
-    "claim_types",
-    "statement",
-    "subject_text",
-    "predicate",
-    "object_text",
-    "context_domain",
-    "context_domains",
-    "status",
-    "confidence",
-    "created_at",
-    "updated_at",
-    "valid_from",
-    "valid_to",
-    "meta_json",
-    "retracted_at",
-    "possible_questions",
-    "source_activity_id",
-)
-NOTE_COLUMNS = ("note_id", "user_email", "title", "body", "context_domain", "meta_json", "created_at", "updated_at")
-ENTITY_COLUMNS = (
-    "entity_id",
-    "user_email",
-    "friendly_id",
-    "entity_type",
-    "name",
-    "meta_json",
-    "created_at",
-    "updated_at",
-)
-TAG_COLUMNS = ("tag_id", "user_email", "friendly_id", "name", "parent_tag_id", "meta_json", "created_at", "updated_at")
-CONTEXT_COLUMNS = (
-    "context_id",
-    "user_email",
-    "friendly_id",
-    "name",
-    "description",
-    "parent_context_id",
-    "meta_json",
-    "created_at",
-    "updated_at",
-)
-CONFLICT_SET_COLUMNS = ("conflict_set_id", "user_email", "status", "resolution_notes", "created_at", "updated_at")
+_DAY_LENGTH = len("2026-02-08")
 
 
+@dataclass(slots=True)
 class _Stored:
-    """What all models can: become a row, and come from one."""
+    """What all models can: become a row, and come from one. Their fields are the stored columns, in order."""
 
-    _columns: tuple[str, ...] = ()
+    _columns: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The stored columns."""
@@ -183,6 +138,14 @@ class Claim(_Stored):
     def is_retracted(self) -> bool:
         """Whether it was deleted."""
         return self.status == ClaimStatus.RETRACTED
+
+    def is_valid_at(self, moment: datetime) -> bool:
+        """Whether it is valid at an aware time; a `valid_to` without a time of day is the end of that day."""
+        end = _time(self.valid_to) if self.valid_to else None
+        begin = _time(self.valid_from)
+        if end is not None and len(self.valid_to or "") == _DAY_LENGTH:
+            end += timedelta(days=1)
+        return (begin is None or begin <= moment) and (end is None or moment <= end)
 
     def rendered(self) -> str:
         """As models read it: the statement, and the first question that it answers."""
@@ -327,14 +290,6 @@ class ConflictSet(_Stored):
     member_claim_ids: list[str] = field(default_factory=list)
 
 
-Claim._columns = CLAIM_COLUMNS
-Note._columns = NOTE_COLUMNS
-Entity._columns = ENTITY_COLUMNS
-Tag._columns = TAG_COLUMNS
-Context._columns = CONTEXT_COLUMNS
-ConflictSet._columns = CONFLICT_SET_COLUMNS
-
-
 def _primary_first(primary: str, further: Sequence[str] | str | None) -> str:
     if further is not None and not isinstance(further, list | tuple):
         return str(further)
@@ -342,7 +297,28 @@ def _primary_first(primary: str, further: Sequence[str] | str | None) -> str:
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
 
 
+def _time(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _json_array(values: Sequence[str] | str | None) -> str | None:
     if isinstance(values, list | tuple):
         return json.dumps(values, ensure_ascii=False)
     return None if values is None else str(values)
+
+
+def _columns_of(model: type[_Stored], *, computed: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    model._columns = tuple(one.name for one in fields(model) if one.name not in computed)
+    return model._columns
+
+
+CLAIM_COLUMNS = _columns_of(Claim)
+NOTE_COLUMNS = _columns_of(Note)
+ENTITY_COLUMNS = _columns_of(Entity)
+TAG_COLUMNS = _columns_of(Tag)
+CONTEXT_COLUMNS = _columns_of(Context)
+CONFLICT_SET_COLUMNS = _columns_of(ConflictSet, computed=frozenset({"member_claim_ids"}))

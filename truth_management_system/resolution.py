@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
+from database.clock import now
 from database.stored_text import storable
 
 from .constants import ClaimStatus
@@ -35,7 +37,7 @@ class Resolved:
 
     type: claim, context, entity, tag or domain. claims: itself, or what is filed there, newest change first.
     source_id, source_name: of the claim or the group. notes: what a reader should know ("retracted", "superseded by
-    @…").
+    @…", "valid until 2026-02-08").
     """
 
     type: str
@@ -148,7 +150,15 @@ class ReferenceResolver:
             head = self.claims.get(supersession_heads(self.db, [claim.claim_id])[claim.claim_id])
             if head is not None and head.claim_id != claim.claim_id:
                 return [f"superseded by @{head.friendly_id}"]
-        return [] if claim.status == ClaimStatus.ACTIVE else [claim.status]
+        return [*([] if claim.status == ClaimStatus.ACTIVE else [claim.status]), *_validity(claim, now())]
+
+
+def _validity(claim: Claim, moment: datetime) -> list[str]:
+    """What there is to say about a claim that is not valid now."""
+    if claim.is_valid_at(moment):
+        return []
+    has_begun = replace(claim, valid_to=None).is_valid_at(moment)
+    return [f"valid until {claim.valid_to}" if has_begun else f"valid from {claim.valid_from}"]
 
 
 def _differs_in_case(found: Found, name: str) -> bool:

@@ -218,6 +218,21 @@ class TestBeside:
             ("conv_pinned", "Fact 3"),
         ]
 
+    def test_what_is_valid_no_more_or_not_yet_comes_only_where_it_is_asked_for(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        past = remember(knowledge, "I take the 7 o'clock train", valid_to="2020-01-31", friendly_id="old_train")
+        coming = remember(knowledge, "I take the 9 o'clock train", valid_from="2999-01-01", friendly_id="new_train")
+        for claim in (past, coming):
+            api.pin_claim(claim.claim_id)
+        pins = [past.claim_id, coming.claim_id]
+        talk.say(talk.new(), "Which train do I take at what o'clock?", conversation_pinned_claim_ids=pins)
+        assert given(talk) == []
+        told = report(talk.say(talk.new(), "@old_train or @new_train?"))
+        assert told["@old_train"]["notes"] == ["valid until 2020-01-31"]
+        assert told["@new_train"]["notes"] == ["valid from 2999-01-01"]
+        assert [source for source, *_ in given(talk)] == ["referenced", "referenced"]
+
     def test_each_source_has_its_limit(self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI) -> None:
         limits = KnowledgeLimits(attached=1, pinned=1, conversation_pinned=1, found=1)
         talk.configure(knowledge_limits=limits)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any
-
-from database.clock import iso
 
 from ..constants import ConflictStatus
 from ..crud.base import optional_text, required_text
-from ..crud.claim_fields import category_name, checked_claim, iso_time
+from ..crud.claim_fields import category_name, checked_claim, utc_time
 from ..crud.contexts import ContextCRUD
 from ..crud.entities import EntityCRUD
 from ..crud.notes import NoteCRUD
@@ -23,6 +20,7 @@ from ..utils import now_iso
 EXPORT_VERSION = 1
 _LONGEST_ID = 200
 _LONGEST_NOTES = 10_000
+_ROW = "this row"
 
 Row = dict[str, Any]
 
@@ -65,7 +63,7 @@ def _claim(given: Mapping[str, Any]) -> Row:
         row[many] = json.dumps(list(dict.fromkeys([row[one], *json.loads(row[many])])))
     return row | {
         "claim_number": claim.claim_number if isinstance(claim.claim_number, int) else 0,
-        "retracted_at": _time(claim.retracted_at) if claim.retracted_at else None,
+        "retracted_at": utc_time(claim.retracted_at, _ROW) if claim.retracted_at else None,
         "source_activity_id": optional_text(claim.source_activity_id, "source", longest=_LONGEST_ID),
         **_times(row),
     }
@@ -92,7 +90,7 @@ def _conflict_set(given: Mapping[str, Any]) -> Row:
 def _link(given: Mapping[str, Any]) -> Row:
     ids = {column: _id(given, column) for column in ("link_id", "from_claim_id", "to_claim_id")}
     link_type = _word(given.get("link_type"), "kind of link")
-    return ids | {"link_type": link_type, "created_at": _time(given.get("created_at") or now_iso())}
+    return ids | {"link_type": link_type, "created_at": utc_time(given.get("created_at") or now_iso(), _ROW)}
 
 
 def _tie(*columns: str) -> Callable[[Mapping[str, Any]], Row]:
@@ -112,7 +110,7 @@ def _category(given: Mapping[str, Any]) -> Row:
         "kind": kind,
         "name": _word(given.get("name"), str(kind)),
         "display_name": required_text(given.get("display_name") or given.get("name"), "label", longest=80),
-        "created_at": _time(given.get("created_at") or now_iso()),
+        "created_at": utc_time(given.get("created_at") or now_iso(), _ROW),
     }
 
 
@@ -133,16 +131,7 @@ def _word(value: Any, what: str) -> str:
 
 
 def _times(row: Mapping[str, Any]) -> Row:
-    return {column: _time(row[column]) for column in ("created_at", "updated_at")}
-
-
-def _time(value: Any) -> str:
-    """A time as we store times, so that they sort as text; one without a zone is UTC."""
-    moment = datetime.fromisoformat(iso_time(value, "this row").replace("Z", "+00:00"))
-    try:
-        return iso(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    except OverflowError as error:
-        raise InvalidKnowledgeError(f"{value!r} is no time that can be stored.") from error
+    return {column: utc_time(row[column], _ROW) for column in ("created_at", "updated_at")}
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], Row]] = {

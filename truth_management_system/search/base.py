@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ..config import PKBConfig
 from ..constants import ClaimStatus
+from ..crud.claim_fields import utc_time
 from ..models import Claim
 
 _SECONDS_A_DAY = 86_400
@@ -22,8 +23,8 @@ class SearchFilters:
         statuses: Active and contested ones, unless told otherwise.
         context_domains, claim_types: Any of these, primary or further.
         tags, entities, contexts: Ids; claims that have any of each. Sub-tags and sub-contexts count.
-        valid_at: ISO time at which the claim is valid.
-        created_after, created_before, updated_after, updated_before: ISO times.
+        valid_at: ISO time at which the claim is valid; a `valid_to` without a time of day is the end of that day.
+        created_after, created_before, updated_after, updated_before: ISO times. A time without a zone is UTC.
         pinned: Only pinned (True) or only others (False).
         include_contested: False leaves out what is contested.
     """
@@ -43,7 +44,10 @@ class SearchFilters:
     include_contested: bool = True
 
     def to_sql_conditions(self) -> tuple[list[str], list[Any]]:
-        """Conditions over the table `claims`, to be joined by AND, and their parameters."""
+        """Conditions over the table `claims`, to be joined by AND, and their parameters.
+
+        Raises InvalidKnowledgeError for a time that is none.
+        """
         conditions: list[str] = []
         parameters: list[Any] = []
         for condition, values in self._parts():
@@ -67,10 +71,8 @@ class SearchFilters:
         ):
             if values:
                 parts.append((pattern.format(_marks(values)), values))
-        parts += [(condition, [value]) for condition, value in self._times() if value is not None]
-        if self.valid_at is not None:
-            parts.append(("claims.valid_from <= ?", [self.valid_at]))
-            parts.append(("(claims.valid_to IS NULL OR claims.valid_to >= ?)", [self.valid_at]))
+        times = [(condition, value) for condition, value in self._times() if value is not None]
+        parts += [(condition, [utc_time(value, "a filter")]) for condition, value in times]
         if self.pinned is not None:
             parts.append(("claims.pinned = ?", [int(self.pinned)]))
         return parts
@@ -81,9 +83,14 @@ class SearchFilters:
             ("claims.created_at < ?", self.created_before),
             ("claims.updated_at >= ?", self.updated_after),
             ("claims.updated_at < ?", self.updated_before),
+            (_VALID_FROM, self.valid_at),
+            (_VALID_TO, self.valid_at),
         ]
 
 
+# Compared as times: they are stored as they were given, as days too, and in any zone.
+_VALID_FROM = "COALESCE(julianday(claims.valid_from) <= julianday(?), TRUE)"
+_VALID_TO = "COALESCE(julianday(claims.valid_to) + (length(claims.valid_to) = 10) >= julianday(?), TRUE)"
 _DOMAINS = (
     "EXISTS (SELECT 1 FROM claim_domains WHERE claim_domains.claim_rowid = claims.claim_rowid "
     "AND claim_domains.domain IN ({}))"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from tests.truth_management_system.search.conftest import ANN, Person, found
+from truth_management_system.crud.claim_fields import utc_time
 from truth_management_system.crud.links import link_claim_tag
 from truth_management_system.database import PKBDatabase
+from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.models import Context, Entity, Tag
 from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
@@ -53,6 +56,40 @@ def test_a_memory_counts_while_it_is_valid(db: PKBDatabase, drinks: dict[str, An
     assert "three" in numbers(db, valid_at="2026-03-01T00:00:00Z")
     assert numbers(db, valid_at="2025-03-01T00:00:00Z") == {"one", "two", "four"}
     assert numbers(db, valid_at="2026-08-01T00:00:00Z") == {"one", "two", "four"}
+
+
+@pytest.mark.parametrize(
+    ("valid_to", "moment", "is_valid"),
+    [
+        ("2026-06-30", "2026-06-30T18:00:00Z", True),
+        ("2026-06-30", "2026-07-01T18:00:00Z", False),
+        ("2026-06-30T12:00:00+02:00", "2026-06-30T10:30:00Z", False),
+        ("2026-06-30T12:00:00+02:00", "2026-06-30T12:30:00+03:00", True),
+        ("2026-06-30T12:00:00", "2026-06-30T12:00:00.000000Z", True),
+        ("2026-06-30T12:00:00Z", "2026-06-30", True),
+        (None, "2999-01-01", True),
+    ],
+)
+def test_times_are_compared_in_any_zone_and_a_day_lasts_until_its_end(
+    ann: Person, valid_to: str | None, moment: str, is_valid: bool
+):
+    claim = ann.claim("tea", valid_to=valid_to)
+    assert bool(ann.claims.list(SearchFilters(valid_at=moment))) is is_valid
+    aware = datetime.fromisoformat(utc_time(moment, "this test"))
+    assert claim.is_valid_at(aware) is is_valid
+
+
+@pytest.mark.parametrize("column", ["valid_at", "created_after", "created_before", "updated_after", "updated_before"])
+def test_what_is_no_time_is_refused(ann: Person, column: str):
+    with pytest.raises(InvalidKnowledgeError, match="'tomorrow' is no time"):
+        ann.claims.list(SearchFilters(**{column: "tomorrow"}))
+
+
+def test_times_of_filters_may_be_in_any_zone(ann: Person):
+    ann.claim("tea", created_at="2026-02-08T10:00:00.500000Z")
+    assert ann.claims.count(SearchFilters(created_after="2026-02-08T12:00:00+02:00")) == 1
+    assert ann.claims.count(SearchFilters(created_after="2026-02-08T12:00:01+02:00")) == 0
+    assert ann.claims.count(SearchFilters(created_before="2026-02-08T10:00:01")) == 1
 
 
 def test_pinned_ones_or_all_others(db: PKBDatabase, drinks: dict[str, Any]):
