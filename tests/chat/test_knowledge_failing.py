@@ -237,10 +237,10 @@ class TestSearch:
     def test_a_fault_of_a_search_is_told_without_its_inside_and_pins_still_come(
         self, talk: Talk, vectors: WordVectors, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def broken(_texts: Any) -> Any:
+        def broken(*_: Any) -> Any:
             raise RuntimeError("secret inside")
 
-        monkeypatch.setattr(vectors, "embed", broken)
+        monkeypatch.setattr("truth_management_system.search.fts_search.best_matches", broken)
         assert talk.services.knowledge is not None
         api = talk.services.knowledge.for_user(EMAIL)
         api.pin_claim(api.resolve_claim_identifier("1").claim_id)
@@ -250,6 +250,18 @@ class TestSearch:
         (note,) = report(events)["memories"]["notes"]
         assert note == "Memories could not be looked through. The server's log says why."
         assert "secret inside" in caplog.text
+
+    def test_a_fault_of_vectors_leaves_what_words_find(
+        self, talk: Talk, vectors: WordVectors, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(_texts: Any) -> Any:
+            raise RuntimeError("secret inside")
+
+        monkeypatch.setattr(vectors, "embed", broken)
+        events = talk.say(talk.new(), "When are my morning workouts?")
+        assert "I prefer morning workouts" in talk.last_prompt
+        (note,) = report(events)["memories"]["notes"]
+        assert note == "Search by meaning took no part: it failed. The log says why."
 
     def test_with_neither_model_memories_are_found_by_words(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         remember(knowledge, "I prefer morning workouts")

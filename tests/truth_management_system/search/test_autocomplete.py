@@ -174,7 +174,7 @@ def test_no_prefix_breaks_it(typed: Callable[..., Any], prefix: str):
 
 def test_one_letter_begins_words_of_the_newest_memories(ann: Person, typed: Callable[..., Any]) -> None:
     for number in range(3):
-        ann.claim(f"Green walls {number}")
+        ann.claim(f"Green walls {number}", friendly_id=f"walls_{number}")
     ann.claim("Green tea", friendly_id="kept_by_ann")
     assert statements(typed("green w")) == ["Green walls 2", "Green walls 1", "Green walls 0"]
     assert statements(typed("green t")) == ["Green tea"]
