@@ -291,7 +291,7 @@ class Conversation:
         return self._history.messages_between(start, end)
 
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
-        """The newest live messages, in order, together about `max_chars` long; at least one if there is one."""
+        """The newest live messages that are not hidden, in order, together about `max_chars` long; at least one."""
         return self._history.last_messages(max_chars=max_chars)
 
     # ------------------------------------------------------------------ bundles

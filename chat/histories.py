@@ -72,8 +72,8 @@ class History(Protocol):
         """Some live messages, inclusive."""
         ...
 
-    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
-        """The newest live messages, in order."""
+    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
+        """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
         ...
 
     def accept(
@@ -173,9 +173,9 @@ class StoredHistory:
         """See `History`."""
         return [message_shape(row) for row in messages.messages_between(**self._who, start=start, end=end)]
 
-    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
         """See `History`."""
-        rows = messages.last_messages(**self._who, max_chars=max_chars)
+        rows = messages.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
         return [text_shape(row) for row in rows]
 
     def accept(

@@ -45,7 +45,7 @@ class AddressableConversation(Protocol):
         ...
 
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
-        """The newest live messages, in order, together about `max_chars` long; at least one if there is one."""
+        """The newest live messages that are not hidden, in order, together about `max_chars` long; at least one."""
         ...
 
 

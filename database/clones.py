@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -18,18 +18,34 @@ from conversation_reference_utils import unique_message_short_hash
 
 from .activities import NewActivity, Place, insert_activities
 from .clock import now_iso
+from .clone_belongings import Belongings, add_belongings, read_belongings, told_so_far
 from .connection import open_store
 from .conversation_rows import ConversationRow
 from .conversations import insert_conversation, new_conversation_id, read_live
 from .erasure import erase_incomplete
+from .errors import MessageNotFoundError
 from .friendly_ids import assign_friendly_id
-from .schema import activities, conversations, message_references, messages, threads
-from .store import Urgency
-from .stream_events import joined_text, stored_events
+from .message_rows import row_with_id
+from .schema import activities, conversations, messages, threads
+from .store import Store, Urgency
 from .titles import heuristic_title
 
 _MESSAGES_AT_ONCE = 50
 _CHARACTERS_AT_ONCE = 500_000
+
+_KEPT = (
+    "user_email",
+    "sender",
+    "text",
+    "status",
+    "show_hide",
+    "config",
+    "report",
+    "created_at",
+    "edited_at",
+    "chosen_variant",
+    "pinned_at",
+)
 
 _m = messages.c
 _a = activities.c
@@ -50,6 +66,7 @@ class _Copy:
     message_ids: dict[str, str]
     thread_ids: dict[str, str]
     summarised: int
+    new_threads: list[dict[str, Any]] = field(default_factory=list)
     created_at: str = field(default_factory=now_iso)
     friendly_id: str | None = None
     hashes: set[str] = field(default_factory=set)
@@ -59,7 +76,8 @@ class _Copy:
 def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
-    An answer in the making is copied as far as it got, and marked as interrupted.
+    An answer in the making is copied as far as it got, and marked as interrupted. Variants of answers and earlier
+    texts of messages come along.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -67,15 +85,39 @@ def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str)
     store = open_store(users_dir)
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
-        copy = _plan(connection, source)
-        new_threads = _threads(connection, copy)
-    store.write(lambda connection: _begin(connection, copy, new_threads))
+        copy = _plan(connection, source, suffix="copy")
+    return _filled(store, copy)
+
+
+def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
+    """A copy of a conversation up to a message, with that one: from there it can go another way.
+
+    A summary that tells of what comes later stays behind.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        MessageNotFoundError: it has no such live message.
+    """
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        last = row_with_id(connection, conversation_id, message_id)
+        if last is None or last.deleted_at is not None:
+            raise MessageNotFoundError
+        if source.summarised_ordinal > last.index:
+            source = replace(source, running_summary="", summarised_ordinal=0)
+        copy = _plan(connection, source, suffix="fork", up_to=last.ordinal)
+    return _filled(store, copy)
+
+
+def _filled(store: Store, copy: _Copy) -> ConversationRow:
+    store.write(lambda connection: _begin(connection, copy))
     for message_ids in copy.slices:
         # One long read would keep the log from being folded into the file: whoever writes next would wait for that.
         with store.reading() as connection:
-            rows = [_told_so_far(connection, row) for row in _messages(connection, message_ids)]
-            references = _references(connection, copy, rows)
-        store.write(partial(_add, copy=copy, rows=rows, references=references), urgency=Urgency.INDEX)
+            rows = [told_so_far(connection, row) for row in _messages(connection, message_ids)]
+            belongings = read_belongings(connection, copy.message_ids, message_ids)
+        store.write(partial(_add, copy=copy, rows=rows, belongings=belongings), urgency=Urgency.INDEX)
     return store.write(lambda connection: _reveal(connection, copy))
 
 
@@ -93,20 +135,24 @@ def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
     )
 
 
-def _plan(connection: Connection, source: ConversationRow) -> _Copy:
+def _plan(connection: Connection, source: ConversationRow, *, suffix: str, up_to: int | None = None) -> _Copy:
     query = _live_messages(
         source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id, func.length(_m.text).label("characters")
     )
+    if up_to is not None:
+        query = query.where(_m.ordinal <= up_to)
     rows = connection.execute(query).all()
-    return _Copy(
+    copy = _Copy(
         source=source,
         conversation_id=new_conversation_id(source.user_email),
-        title=_title(connection, source),
+        title=_title(connection, source, suffix),
         slices=_slices(rows),
         message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
         thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
         summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
     )
+    copy.new_threads = _threads(connection, copy)
+    return copy
 
 
 def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
@@ -121,10 +167,10 @@ def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
     return slices
 
 
-def _title(connection: Connection, source: ConversationRow) -> str:
+def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
     """A conversation in its first turn has no title yet; the copy can't wait for one."""
     if source.title:
-        return f"{source.title} (copy)"
+        return f"{source.title} ({suffix})"
     first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
     return "" if first is None else heuristic_title(first)
 
@@ -136,7 +182,8 @@ def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
     members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
     first: dict[str, str] = {}
     for row in connection.execute(members):
-        first.setdefault(row.thread_id, row.message_id)
+        if row.message_id in copy.message_ids:
+            first.setdefault(row.thread_id, row.message_id)
     found = connection.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
     return [
         {
@@ -157,21 +204,7 @@ def _messages(connection: Connection, message_ids: Sequence[str]) -> Sequence[Ro
     return connection.execute(query.where(_m.message_id.in_(message_ids)).order_by(_m.ordinal)).all()
 
 
-def _told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
-    """The message; of an answer in the making, of which a conversation has one at most, what was told of it."""
-    fields = dict(row._mapping)
-    if fields["status"] == "streaming":
-        fields["text"] = joined_text(stored_events(connection, fields["message_id"]))
-        fields["status"] = "interrupted"
-    return fields
-
-
-def _references(connection: Connection, copy: _Copy, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    query = select(message_references).where(message_references.c.message_id.in_([row["message_id"] for row in rows]))
-    return [{**row._mapping, "message_id": copy.message_ids[row.message_id]} for row in connection.execute(query)]
-
-
-def _begin(connection: Connection, copy: _Copy, new_threads: Sequence[dict[str, Any]]) -> None:
+def _begin(connection: Connection, copy: _Copy) -> None:
     source = copy.source
     values = {
         "conversation_id": copy.conversation_id,
@@ -198,13 +231,11 @@ def _begin(connection: Connection, copy: _Copy, new_threads: Sequence[dict[str, 
             title=copy.title,
             created_at=copy.created_at,
         )
-    if new_threads:
-        connection.execute(insert(threads), list(new_threads))
+    if copy.new_threads:
+        connection.execute(insert(threads), copy.new_threads)
 
 
-def _add(
-    connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], references: Sequence[dict[str, Any]]
-) -> None:
+def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], belongings: Belongings) -> None:
     """One slice: activities first, since they number the messages."""
     stored = insert_activities(
         connection,
@@ -215,8 +246,7 @@ def _add(
     connection.execute(
         insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
     )
-    if references:
-        connection.execute(insert(message_references), list(references))
+    add_belongings(connection, belongings)
 
 
 def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
@@ -238,9 +268,8 @@ def _message(copy: _Copy, row: Mapping[str, Any], *, seq: int) -> dict[str, Any]
     copy.last_ordinal += 1
     short_hash = unique_message_short_hash(copy.friendly_id or "", row["text"], copy.hashes)
     copy.hashes.add(short_hash)
-    kept = ("user_email", "sender", "text", "status", "show_hide", "config", "report", "created_at", "edited_at")
     return {
-        **{name: row[name] for name in kept},
+        **{name: row[name] for name in _KEPT},
         "seq": seq,
         "message_id": copy.message_ids[row["message_id"]],
         "conversation_id": copy.conversation_id,

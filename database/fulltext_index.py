@@ -91,6 +91,12 @@ def reindex(connection: Connection, message: MessageRow, *, text: str | None) ->
         _execute(connection, _PUT, [_as_indexed(message, text)])
 
 
+def readmit(connection: Connection, message: MessageRow) -> None:
+    """Index `message` again, which had been taken out."""
+    if message.seq <= indexed_seq(connection):
+        _execute(connection, _PUT, [_as_indexed(message, message.text)])
+
+
 def forget(connection: Connection, seqs: Sequence[int]) -> None:
     """Take the messages with these `seq` out of the index; before their rows are deleted for good."""
     query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from . import fulltext_index
 from .clock import now_iso
 from .connection import open_store
 from .conversation_head import access_head, touch
-from .errors import MessageNotFoundError, StaleIndexError, TurnInProgressError
-from .message_rows import MessageRow, live_in, rows_where
-from .schema import activities, message_edits, messages
+from .errors import MessageNotFoundError
+from .message_access import access_settled
+from .message_edits import keep_text
+from .message_rows import MessageRow, live_in, row_with_id, rows_where
+from .schema import activities, messages
 from .stored_text import storable
 
 
@@ -31,11 +33,11 @@ def edit_message(
     """
 
     def edit(connection: Connection) -> MessageRow:
-        message = _access_settled(connection, user_email, conversation_id, message_id, index)
-        replaced_at, new_text = now_iso(), storable(text)
-        connection.execute(
-            insert(message_edits).values(message_id=message_id, text=message.text, replaced_at=replaced_at)
+        message = access_settled(
+            connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
         )
+        replaced_at, new_text = now_iso(), storable(text)
+        keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
         fulltext_index.reindex(connection, message, text=new_text)
         connection.execute(
             update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)
@@ -56,7 +58,9 @@ def delete_message(
 
     def remove(connection: Connection) -> None:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        message = _access_settled(connection, user_email, conversation_id, message_id, index)
+        message = access_settled(
+            connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
+        )
         deleted_at = now_iso()
         fulltext_index.reindex(connection, message, text=None)
         for table in (messages, activities):
@@ -64,6 +68,27 @@ def delete_message(
         touch(connection, conversation_id, message_count=head.message_count - 1)
 
     open_store(users_dir).write(remove)
+
+
+def restore_message(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> None:
+    """Bring a deleted message back to its old place; the indexes of those behind it shift. Its hash was kept.
+
+    A live one stays as it is. Raises ConversationNotFoundError, MessageNotFoundError.
+    """
+
+    def restore(connection: Connection) -> None:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        message = row_with_id(connection, conversation_id, message_id)
+        if message is None:
+            raise MessageNotFoundError
+        if message.deleted_at is None:
+            return
+        for table in (messages, activities):
+            connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
+        fulltext_index.readmit(connection, message)
+        touch(connection, conversation_id, message_count=head.message_count + 1)
+
+    open_store(users_dir).write(restore)
 
 
 def move_messages(
@@ -96,25 +121,6 @@ def move_messages(
 
     if chosen:
         open_store(users_dir).write(move)
-
-
-def _access_settled(
-    connection: Connection, user_email: str, conversation_id: str, message_id: str, index: int | None
-) -> MessageRow:
-    access_head(connection, user_email=user_email, conversation_id=conversation_id)
-    found = rows_where(
-        connection,
-        (messages.c.message_id == message_id)
-        & (messages.c.conversation_id == conversation_id)
-        & messages.c.deleted_at.is_(None),
-    )
-    if not found:
-        raise MessageNotFoundError
-    if index is not None and found[0].index != index:
-        raise StaleIndexError(f"The message is not number {index} any more. Reload the conversation, then try again.")
-    if found[0].status == "streaming":
-        raise TurnInProgressError
-    return found[0]
 
 
 def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:

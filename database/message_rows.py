@@ -21,6 +21,7 @@ from sqlalchemy import (
 
 from .prepared import Prepared
 from .schema import activities, conversations, message_references, messages
+from .variant_rows import variants_of
 
 _sources = messages.alias("sources")
 _source_conversations = conversations.alias("source_conversations")
@@ -56,6 +57,8 @@ _ROWS: Select[*tuple[Any, ...]] = select(
     messages.c.created_at,
     messages.c.edited_at,
     messages.c.deleted_at,
+    messages.c.pinned_at,
+    messages.c.chosen_variant,
     activities.c.short_id,
     activities.c.reply_to_id,
     activities.c.thread_id,
@@ -70,7 +73,8 @@ class MessageRow(NamedTuple):
     sender: "user" or "model". status: "streaming", "complete", "cancelled", "interrupted" or "failed".
     message_short_hash: None until the conversation has its friendly id.
     in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
-    backlink_count: how many live messages of this user refer to it.
+    backlink_count: how many live messages of this user refer to it. chosen_variant, variants: of an answer that was
+    made again, see `variant_rows`; variants is empty for others.
     """
 
     seq: int
@@ -89,11 +93,14 @@ class MessageRow(NamedTuple):
     created_at: str
     edited_at: str | None
     deleted_at: str | None
+    pinned_at: str | None
+    chosen_variant: int | None
     short_id: str
     reply_to_id: str | None
     thread_id: str | None
     backlink_count: int
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
+    variants: tuple[dict[str, Any], ...]
 
 
 class MessageText(NamedTuple):
@@ -104,6 +111,7 @@ class MessageText(NamedTuple):
     text: str
     status: str
     message_short_hash: str | None
+    show_hide: str
     edited_at: str | None
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
@@ -157,13 +165,13 @@ _BY_HASH = Prepared(
 def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
     """All live messages of a conversation, in order."""
     rows = _ALL.rows(connection, conversation_id=conversation_id)
-    return [_message((*row, index)) for index, row in enumerate(rows, 1)]
+    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, 1)])
 
 
 def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
     rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
-    return [_message((*row, index)) for index, row in enumerate(rows, start + 1)]
+    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, start + 1)])
 
 
 def newest_first(
@@ -179,21 +187,30 @@ def newest_first(
 def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:
     """The message of this conversation with this id, deleted or not, or None."""
     row = _BY_ID.row(connection, conversation_id=conversation_id, message_id=message_id)
-    return None if row is None else _message(row)
+    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
 
 
 def row_with_hash(connection: Connection, conversation_id: str, short_hash: str) -> MessageRow | None:
     """The message of this conversation with this short hash, deleted or not, or None."""
     row = _BY_HASH.row(connection, conversation_id=conversation_id, short_hash=short_hash)
-    return None if row is None else _message(row)
+    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
 
 
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
     """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
-    return [_message(row) for row in connection.execute(_INDEXED_ROWS.where(condition))]
+    rows = connection.execute(_INDEXED_ROWS.where(condition))
+    return _with_variants(connection, [_message((*row, ())) for row in rows])
 
 
 _message = MessageRow._make
+
+
+def _with_variants(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
+    repeated = [row.message_id for row in rows if row.chosen_variant is not None]
+    if not repeated:
+        return rows
+    variants = variants_of(connection, repeated)
+    return [row._replace(variants=variants[row.message_id]) if row.message_id in variants else row for row in rows]
 
 
 def text_shape(row: MessageText) -> dict[str, Any]:
@@ -223,7 +240,8 @@ def message_shape(row: MessageRow) -> dict[str, Any]:
         "references": row.report,
         "document_references": [],
         "backlink_count": row.backlink_count,
-        "variants": [],
+        "variants": list(row.variants),
+        "pinned_at": row.pinned_at,
         "edited_at": row.edited_at,
     }
     if row.deleted_at is not None:

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, select
 
 from .connection import open_store
 from .conversation_head import access_head
-from .errors import ConversationNotFoundError, MessageNotFoundError
-from .message_changes import delete_message, edit_message, move_messages
+from .errors import MessageNotFoundError
+from .message_access import access_message
+from .message_changes import delete_message, edit_message, move_messages, restore_message
 from .message_rows import (
     MessageRow,
     MessageText,
@@ -21,7 +22,6 @@ from .message_rows import (
     row_with_hash,
     row_with_id,
     rows_from,
-    rows_where,
 )
 from .schema import conversations, messages
 
@@ -41,6 +41,7 @@ __all__ = [
     "message_shape",
     "messages_between",
     "move_messages",
+    "restore_message",
 ]
 
 _WINDOW = 50
@@ -126,17 +127,20 @@ def last_messages(
     before: int | None = None,
     count: int | None = None,
     max_chars: int | None = None,
+    hidden: bool = True,
 ) -> list[MessageText]:
     """The newest live messages, whole, in order: at most `count` (1,000 unless told), together of at most `max_chars`.
 
-    At least one, if there is one. before: only messages with a smaller 1-based index. Raises ConversationNotFoundError.
+    At least one, if there is one. before: only messages with a smaller 1-based index. hidden: also those that are
+    hidden from models. Raises ConversationNotFoundError.
     """
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
         wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
         with closing(newest_first(connection, conversation_id, **wanted)) as newest:
-            return (list(newest) if max_chars is None else _fitting(newest, max_chars))[::-1]
+            rows = newest if hidden else (row for row in newest if row.show_hide != "hide")
+            return (list(rows) if max_chars is None else _fitting(rows, max_chars))[::-1]
 
 
 def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> int:
@@ -148,19 +152,8 @@ def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> i
 def message_location(*, users_dir: str, user_email: str, message_id: str) -> tuple[str, MessageRow]:
     """The conversation_id and the row of a live message of this user, wherever it is. Raises MessageNotFoundError."""
     with open_store(users_dir).reading() as connection:
-        condition = (
-            (messages.c.message_id == message_id)
-            & (messages.c.user_email == user_email)
-            & messages.c.deleted_at.is_(None)
-        )
-        found = rows_where(connection, condition)
-        if not found:
-            raise MessageNotFoundError
-        try:
-            access_head(connection, user_email=user_email, conversation_id=found[0].conversation_id)
-        except ConversationNotFoundError as error:
-            raise MessageNotFoundError from error
-        return found[0].conversation_id, found[0]
+        found = access_message(connection, user_email=user_email, message_id=message_id)
+        return found.conversation_id, found
 
 
 def conversations_of_messages(*, users_dir: str, user_email: str, message_ids: Collection[str]) -> dict[str, str]:

@@ -239,6 +239,12 @@ messages = Table(
         postgresql_where=text("message_short_hash IS NULL"),
     ),
     Index(
+        "idx_messages_pinned",
+        "conversation_id",
+        sqlite_where=text("pinned_at IS NOT NULL"),
+        postgresql_where=text("pinned_at IS NOT NULL"),
+    ),
+    Index(
         "idx_messages_streaming",
         "status",
         sqlite_where=text("status = 'streaming'"),

@@ -1,10 +1,12 @@
-"""The messages of a conversation: listed, edited, moved, deleted."""
+"""The messages of a conversation: listed, edited, moved, hidden, pinned, deleted and brought back."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from flask import Blueprint, Response
 
-from database import message_changes, messages
+from database import clones, message_changes, message_edits, message_marks, messages
 from database.message_rows import message_shape
 
 from . import schemas, shapes
@@ -51,6 +53,66 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> Respons
     """Take a message out of the conversation. 409 where the index no longer fits the id."""
     message_changes.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
     return ok()
+
+
+@blueprint.post("/restore_message/<conversation_id>/<message_id>")
+@answers(shapes.Done)
+def restore_message(conversation_id: str, message_id: str) -> Response:
+    """Bring a deleted message back to its old place."""
+    message_changes.restore_message(**own(), conversation_id=conversation_id, message_id=message_id)
+    return ok()
+
+
+@blueprint.post("/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
+@takes(schemas.MessageVisibility)
+@answers(shapes.Done)
+def show_hide_message(conversation_id: str, message_id: str, index: int, body: schemas.MessageVisibility) -> Response:
+    """Hide a message from models, or show it to them again. 409 where the index no longer fits the id."""
+    message_marks.show_or_hide_message(
+        **own(), conversation_id=conversation_id, message_id=message_id, index=index, show_hide=body.show_hide
+    )
+    return ok()
+
+
+@blueprint.get("/messages/<message_id>/edits")
+@answers(list[shapes.EarlierText])
+def list_edits(message_id: str) -> Response:
+    """What a message said before it was edited, oldest first."""
+    return json_reply(message_edits.edits_of(**own(), message_id=message_id))
+
+
+@blueprint.put("/messages/<message_id>/pin")
+@answers(shapes.Done)
+def pin_message(message_id: str) -> Response:
+    """Pin a message to the top of its conversation."""
+    message_marks.pin_message(**own(), message_id=message_id, pinned=True)
+    return ok()
+
+
+@blueprint.delete("/messages/<message_id>/pin")
+@answers(shapes.Done)
+def unpin_message(message_id: str) -> Response:
+    """Take the pin of a message away."""
+    message_marks.pin_message(**own(), message_id=message_id, pinned=False)
+    return ok()
+
+
+@blueprint.get("/conversations/<conversation_id>/pinned_messages")
+@answers(list[shapes.PinnedMessage])
+def list_pinned_messages(conversation_id: str) -> Response:
+    """The pinned messages of a conversation, in order."""
+    return json_reply(message_marks.pinned_messages(**own(), conversation_id=conversation_id))
+
+
+@blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
+@answers(shapes.ConversationName)
+def fork_conversation(conversation_id: str, message_id: str) -> Response:
+    """Copy a conversation up to a message, with that one; the copy has ids of its own."""
+    row = clones.fork_conversation(**own(), conversation_id=conversation_id, message_id=message_id)
+    return json_reply(
+        {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""},
+        status=HTTPStatus.CREATED,
+    )
 
 
 @blueprint.post("/move_messages_up_or_down/<conversation_id>")

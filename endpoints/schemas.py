@@ -187,6 +187,12 @@ class MessageEdit(Body):
     text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
 
 
+class MessageVisibility(Body):
+    """Whether models see the message."""
+
+    show_hide: Literal["show", "hide"]
+
+
 class MessageMove(Body):
     """Messages that move together by one place."""
 

@@ -115,6 +115,16 @@ class ConversationName(Shape):
     conversation_friendly_id: str
 
 
+class VariantItem(Shape):
+    """One of the answers that a model gave to the same question; of those, the message has the chosen one's text."""
+
+    number: int
+    status: str
+    created_at: str
+    model: str | None
+    chosen: bool
+
+
 class MessageItem(Shape):
     """A message of a conversation."""
 
@@ -135,8 +145,27 @@ class MessageItem(Shape):
     references: list[dict[str, Any]]
     document_references: list[dict[str, Any]]
     backlink_count: int
-    variants: list[dict[str, Any]]
+    variants: list[VariantItem]
+    pinned_at: str | None
     edited_at: str | None
+
+
+class EarlierText(Shape):
+    """What a message said until it was edited."""
+
+    text: str
+    replaced_at: str
+
+
+class PinnedMessage(Shape):
+    """A pinned message of a conversation."""
+
+    message_id: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    preview: str
+    pinned_at: str
 
 
 class Cancelled(Done):

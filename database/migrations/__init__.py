@@ -15,12 +15,16 @@ from sqlalchemy import Connection, insert, inspect, select
 from ..clock import now_iso
 from ..errors import DatabaseTooNewError
 from ..schema import schema_version
-from . import m0001_initial, m0002_living_with_it
+from . import m0001_initial, m0002_living_with_it, m0003_pinned_messages
 
 if TYPE_CHECKING:
     from ..store import Store
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m0001_initial.upgrade, m0002_living_with_it.upgrade)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    m0001_initial.upgrade,
+    m0002_living_with_it.upgrade,
+    m0003_pinned_messages.upgrade,
+)
 
 
 def current_version(connection: Connection) -> int:

@@ -53,6 +53,15 @@ PROBES = {
     ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
     ("DELETE", "/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(),
     ("POST", "/move_messages_up_or_down/<conversation_id>"): Probe({"message_ids": ["x"], "direction": "up"}),
+    ("POST", "/restore_message/<conversation_id>/<message_id>"): Probe(),
+    ("POST", "/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(
+        {"show_hide": "hide"}
+    ),
+    ("GET", "/messages/<message_id>/edits"): Probe(),
+    ("PUT", "/messages/<message_id>/pin"): Probe(),
+    ("DELETE", "/messages/<message_id>/pin"): Probe(),
+    ("GET", "/conversations/<conversation_id>/pinned_messages"): Probe(),
+    ("POST", "/fork_conversation/<conversation_id>/<message_id>"): Probe(),
     ("POST", "/send_message/<conversation_id>"): Probe({"messageText": "hello"}),
     ("GET", "/stream/<message_id>"): Probe(),
     ("POST", "/cancel_response/<conversation_id>"): Probe(),

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select, update
 from conversation_reference_utils import unique_message_short_hash
 from database import clones, conversations, schema, workspaces
 from database.connection import open_store
-from database.errors import ConversationNotFoundError, StorageFailedError
+from database.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
 from database.messages import delete_message
 from database.stream_events import append_events
 from database.turns import accept_turn
@@ -181,3 +181,53 @@ def test_a_clone_may_begin_with_an_answer_that_has_no_word_yet(users_dir: str) -
     delete_message(**own, message_id=accepted.user_message_id, index=1)
     [answer] = stored(users_dir, clone(users_dir, source_id).conversation_id)
     assert (answer.text, answer.status, answer.in_answer_to) == ("", "interrupted", None)
+
+
+def fork(users_dir: str, conversation_id: str, message_id: str) -> conversations.ConversationRow:
+    return clones.fork_conversation(
+        users_dir=users_dir, user_email=ANN, conversation_id=conversation_id, message_id=message_id
+    )
+
+
+def test_a_fork_ends_with_the_message_it_was_made_from(users_dir: str, take_turn: Any) -> None:
+    source_id = make(users_dir)
+    for number in range(40):
+        take_turn(ANN, source_id, text=f"question {number}", answer=f"answer {number}", title="React Hooks")
+    before = stored(users_dir, source_id)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
+    delete_message(**own, message_id=before[3].message_id, index=4)
+    copy = fork(users_dir, source_id, before[60].message_id)
+    after = stored(users_dir, copy.conversation_id)
+    assert [row.text for row in after] == [row.text for row in before[:61] if row.text != "answer 1"]
+    assert (copy.title, copy.message_count) == ("React Hooks (fork)", 60)
+    assert copy.conversation_friendly_id not in (None, before[0].conversation_id)
+    assert not {row.message_id for row in after} & {row.message_id for row in before}
+    assert not {row.message_short_hash for row in after} & {row.message_short_hash for row in before}
+    assert len(stored(users_dir, source_id)) == 80
+    take_turn(ANN, copy.conversation_id, text="another way")
+    assert [row.text for row in stored(users_dir, copy.conversation_id)][-2:] == ["another way", "Hi there"]
+
+
+@pytest.mark.parametrize(("message", "kept"), [(5, ""), (12, "Hooks were explained.")])
+def test_a_fork_knows_nothing_of_what_comes_later(users_dir: str, take_turn: Any, message: int, kept: str) -> None:
+    source_id = make(users_dir)
+    for _ in range(8):
+        take_turn(ANN, source_id)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
+    summary = {"running_summary": "Hooks were explained.", "summarised_ordinal": 10}
+    conversations.update_conversation(**own, changes=summary)
+    copy = fork(users_dir, source_id, stored(users_dir, source_id)[message].message_id)
+    assert (copy.running_summary, copy.summarised_ordinal) == (kept, 10 if kept else 0)
+
+
+def test_a_fork_begins_at_a_live_message_of_its_own_conversation(users_dir: str, take_turn: Any) -> None:
+    source_id, other_id = make(users_dir), make(users_dir)
+    gone = take_turn(ANN, source_id).user_message_id
+    elsewhere = take_turn(ANN, other_id).user_message_id
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": source_id}
+    delete_message(**own, message_id=gone, index=1)
+    for message_id in (gone, elsewhere, "nothing"):
+        with pytest.raises(MessageNotFoundError):
+            fork(users_dir, source_id, message_id)
+    with pytest.raises(ConversationNotFoundError):
+        clones.fork_conversation(**own | {"user_email": BEN}, message_id=elsewhere)

@@ -19,6 +19,7 @@ def as_of_the_first_version(users_dir: Path) -> None:
         "DROP TABLE message_variants",
         "DROP TABLE shares",
         'ALTER TABLE "UserToConversationId" DROP COLUMN pinned_at',
+        "DROP INDEX idx_messages_pinned",
         "ALTER TABLE messages DROP COLUMN chosen_variant",
         "ALTER TABLE messages DROP COLUMN pinned_at",
         "DELETE FROM schema_version WHERE version > 1",
@@ -38,8 +39,8 @@ def test_a_store_of_the_first_version_keeps_its_messages(tmp_path: Path) -> None
         tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
         versions = [row[0] for row in connection.exec_driver_sql("SELECT version FROM schema_version")]
     assert {"chosen_variant", "pinned_at"} <= columns
-    assert {"message_variants", "shares"} <= tables
-    assert versions == [1, 2]
+    assert {"message_variants", "shares", "idx_messages_pinned"} <= tables
+    assert versions == [1, 2, 3]
     texts = [row.text for row in list_messages(**where, conversation_id=conversation_id)]
     assert texts == ["What is it?", ""]
     close_store(tmp_path)
