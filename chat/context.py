@@ -9,7 +9,8 @@ from typing import Any
 from conversation_reference_utils import partition
 from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 
-from .knowledge import Knowledge, KnowledgeRequest, knowledge_of, left_out
+from .knowledge import Knowledge, KnowledgeRequest, knowledge_of
+from .knowledge_entries import left_out
 from .pkb_items import PkbItem, fit, merge, render
 from .ports import ConversationLoader, TurnServices
 from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup

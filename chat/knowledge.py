@@ -14,6 +14,7 @@ from truth_management_system import ActionResult, Claim, SearchResult, Structure
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .knowledge_access import knowledge_in
+from .knowledge_entries import WHOLE, ambiguous, not_found, unavailable
 from .pkb_items import PkbItem, Source, render
 from .ports import KnowledgeLimits, TurnServices
 from .report import ReportEntry, Resolution, preview
@@ -25,14 +26,10 @@ ApiMaker = Callable[[], StructuredAPI]
 """Gives the user's view of the knowledge base, or raises KnowledgeUnavailableError."""
 
 _HOLDING = frozenset({"active", "contested"})
-_GROUPS = frozenset({"context", "entity", "tag", "domain"})
-_LONGEST_ID = 128
 _LONGEST_QUERY = 2_000
 _FEW_WORDS = 4
 _SUMMARY_CHARS = 300
 _NEAREST_STRANGER = 0.2
-_WHOLE = "memories"
-"""What stands for the knowledge base itself in a report."""
 _CLAIM_KEY = "claim:"
 _UNEXPECTED = "internal_error"
 _FAULT = "Memories could not be looked through. The server's log says why."
@@ -85,7 +82,7 @@ class Knowledge:
         api = self._opened()
         if api is None:
             wanted = request.automatic or request.attached
-            return Found(entries=[_unavailable(_WHOLE, self._unavailable)] if self._unavailable and wanted else [])
+            return Found(entries=[unavailable(WHOLE, self._unavailable)] if self._unavailable and wanted else [])
         sources: list[Callable[[], Found]] = [partial(self._attached, api, request.attached)]
         if request.automatic:
             sources += [
@@ -110,13 +107,13 @@ class Knowledge:
             return self._lost(error.message)
         except Exception:
             log.exception("memories could not be gathered")
-            return Found(entries=[_unavailable(_WHOLE, _FAULT)])
+            return Found(entries=[unavailable(WHOLE, _FAULT)])
 
     def _lost(self, sentence: str) -> Found:
         """Note that the store failed. It is not asked again for this message: each try may take a while."""
         log.warning("memories can't be read: %s", sentence)
         self._api, self._unavailable = None, sentence
-        return Found(entries=[_unavailable(_WHOLE, sentence)])
+        return Found(entries=[unavailable(WHOLE, sentence)])
 
     def _failed(self, result: ActionResult) -> Found:
         """What is left of a source that failed."""
@@ -124,7 +121,7 @@ class Knowledge:
         if code == KnowledgeUnavailableError.code:
             return self._lost(result.errors[0])
         log.warning("memories could not be gathered: %s", result.errors[0])
-        return Found(entries=[_unavailable(_WHOLE, _FAULT if code == _UNEXPECTED else result.errors[0])])
+        return Found(entries=[unavailable(WHOLE, _FAULT if code == _UNEXPECTED else result.errors[0])])
 
     def _opened(self) -> StructuredAPI | None:
         if self._api is None and self.api is not None and not self._unavailable:
@@ -138,24 +135,24 @@ class Knowledge:
         api = self._opened()
         if api is None:
             if self._unavailable:
-                return Resolution(entry=_unavailable(ref, self._unavailable))
-            return Resolution(entry=_not_found(ref, reference, surely=surely))
+                return Resolution(entry=unavailable(ref, self._unavailable))
+            return Resolution(entry=not_found(ref, reference, surely=surely))
         try:
             return self._looked_up(api, reference, ref=ref, surely=surely)
         except Exception:
             log.exception("%s could not be resolved", ref)
-            return Resolution(entry=_unavailable(ref, _FAULT))
+            return Resolution(entry=unavailable(ref, _FAULT))
 
     def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
         result = api.resolve_reference(reference)
         if result.success:
             return self._resolved(ref, result.data)
         if result.data and result.data["type"] == "ambiguous":
-            return Resolution(entry=_ambiguous(ref, result))
+            return Resolution(entry=ambiguous(ref, result))
         if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
             (missing,) = self._failed(result).entries
-            return Resolution(entry=_unavailable(ref, missing.notes[0]))
-        return Resolution(entry=_not_found(ref, reference, surely=surely))
+            return Resolution(entry=unavailable(ref, missing.notes[0]))
+        return Resolution(entry=not_found(ref, reference, surely=surely))
 
     def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
         claims: Sequence[Claim] = found["claims"]
@@ -186,12 +183,12 @@ class Knowledge:
         if not result.success:
             return self._failed(result)
         entries = [
-            _not_found(f"@memory:{claim_id}", claim_id, surely=True)
+            not_found(f"@memory:{claim_id}", claim_id, surely=True)
             for claim_id, claim in zip(asked, result.data, strict=False)
             if claim is None
         ]
         if len(asked) > self.limits.attached:
-            entries.append(_unavailable(_WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
+            entries.append(unavailable(WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
         return Found(items=[_item(claim, "attached") for claim in result.data if claim], entries=entries)
 
     def _pinned(self, api: StructuredAPI) -> Found:
@@ -227,7 +224,7 @@ class Knowledge:
             log.info("memories were searched in part: %s", warning)
         return Found(
             items=[_item(found.claim, "auto") for found in result.data if _near_enough(found)],
-            entries=[_unavailable(_WHOLE, warning, muted=True) for warning in warnings],
+            entries=[unavailable(WHOLE, warning, muted=True) for warning in warnings],
         )
 
 
@@ -267,11 +264,6 @@ def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
     )
 
 
-def left_out(count: int) -> ReportEntry:
-    """That so many of the memories nobody named had no room."""
-    return _unavailable(_WHOLE, f"{count} less important memories did not fit the model and were left out.")
-
-
 def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:
     """The claims among `items`: `{claim_id, friendly_id, source}` of each, in order."""
     return [
@@ -286,28 +278,3 @@ def _item(claim: Claim, source: Source, *refs: str) -> PkbItem:
     return PkbItem(
         source=source, type=claim.claim_type, refs=refs, key=key, name=claim.friendly_id, body=claim.rendered()
     )
-
-
-def _not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
-    return ReportEntry(
-        ref=ref,
-        kind="claim",
-        status="not_found",
-        notes=(f"No memory or context found with ID: {reference}",),
-        muted=not surely and not _looks_like_an_id(reference),
-    )
-
-
-def _ambiguous(ref: str, result: ActionResult) -> ReportEntry:
-    candidates = tuple(result.data["candidates"])
-    kind = candidates[0]["kind"]
-    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
-
-
-def _unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
-    return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
-
-
-def _looks_like_an_id(name: str) -> bool:
-    words, _, last = name.lower().rpartition("_")
-    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))

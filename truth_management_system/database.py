@@ -70,14 +70,14 @@ class PKBDatabase:
         self._columns: dict[str, tuple[str, ...]] = {}
 
     def connect(self) -> PKBDatabase:
-        """Open the store, making its folder. Raises KnowledgeUnavailableError."""
+        """Open the store, making its folder, which is the owner's alone. Raises KnowledgeUnavailableError."""
         if self._writer is not None:
             return self
         try:
             if self.config.in_memory:
                 self._writer = _memory_engine()
             else:
-                self.config.path.parent.mkdir(parents=True, exist_ok=True)
+                self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 path, synchronous = self.config.path, self.config.synchronous
                 self._writer = sqlite_engine(path, synchronous=synchronous, writing=True)
                 self._readers = KeptConnections(

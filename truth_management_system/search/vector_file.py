@@ -130,7 +130,7 @@ def _is_current(vectors: VectorSet, kept: NDArray[np.void], count: int) -> bool:
 
 def _written(path: Path, records: NDArray[np.void], dimensions: int) -> NDArray[np.void]:
     try:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         _write(path, records)
     except OSError as error:
         log.warning("the vectors stay in memory, since %s can't be written: %s", path, error)

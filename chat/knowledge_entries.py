@@ -1,0 +1,45 @@
+"""What a report says of memories that are not there, or can't be had now."""
+
+from __future__ import annotations
+
+from truth_management_system import ActionResult
+
+from .report import ReportEntry
+
+WHOLE = "memories"
+"""What stands for the knowledge base itself in a report."""
+_GROUPS = frozenset({"context", "entity", "tag", "domain"})
+_LONGEST_ID = 128
+
+
+def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
+    """That nothing has this name; muted where it may not have been meant as one. surely: it was."""
+    return ReportEntry(
+        ref=ref,
+        kind="claim",
+        status="not_found",
+        notes=(f"No memory or context found with ID: {reference}",),
+        muted=not surely and not _looks_like_an_id(reference),
+    )
+
+
+def ambiguous(ref: str, result: ActionResult) -> ReportEntry:
+    """That several things have this name, with those."""
+    candidates = tuple(result.data["candidates"])
+    kind = candidates[0]["kind"]
+    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
+
+
+def unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
+    """That something could not be had, and why."""
+    return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
+
+
+def left_out(count: int) -> ReportEntry:
+    """That so many of the memories nobody named had no room."""
+    return unavailable(WHOLE, f"{count} less important memories did not fit the model and were left out.")
+
+
+def _looks_like_an_id(name: str) -> bool:
+    words, _, last = name.lower().rpartition("_")
+    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
