@@ -36,7 +36,8 @@ class UserVectors:
 
         arrays = self._current(vectors)
         seqs = np.concatenate([array["seq"] for array in arrays])
-        return seqs, np.concatenate([array["vector"] @ query for array in arrays])
+        # Not "@": reading the vectors takes the time, and BLAS's threads would go on spinning after each search.
+        return seqs, np.concatenate([np.vecdot(array["vector"], query) for array in arrays])
 
     def _current(self, vectors: VectorSet) -> tuple[NDArray[np.void], NDArray[np.void]]:
         import numpy as np
