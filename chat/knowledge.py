@@ -223,12 +223,12 @@ class Knowledge:
         for warning in warnings:
             log.info("memories were searched in part: %s", warning)
         return Found(
-            items=[_item(found.claim, "auto") for found in result.data if _near_enough(found)],
+            items=[_item(found.claim, "auto") for found in result.data if is_near_enough(found)],
             entries=[unavailable(WHOLE, warning, muted=True) for warning in warnings],
         )
 
 
-def _near_enough(found: SearchResult) -> bool:
+def is_near_enough(found: SearchResult) -> bool:
     """Whether a memory has to do with the question: it has words of it, or means something like it.
 
     Search by meaning always finds the nearest ones, however far away they are.

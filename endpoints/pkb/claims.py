@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from chat.knowledge import is_near_enough
 from database.conversation_pins import FIELD as PINNED
 from database.conversation_pins import pin_claim, unpin_claim
 from database.messages import message_location
@@ -219,7 +220,8 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
 
 def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilters) -> Response:
     found = api.search(query.query, strategy=query.strategy, k=query.offset + query.limit, filters=filters)
-    results = given(found)[query.offset :]
+    # Search by meaning finds the nearest however far they are: a list of everything is no answer to nonsense.
+    results = [result for result in given(found) if is_near_enough(result)][query.offset :]
     claims = described_all(api, [result.claim for result in results])
     scored = [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)]
     total = query.offset + len(scored)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from chat.knowledge_access import KnowledgeAccess
+from chat.knowledge_upkeep import EmbeddingUpkeep
 from endpoints.pkb import shapes
+from endpoints.request_scope import EXTENSION
 from tests.endpoints.conftest import Person, refused, told
+from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system.interface.structured_api import KnowledgeModels
+
+
+@pytest.fixture
+def vectors(app: Flask) -> KnowledgeAccess:
+    """The application's knowledge base, searched by meaning as well."""
+    state = app.extensions[EXTENSION]
+    state.knowledge.close()
+    model = WordVectors({"workouts": "exercise"})
+    access = KnowledgeAccess(state.users_dir, models=lambda: KnowledgeModels(embedding=model))
+    app.extensions[EXTENSION] = replace(state, knowledge=access)
+    return access
 
 
 def resolved(person: Person, reference: str) -> shapes.ResolvedReference:
@@ -23,6 +41,17 @@ def test_a_search_gives_the_best_first_and_says_what_took_no_part(ada: Person) -
     assert found.results[0].source == "hybrid"
     assert found.results[0].score > 0
     assert any("embedding" in warning for warning in found.warnings)
+
+
+def test_a_list_leaves_out_what_only_happens_to_be_the_nearest(vectors: KnowledgeAccess, ada: Person) -> None:
+    for statement in ("Morning workouts", "Tea is good", "Bern is far"):
+        ada.remember(statement)
+    EmbeddingUpkeep(vectors).embed_pending()
+    listed = {
+        query: [claim.statement for claim in told(ada.get(f"/pkb/claims?query={query}"), shapes.ClaimPage).claims]
+        for query in ("exercise", "tea", "gibberish")
+    }
+    assert listed == {"exercise": ["Morning workouts"], "tea": ["Tea is good"], "gibberish": []}
 
 
 def test_a_contested_result_says_so(ada: Person) -> None:
