@@ -36,12 +36,14 @@ class Resolved:
     """What a reference names.
 
     type: claim, context, entity, tag or domain. claims: itself, or what is filed there, newest change first.
+    total_count: how many there are, also where not all were asked for.
     source_id, source_name: of the claim or the group. notes: what a reader should know ("retracted", "superseded by
     @…", "valid until 2026-02-08").
     """
 
     type: str
     claims: Sequence[Claim]
+    total_count: int
     source_id: str
     source_name: str
     notes: Sequence[str] = ()
@@ -51,6 +53,7 @@ class Resolved:
         return {
             "type": self.type,
             "claims": list(self.claims),
+            "total_count": self.total_count,
             "source_id": self.source_id,
             "source_name": self.source_name,
             "notes": list(self.notes),
@@ -77,8 +80,8 @@ class ReferenceResolver:
             _DOMAIN_SUFFIX: self._domain,
         }
 
-    def resolve(self, reference: str) -> Resolved:
-        """What `reference` names, with or without its "@" or "#".
+    def resolve(self, reference: str, *, limit: int | None = None) -> Resolved:
+        """What `reference` names, with or without its "@" or "#"; of a group, the newest `limit` claims.
 
         Raises ReferenceNotFoundError, AmbiguousReferenceError.
         """
@@ -88,7 +91,7 @@ class ReferenceResolver:
             with self.db.snapshot():
                 found = self._identified(name) or self._named(name)
                 if found is not None:
-                    return self._resolved(found)
+                    return self._resolved(found, limit)
         raise ReferenceNotFoundError(name)
 
     def claim(self, identifier: str) -> Claim | None:
@@ -130,20 +133,27 @@ class ReferenceResolver:
             raise AmbiguousReferenceError(name, [_candidate(group) for group in groups])
         return groups[0] if groups else None
 
-    def _resolved(self, found: Found) -> Resolved:
-        if isinstance(found, str):
-            claims = self.domains.claims_of_domain(found)
-            return Resolved(type="domain", claims=claims, source_id=found, source_name=found)
+    def _resolved(self, found: Found, limit: int | None) -> Resolved:
         if isinstance(found, Claim):
             notes, name = self._notes(found), found.friendly_id
-            return Resolved(type="claim", claims=[found], source_id=found.claim_id, source_name=name, notes=notes)
+            return Resolved(
+                type="claim", claims=[found], total_count=1, source_id=found.claim_id, source_name=name, notes=notes
+            )
+        if isinstance(found, str):
+            claims = self.domains.claims_of_domain(found, limit=limit)
+            total = len(claims) if len(claims) != limit else self.domains.count_claims(found)
+            return Resolved(type="domain", claims=claims, total_count=total, source_id=found, source_name=found)
+        groups, identity = self._groups_of(found)
+        claims = groups.resolve_claims(identity, limit=limit)
+        total = len(claims) if len(claims) != limit else groups.count_resolved(identity)
+        return Resolved(type=_kind(found), claims=claims, total_count=total, source_id=identity, source_name=found.name)
+
+    def _groups_of(self, found: Context | Entity | Tag) -> tuple[ContextCRUD | EntityCRUD | TagCRUD, str]:
         if isinstance(found, Context):
-            claims, identity = self.contexts.resolve_claims(found.context_id), found.context_id
-        elif isinstance(found, Entity):
-            claims, identity = self.entities.resolve_claims(found.entity_id), found.entity_id
-        else:
-            claims, identity = self.tags.resolve_claims(found.tag_id), found.tag_id
-        return Resolved(type=_kind(found), claims=claims, source_id=identity, source_name=found.name)
+            return self.contexts, found.context_id
+        if isinstance(found, Entity):
+            return self.entities, found.entity_id
+        return self.tags, found.tag_id
 
     def _notes(self, claim: Claim) -> list[str]:
         if claim.status == ClaimStatus.SUPERSEDED:

@@ -104,6 +104,7 @@ class TestNames:
             "claims": [stored],
             "source_id": stored.claim_id,
             "source_name": stored.friendly_id,
+            "total_count": 1,
             "notes": [],
         }
 
@@ -212,6 +213,17 @@ class TestStatuses:
         claims = resolved(api, "work_context")["claims"]
         assert {claim.statement: claim.status for claim in claims} == {"Yes": "contested", "No": "contested"}
 
+    @pytest.mark.parametrize("reference", ["health_goals_context", "mum_person_entity", "fitness_tag", "health_domain"])
+    def test_of_a_group_as_many_as_are_wanted_and_how_many_there_are(self, api: StructuredAPI, reference: str) -> None:
+        group = context(api, "Health Goals")
+        filed = {"tags": ["fitness"], "entities": [{"name": "Mum", "type": "person"}], "contexts": [group.context_id]}
+        stored = [added(api, f"Fact {number}", **filed) for number in range(4)]
+        api.delete_claim(stored[3].claim_id)
+        for limit, numbers in ((1, [2]), (2, [2, 1]), (3, [2, 1, 0]), (4, [2, 1, 0]), (None, [2, 1, 0])):
+            data = api.resolve_reference(reference, limit=limit).data
+            assert [claim.statement for claim in data["claims"]] == [f"Fact {number}" for number in numbers]
+            assert data["total_count"] == 3
+
     def test_groups_are_newest_change_first(self, api: StructuredAPI) -> None:
         for name in ("One", "Two", "Three"):
             added(api, name, tags=["kept"])
@@ -267,6 +279,9 @@ class TestTrees:
             ]
             assert api.add_claims_bulk(given).data["failed_count"] == 0
         assert len(resolved(api, large.friendly_id)["claims"]) == 2_000
+        few = api.resolve_reference(large.friendly_id, limit=3).data
+        assert [claim.statement for claim in few["claims"]] == ["Fact 1999", "Fact 1998", "Fact 1997"]
+        assert few["total_count"] == 2_000
         assert queries("claim_1") <= 3
         assert queries(large.friendly_id) == queries(small.friendly_id) <= 3
 

@@ -15,7 +15,7 @@ from ..models import Claim
 from ..utils import now_iso
 from .base import marks, optional_text
 from .claim_fields import category_name
-from .groups import held_claims
+from .groups import count_held, held_claims
 
 _HOLDING = ClaimStatus.default_search_statuses()
 _SHORTEST_NAME = 2
@@ -105,9 +105,15 @@ class DomainCatalog(Catalog):
 
     def claims_of_domain(self, name: str, limit: int | None = None) -> builtins.list[Claim]:
         """The active and contested claims whose primary or further domains hold `name`, newest change first."""
+        return held_claims(self.db, self.user_email, *self._belonging(name), key="claim_rowid", limit=limit)
+
+    def count_claims(self, name: str) -> int:
+        """How many `claims_of_domain` gives without a limit."""
+        return count_held(self.db, self.user_email, *self._belonging(name), key="claim_rowid")
+
+    def _belonging(self, name: str) -> tuple[str, builtins.list[str]]:
         found = "SELECT claim_rowid FROM claim_domains WHERE user_email = ? AND domain = ?"
-        parameters = [self.user_email, name.lower()]
-        return held_claims(self.db, self.user_email, found, parameters, key="claim_rowid", limit=limit)
+        return found, [self.user_email, name.lower()]
 
     def _counts(self) -> dict[str, int]:
         # Most claims hold: counting all and taking away the others looks at few rows.

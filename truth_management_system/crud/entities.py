@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
-from ..models import ENTITY_COLUMNS, Claim, Entity
+from ..models import ENTITY_COLUMNS, Entity
 from ..utils import name_key
 from .base import required_text
 from .claim_fields import category_name
-from .groups import LONGEST_NAME, Groups, further_data, held_claims, one_line
+from .groups import LONGEST_NAME, Groups, further_data, one_line
 
 
 class EntityCRUD(Groups[Entity]):
@@ -49,15 +49,6 @@ class EntityCRUD(Groups[Entity]):
                     return entity, False
             return self.add(Entity.create(name=name, entity_type=kind)), True
 
-    def resolve_claims(self, entity_id: str, limit: int | None = None) -> builtins.list[Claim]:
-        """The active and contested claims about an entity, newest change first; none where there is no such one."""
-        found = (
-            "SELECT claim_id FROM entities CROSS JOIN claim_entities "
-            "WHERE entities.entity_id = ? AND entities.user_email = ? "
-            "AND claim_entities.entity_id = entities.entity_id"
-        )
-        return held_claims(self.db, self.user_email, found, [entity_id, self.user_email], limit=limit)
-
     def merge(self, source_id: str, target_id: str) -> Entity:
         """Let one entity become part of another, which keeps the names of both; returns the latter.
 
@@ -79,6 +70,14 @@ class EntityCRUD(Groups[Entity]):
         """The names of the entities that became part of this one."""
         names = json.loads(entity.meta_json or "{}").get("aliases")
         return [name for name in names if isinstance(name, str)] if isinstance(names, builtins.list) else []
+
+    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
+        found = (
+            "SELECT claim_id FROM entities CROSS JOIN claim_entities "
+            "WHERE entities.entity_id = ? AND entities.user_email = ? "
+            "AND claim_entities.entity_id = entities.entity_id"
+        )
+        return found, [identity, self.user_email]
 
     def _check_place(self, row: Mapping[str, Any]) -> None:
         condition = "entities.name_key = ? AND entities.entity_type = ? AND entities.entity_id <> ?"

@@ -101,6 +101,21 @@ class Groups(OwnedRows[Group], ABC):
             counts |= self._counted_claims(f"{self.table}.{self.key} IN ({marks(some)})", some)
         return counts
 
+    def resolve_claims(self, identity: str, limit: int | None = None) -> builtins.list[Claim]:
+        """The active and contested claims that belong to one, newest change first, each once, in one query.
+
+        None where there is no such one; at most `limit`, where it is given.
+        """
+        return held_claims(self.db, self.user_email, *self._belonging(identity), limit=limit)
+
+    def count_resolved(self, identity: str) -> int:
+        """How many `resolve_claims` gives without a limit."""
+        return count_held(self.db, self.user_email, *self._belonging(identity))
+
+    @abstractmethod
+    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
+        """A query for the `claim_id`s that belong to one of the user's, and its parameters."""
+
     @abstractmethod
     def _check_place(self, row: Mapping[str, Any]) -> None:
         """Raise where a row with this name, or in this place of the tree, can't be."""
@@ -177,11 +192,22 @@ def held_claims(
         held = f"({found}) AS held CROSS JOIN claims ON claims.{key} = held.{key}"
         rows = db.select(f"SELECT {names} FROM {held} WHERE {own}", values)
         return [Claim(*row) for row in sorted({row[0]: row for row in rows}.values(), key=_CHANGED, reverse=True)]
-    sql = (
-        f"SELECT {names} FROM claims WHERE claims.{key} IN ({found}) AND {own} "
-        "ORDER BY claims.updated_at DESC, claims.claim_number DESC LIMIT ? OFFSET ?"
-    )
+    order = "ORDER BY claims.updated_at DESC, claims.claim_number DESC"
+    page = f"SELECT claim_rowid FROM claims WHERE claims.{key} IN ({found}) AND {own} {order} LIMIT ? OFFSET ?"
+    sql = f"SELECT {names} FROM ({page}) AS page CROSS JOIN claims USING (claim_rowid) {order}"
     return [Claim(*row) for row in db.select(sql, [*values, -1 if limit is None else limit, offset])]
+
+
+def count_held(
+    db: PKBDatabase, user_email: str, found: str, parameters: Sequence[Any], *, key: str = "claim_id"
+) -> int:
+    """How many claims `held_claims` gives without a limit."""
+    statuses = ClaimStatus.default_search_statuses()
+    sql = (
+        f"SELECT COUNT(*) FROM (SELECT DISTINCT {key} FROM ({found})) AS held CROSS JOIN claims "
+        f"ON claims.{key} = held.{key} WHERE +claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
+    )
+    return int(db.select(sql, [*parameters, user_email, *statuses])[0][0])
 
 
 def one_line(value: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeVar
 
 from ..changes import ChangeSet
 from ..errors import CycleError, group_not_found
-from ..models import Claim, Context, Tag
-from .groups import Groups, held_claims
+from ..models import Context, Tag
+from .groups import Groups
 
 DEEPEST = 10
 """How many levels below a group still belong to it."""
@@ -25,20 +25,6 @@ class Trees(Groups[Node]):
     """
 
     parent: ClassVar[str]
-
-    def resolve_claims(self, identity: str, limit: int | None = None) -> builtins.list[Claim]:
-        """The active and contested claims of a group and of those up to ten levels below it, newest change first.
-
-        Each claim once, in one query; none where there is no such group.
-        """
-        found = (
-            f"WITH RECURSIVE below(id, depth) AS ("
-            f"SELECT {self.key}, 0 FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
-            f"UNION SELECT {self.table}.{self.key}, below.depth + 1 FROM below CROSS JOIN {self.table} "
-            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = ? AND below.depth < {DEEPEST}) "
-            f"SELECT links.claim_id FROM below CROSS JOIN {self.links} AS links WHERE links.{self.key} = below.id"
-        )
-        return held_claims(self.db, self.user_email, found, [identity, self.user_email, self.user_email], limit=limit)
 
     def get_hierarchy(self, identity: str) -> builtins.list[Node]:
         """A group and all above it, from the root down to it; empty where there is no such group.
@@ -76,6 +62,17 @@ class Trees(Groups[Node]):
             raise group_not_found(self.noun, parent)
         if any(getattr(node, self.key) == row[self.key] for node in above):
             raise CycleError(self.noun)
+
+    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
+        """What is filed in it and up to ten levels below it."""
+        found = (
+            f"WITH RECURSIVE below(id, depth) AS ("
+            f"SELECT {self.key}, 0 FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
+            f"UNION SELECT {self.table}.{self.key}, below.depth + 1 FROM below CROSS JOIN {self.table} "
+            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = ? AND below.depth < {DEEPEST}) "
+            f"SELECT links.claim_id FROM below CROSS JOIN {self.links} AS links WHERE links.{self.key} = below.id"
+        )
+        return found, [identity, self.user_email, self.user_email]
 
     def _action(self, fields: Mapping[str, Any]) -> str:
         return "move" if self.parent in fields else "edit"

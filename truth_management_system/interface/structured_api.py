@@ -83,22 +83,23 @@ class _Finding(ApiParts):
         """`.data`: (Note, score) pairs, best first."""
         return Outcome(self.search_strategy.search_notes(_text(query), k=_count(k, k), context_domain=context_domain))
 
-    def resolve_reference(self, reference_id: str) -> ActionResult:
-        """What a reference names: `.data` is `{type, claims, source_id, source_name, notes}`.
+    def resolve_reference(self, reference_id: str, limit: int | None = None) -> ActionResult:
+        """What a reference names: `.data` is `{type, claims, total_count, source_id, source_name, notes}`.
 
-        A name that several things bear: type "ambiguous", with their `candidates`.
+        limit: of a group, only so many claims, those that were changed last. A name that several things bear: type
+        "ambiguous", with their `candidates`.
         """
-        resolved: ActionResult = self._resolve_reference(reference_id)
+        resolved: ActionResult = self._resolve_reference(reference_id, limit)
         if resolved.metadata.get("error_code") == AmbiguousReferenceError.code:
             candidates = resolved.metadata["details"]["candidates"]
             named = {"type": "ambiguous", "source_id": None, "source_name": None}
-            resolved.data = {**named, "claims": [], "notes": [], "candidates": candidates}
+            resolved.data = {**named, "claims": [], "total_count": 0, "notes": [], "candidates": candidates}
         return resolved
 
     @outcome("resolve", "reference")
-    def _resolve_reference(self, reference_id: str) -> Outcome:
+    def _resolve_reference(self, reference_id: str, limit: int | None) -> Outcome:
         try:
-            found = self.references.resolve(str(reference_id))
+            found = self.references.resolve(str(reference_id), limit=limit)
         except ReferenceNotFoundError as error:
             error.message = f"No memory or context found with ID: {reference_id}"
             raise
