@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -13,14 +12,13 @@ from .conversation_head import access_head
 from .fulltext_index import IndexedText, folded, indexed_text, words
 from .message_rows import MessageRow, live_in, rows_where
 from .schema import messages
+from .search_ranking import Phrases, best, holds
 from .store import Urgency
 
 _PHRASES = 32
 _WORDS_IN_PHRASE = 16
 _QUERY_LENGTH = 2_000
 _CANDIDATES = 1_000
-
-Phrases = Sequence[Sequence[str]]
 
 
 def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
@@ -54,9 +52,9 @@ def search_conversation(
         if not phrases:
             return []
         candidates = _candidates(connection, conversation_id, phrases)
-        best = _best(candidates, phrases)[:limit]
-        found = {row.seq: row for row in rows_where(connection, messages.c.seq.in_(best))}
-        return [found[seq] for seq in best]
+        chosen = best(candidates, phrases)[:limit]
+        found = {row.seq: row for row in rows_where(connection, messages.c.seq.in_(chosen))}
+        return [found[seq] for seq in chosen]
 
 
 def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, bool]:
@@ -102,31 +100,7 @@ def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) 
     hits = fulltext_index.newest_hits(connection, conversation_id=conversation_id, phrases=phrases, limit=_CANDIDATES)
     columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
     tail = connection.execute(columns.where(messages.c.seq > mark))
-    unindexed = [(seq, folded(text)) for seq, text in tail if _holds(text, phrases)]
+    beginning = len(phrases[-1][-1]) > 1
+    unindexed = [(seq, folded(text)) for seq, text in tail if holds(text, phrases, beginning=beginning)]
     indexed = connection.execute(columns.where(messages.c.seq.in_(hits)))
     return unindexed + [(seq, folded(text)) for seq, text in indexed]
-
-
-def _holds(text: str, phrases: Phrases) -> bool:
-    plain = folded(text)
-    if not all(word in plain for phrase in phrases for word in phrase):
-        return False  # cutting it into words takes far longer than looking
-    cut = f" {' '.join(words(text))} "
-    *whole, last = [" " + " ".join(phrase) for phrase in phrases]
-    end = "" if len(phrases[-1][-1]) > 1 else " "
-    return all(f"{phrase} " in cut for phrase in whole) and last + end in cut
-
-
-def _best(candidates: Sequence[tuple[int, str]], phrases: Phrases) -> list[int]:
-    """`seq` of the candidates: those first that say the words often for their length; the order of equals stays."""
-    sought = {word for phrase in phrases for word in phrase}
-    usual_length = sum(len(text) for _, text in candidates) / max(1, len(candidates)) or 1
-    scored = [
-        (sum(_saturated(text.count(word), len(text) / usual_length) for word in sought), seq)
-        for seq, text in candidates
-    ]
-    return [seq for _, seq in sorted(scored, key=lambda item: -item[0])]
-
-
-def _saturated(count: int, relative_length: float) -> float:
-    return count / (count + 0.3 + 0.9 * relative_length)

@@ -27,7 +27,7 @@ _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, b
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+")
+WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+")
 
 
 class IndexedText(NamedTuple):
@@ -58,7 +58,7 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of `text`, folded, in order."""
-    return _WORD.findall(folded(text))
+    return WORD.findall(folded(text))
 
 
 def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:
@@ -109,16 +109,38 @@ def newest_hits(
     connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
 ) -> list[int]:
     """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
-    *whole, last = [" ".join(phrase) for phrase in phrases]
-    # Prefixes of one character are in no prefix index and would match nearly everything.
-    star = " *" if len(phrases[-1][-1]) > 1 else ""
-    terms = " AND ".join([*(f'"{phrase}"' for phrase in whole), f'"{last}"{star}'])
-    expression = f'conversation : "{_token("c", conversation_id)}" AND body : ({terms})'
+    expression = expression_for(conversation_id=conversation_id, phrases=phrases, beginning=len(phrases[-1][-1]) > 1)
     return list(
         connection.exec_driver_sql(
             "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)
         ).scalars()
     )
+
+
+def expression_for(
+    *,
+    phrases: Sequence[Sequence[str]],
+    beginning: bool,
+    user_email: str | None = None,
+    conversation_id: str | None = None,
+    excluded: Sequence[Sequence[str]] = (),
+    not_in: Sequence[str] = (),
+) -> str:
+    """What FTS5 is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
+
+    beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
+    index and match nearly everything. excluded: phrases that are not said. not_in: conversations that are left out.
+    """
+    terms = [f'"{" ".join(phrase)}"' for phrase in phrases]
+    if beginning:
+        terms[-1] += " *"
+    wanted = [f'owner : "{_token("u", user_email)}"'] if user_email is not None else []
+    wanted += [f'conversation : "{_token("c", conversation_id)}"'] if conversation_id is not None else []
+    wanted += [f"body : ({' AND '.join(terms)})"] if terms else []
+    unwanted = [f'body : "{" ".join(phrase)}"' for phrase in excluded]
+    unwanted += [f'conversation : "{_token("c", one)}"' for one in not_in]
+    expression = " AND ".join(wanted)
+    return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
 
 
 def _as_indexed(message: MessageRow, text: str) -> IndexedText:

@@ -24,7 +24,7 @@ MISSING = {
     "session_id": "00000000-0000-4000-8000-000000000002",
     "token_id": "00000000-0000-4000-8000-000000000003",
 }
-FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red"}
+FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ PROBES = {
     ("GET", "/conversations/<conversation_id>/pinned_messages"): Probe(),
     ("POST", "/fork_conversation/<conversation_id>/<message_id>"): Probe(),
     ("POST", "/send_message/<conversation_id>"): Probe({"messageText": "hello"}),
+    ("POST", "/regenerate/<conversation_id>/<message_id>"): Probe(),
+    ("PUT", "/variant/<message_id>/<int:number>"): Probe(),
     ("GET", "/stream/<message_id>"): Probe(),
     ("POST", "/cancel_response/<conversation_id>"): Probe(),
     ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),
@@ -98,6 +100,7 @@ WITHOUT_ID = {
     ("GET", "/openapi.json"),
     ("GET", "/readyz"),
     ("GET", "/references/resolve"),
+    ("GET", "/search"),
     ("GET", "/sessions"),
     ("GET", "/setup"),
     ("GET", "/static/<version>/<path:name>"),
