@@ -144,7 +144,7 @@ class Knowledge:
             return Resolution(entry=unavailable(ref, _FAULT))
 
     def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
-        result = api.resolve_reference(reference)
+        result = api.resolve_reference(reference, limit=self.limits.group)
         if result.success:
             return self._resolved(ref, result.data)
         if result.data and result.data["type"] == "ambiguous":
@@ -156,24 +156,24 @@ class Knowledge:
 
     def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
         claims: Sequence[Claim] = found["claims"]
-        kind, shown = found["type"], claims[: self.limits.group]
-        bodies = [claim.rendered() for claim in shown]
+        kind, total = found["type"], found["total_count"]
+        bodies = [claim.rendered() for claim in claims]
         entry = ReportEntry(
             ref=ref,
             kind=kind,
-            status="resolved" if claims else "empty",
+            status="resolved" if total else "empty",
             notes=tuple(found["notes"]),
             title=found["source_name"],
             preview=preview(" · ".join(bodies[:5])),
-            count=len(shown),
+            count=len(claims),
             chars=sum(map(len, bodies)),
             target={kind if kind == "domain" else f"{kind}_id": found["source_id"]},
         )
-        if not claims:
+        if not total:
             entry = entry.with_note("Nothing is filed there.")
-        elif len(shown) < len(claims):
-            entry = entry.marked("truncated", f"The newest {len(shown):,} of {len(claims):,} memories.")
-        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref) for claim in shown))
+        elif len(claims) < total:
+            entry = entry.marked("truncated", f"The newest {len(claims):,} of {total:,} memories.")
+        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref) for claim in claims))
 
     def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
         if not claim_ids:
