@@ -237,8 +237,10 @@ test('what is kept for one account is not there for another, and nothing breaks 
 });
 
 test('a change is said in words, one that nobody named as the server calls it', () => {
-  const said = { words: { retract: 'Retracted', add: 'Added' }, things: { claim: 'memory' } };
+  const said = { words: { retract: 'Retracted', delete: 'Deleted', delete_claim: 'Retracted', add: 'Added' }, things: { claim: 'memory' } };
   assert.equal(describeChange({ action: 'retract', object_type: 'claim', title: 'I like tea' }, said), 'Retracted memory: I like tea');
+  assert.equal(describeChange({ action: 'delete', object_type: 'claim' }, said), 'Retracted memory');
+  assert.equal(describeChange({ action: 'delete', object_type: 'tag' }, said), 'Deleted tag');
   assert.equal(describeChange({ action: 'add_tag', object_type: 'tag_set' }, said), 'Added tag set');
   assert.equal(describeChange({ action: 'add_bulk', object_type: 'claim', title: '5 memories' }, said), 'Added: 5 memories');
   assert.equal(describeChange({ action: 'fold', object_type: 'claim' }, said), 'Fold memory');

@@ -156,8 +156,8 @@ export const knowledgeTabStrings = {
     emptyText: 'Each change to your memories is written down here, and can be undone.',
     conflict: 'It was changed again since, so that this cannot be undone.',
     words: {
-      add: 'Added', add_bulk: 'Added', create: 'Created', edit: 'Changed', update: 'Changed', delete: 'Deleted', retract: 'Retracted', pin: 'Pinned',
-      unpin: 'Unpinned', undo: 'Undid', import: 'Imported', supersede: 'Superseded', resolve: 'Resolved', link: 'Linked', unlink: 'Unlinked',
+      add: 'Added', add_bulk: 'Added', create: 'Created', edit: 'Changed', update: 'Changed', delete: 'Deleted',
+      delete_claim: 'Retracted', retract: 'Retracted', pin: 'Pinned', unpin: 'Unpinned', undo: 'Undid', import: 'Imported', supersede: 'Superseded', resolve: 'Resolved', link: 'Linked', unlink: 'Unlinked',
     },
     things: {
       claim: 'memory', claims: 'memories', context: 'context', entity: 'entity', tag: 'tag', conflict: 'conflict', conflict_set: 'conflict',

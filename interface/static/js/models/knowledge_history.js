@@ -9,7 +9,7 @@ import { excerpt, spoken } from './knowledge_claim.js';
  * @returns {string}
  */
 export function describeChange({ action, object_type: type, title }, { words, things }) {
-  const did = words[action] ?? words[action.split('_')[0]] ?? spoken(action);
+  const did = words[`${action}_${type}`] ?? words[action] ?? words[action.split('_')[0]] ?? spoken(action);
   // The title of a change to many says how many.
   const many = action.endsWith('_bulk') || type === 'knowledge_base';
   const what = many ? '' : things[type] ?? String(type ?? '').replaceAll('_', ' ');
