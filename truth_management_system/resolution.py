@@ -25,6 +25,7 @@ from .utils import name_key
 
 _NUMBER = re.compile(r"(?:claim_)?([0-9]{1,18})", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SIGN = re.compile(r"[@#]*(?:mem(?:ory)?:)?", re.IGNORECASE)
 _DOMAIN_SUFFIX = "_domain"
 
 Found = Claim | Context | Entity | Tag | str
@@ -81,12 +82,11 @@ class ReferenceResolver:
         }
 
     def resolve(self, reference: str, *, limit: int | None = None) -> Resolved:
-        """What `reference` names, with or without its "@" or "#"; of a group, the newest `limit` claims.
+        """What `reference` names, with or without its "@", "#" or "@memory:"; of a group, the newest `limit` claims.
 
         Raises ReferenceNotFoundError, AmbiguousReferenceError.
         """
-        name = storable(reference).strip()
-        name = name[1:] if name[:1] in {"@", "#"} else name
+        name = _bare(reference)
         if name:
             with self.db.snapshot():
                 found = self._identified(name) or self._named(name)
@@ -96,7 +96,7 @@ class ReferenceResolver:
 
     def claim(self, identifier: str) -> Claim | None:
         """The one claim that `42`, `#42`, `claim_42`, a UUID or a readable id names, whatever its status."""
-        name = storable(str(identifier)).strip().lstrip("@#")
+        name = _bare(str(identifier))
         number = _NUMBER.fullmatch(name)
         if number:
             found = self.claims.get_by_claim_number(int(number[1]))
@@ -161,6 +161,10 @@ class ReferenceResolver:
             if head is not None and head.claim_id != claim.claim_id:
                 return [f"superseded by @{head.friendly_id}"]
         return [*([] if claim.status == ClaimStatus.ACTIVE else [claim.status]), *_validity(claim, now())]
+
+
+def _bare(reference: str) -> str:
+    return _SIGN.sub("", storable(reference).strip(), count=1)
 
 
 def _validity(claim: Claim, moment: datetime) -> list[str]:

@@ -96,6 +96,14 @@ class TestSuffixes:
 
 
 class TestNames:
+    @pytest.mark.parametrize("sign", ["", "@", "@memory:", "memory:", "@mem:", "@MEMORY:"])
+    def test_an_id_names_a_claim_also_in_the_older_form(self, api: StructuredAPI, sign: str) -> None:
+        stored = added(api)
+        assert named(api, sign + stored.claim_id) == ("claim", stored.claim_id)
+        found = api.resolve_claim_identifier(sign + stored.claim_id)
+        assert found is not None
+        assert found.claim_id == stored.claim_id
+
     @pytest.mark.parametrize("reference", ["claim_1", "@claim_1", "#claim_1", "1", "#1", "@1", "CLAIM_1", "@001"])
     def test_a_number_names_a_claim(self, api: StructuredAPI, reference: str) -> None:
         stored = added(api)
