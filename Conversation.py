@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from chat import events, journeys
+from chat.accepting import accept
 from chat.context import GatheredContext, gather, stored_lookup
-from chat.errors import EmptyMessageError, MessageTooLongError
 from chat.histories import History, StoredHistory
 from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request, memories_among
 from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup
-from chat.services import default_services
 from chat.threads import in_thread, undisturbed
-from chat.turn import MAX_MESSAGE_CHARS, Turn, TurnStream, named_references
+from chat.turn import Turn, TurnStream
 from database.connection import open_store
 from database.errors import ConversationNotFoundError
 from database.store import Store
-from database.stored_text import storable
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn
 from language_models.errors import ModelError
@@ -63,9 +61,10 @@ class Conversation:
     def reply(self, query: Mapping[str, Any]) -> TurnStream:
         """Answer `query["messageText"]`; the stream that is returned yields the events of the answer, `done` last.
 
+        `query["_answer_again"]` (a message_id) has a further variant of that answer made instead.
         The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an
         event. Raises EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError,
-        MessageNotFoundError (reply_to).
+        MessageNotFoundError (reply_to), InvalidChangeError (an answer that can't be made again).
         """
         turn = self._accept(query)
 
@@ -77,10 +76,11 @@ class Conversation:
                 yield events.references(context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 history = await in_thread(self._recent_messages, turn)
-                distilled = await journeys.distilled(turn, context, summary=self.running_summary)
+                summary = self._summary_before(turn)
+                distilled = await journeys.distilled(turn, context, summary=summary)
                 if distilled.note:
                     yield events.status(distilled.note)
-                async for event in journeys.answer(turn, distilled, history=history, summary=self.running_summary):
+                async for event in journeys.answer(turn, distilled, history=history, summary=summary):
                     title = title or journeys.begin_title(turn)
                     yield event
             except ModelError as error:
@@ -325,37 +325,13 @@ class Conversation:
     # ------------------------------------------------------------------ steps of the journey that need the history
 
     def _accept(self, query: Mapping[str, Any]) -> Turn:
-        text = storable(query.get("messageText", ""))
-        if not text.strip():
-            raise EmptyMessageError
-        if len(text) > MAX_MESSAGE_CHARS:
-            raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
-        services: TurnServices = query.get("_services") or default_services()
-        model = journeys.model_for(query, services)
         self._name_in(query.get("_users_dir"))
-        accepted = self._history.accept(
-            text=text,
-            config={"checkboxes": dict(query.get("checkboxes") or {})},
-            reply_to=query.get("reply_to"),
-            thread_id=query.get("thread_id"),
-            model_name=model.name,
-        )
-        references, claim_ids = named_references(query, text)
-        return Turn(
-            accepted=accepted,
-            text=text,
-            references=references,
-            claim_ids=claim_ids,
-            services=services,
-            model=model,
-            query=query,
-            loader=query.get("_conversation_loader"),
-        )
+        return accept(query, self._history)
 
     def _gather(self, turn: Turn) -> GatheredContext:
         context = self._gathered_context(
             turn.references,
-            knowledge_request(turn, summary=self.running_summary),
+            knowledge_request(turn, summary=self._summary_before(turn)),
             user_email=self.user_id,
             users_dir=turn.query.get("_users_dir"),
             conversation_loader=turn.loader,
@@ -372,9 +348,15 @@ class Conversation:
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
         if turn.accepted.first_turn:
             return []
-        recent = self._history.last_messages(max_chars=turn.model.context_window * 4)
+        recent = self._history.last_messages(
+            max_chars=turn.model.context_window * 4, before=turn.accepted.user_message_index
+        )
         own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
         return [message for message in recent if message["message_id"] not in own]
+
+    def _summary_before(self, turn: Turn) -> str:
+        summarised = int(self._history.memory()["summarised_messages"])
+        return journeys.summary_before(turn, self.running_summary, summarised=summarised)
 
     def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
         return self._history.finish(

@@ -13,12 +13,13 @@ from typing import Any, Protocol
 
 from database.connection import open_store
 from database.conversations import get_conversation
-from database.errors import StoreError
+from database.errors import StoreError, TurnInProgressError
 from database.store import Urgency
 from database.stream_events import append_events, read_events
 from database.turn_recovery import close_interrupted_turns
 
 from . import events
+from .accepting import ANSWER_AGAIN
 from .errors import ShuttingDownError
 from .journal import Journal
 from .live_stream import LiveStream, StoredStream
@@ -86,6 +87,8 @@ class TurnRunner:
         with self._lock:
             if self._draining:
                 raise ShuttingDownError
+            if query.get(ANSWER_AGAIN) in self._streams:
+                raise TurnInProgressError  # its last events are still on their way
             self._starting += 1
         try:
             turn = conversation.reply(query)
@@ -172,7 +175,9 @@ class TurnRunner:
                 self._close(stream)
 
     def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(stream.message_id, None)
+        # An answer may be made again while the end of the turn before is still at work.
+        if self._tasks.get(stream.message_id) is task:
+            del self._tasks[stream.message_id]
         self._stopping.discard(stream.message_id)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
@@ -195,8 +200,10 @@ class TurnRunner:
 
     def _close(self, stream: LiveStream) -> None:
         with self._lock:
-            known = self._streams.pop(stream.message_id, None)
-        if known is not None:
+            known = self._streams.get(stream.message_id) is stream
+            if known:
+                del self._streams[stream.message_id]
+        if known:
             self._metrics.change("turns_running", -1)
         stream.close()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from database import conversations, message_references, messages, turns
+from database import conversations, message_references, messages, turns, variants
 from database.conversation_rows import ConversationRow, conversation_metadata
 from database.message_rows import message_shape, text_shape
-from database.turn_identity import AcceptedTurn, FinishedTurn
+from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .ports import Message
 
@@ -80,6 +80,10 @@ class History(Protocol):
         self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
     ) -> AcceptedTurn:
         """Store a user message and an empty answer."""
+        ...
+
+    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+        """Begin a further variant of an answer."""
         ...
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
@@ -185,6 +189,10 @@ class StoredHistory:
         return turns.accept_turn(
             **self._who, text=text, config=config, reply_to=reply_to, thread_id=thread_id, model_name=model_name
         )
+
+    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+        """See `History`. Raises as `database.variants.accept_again`."""
+        return variants.accept_again(**self._who, message_id=message_id, model_name=model_name)
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
         """See `History`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from database.errors import NotFoundError, StorageBusyError, StoreError
 from database.titles import heuristic_title
-from database.turn_identity import FinishedTurn
+from database.turn_identity import FinishedTurn, RepeatedTurn
 from language_models.ports import ChatModel
 
 from . import answering, events
@@ -175,6 +175,12 @@ def renamed(turn: Turn, finished: FinishedTurn) -> bool:
     """Whether title or friendly id came into being in this turn."""
     before = (turn.accepted.title, turn.accepted.conversation_friendly_id)
     return before != (finished.title, finished.conversation_friendly_id)
+
+
+def summary_before(turn: Turn, summary: str, *, summarised: int) -> str:
+    """`summary` of so many messages; "" where it tells of what came after a question that is answered again."""
+    again = isinstance(turn.accepted, RepeatedTurn)
+    return "" if again and summarised >= turn.accepted.user_message_index else summary
 
 
 async def refresh_summary(turn: Turn, history: History) -> None:

@@ -228,7 +228,7 @@ def _message_target(conversation: AddressableConversation, message: Message) -> 
 
 
 def _notes(message: Message) -> tuple[str, ...]:
-    notes = ["edited"] if message.get("edited_at") else []
+    notes = ["edited"] if message.get("edited_at") or message.get("variants") else []
     if message.get("status") in {"interrupted", "cancelled", "failed"}:
         notes.append(f"answer {message['status']}")
     return tuple(notes)

@@ -4,6 +4,7 @@ StoreError
  ├─ NotFoundError                    also for what belongs to somebody else: the two can't be told apart
  │   ├─ ConversationNotFoundError
  │   ├─ MessageNotFoundError
+ │   ├─ VariantNotFoundError
  │   ├─ ThreadNotFoundError
  │   ├─ WorkspaceNotFoundError
  │   ├─ SessionNotFoundError
@@ -52,6 +53,12 @@ class MessageNotFoundError(NotFoundError):
     """No such message in this conversation of this user."""
 
     noun = "message"
+
+
+class VariantNotFoundError(NotFoundError):
+    """No such variant of this answer."""
+
+    noun = "variant"
 
 
 class ThreadNotFoundError(NotFoundError):

@@ -20,6 +20,7 @@ from .message_edits import keep_text
 from .message_rows import MessageRow, live_in, row_with_id, rows_where
 from .schema import activities, messages
 from .stored_text import storable
+from .variants import store_edit
 
 
 def edit_message(
@@ -38,6 +39,7 @@ def edit_message(
         )
         replaced_at, new_text = now_iso(), storable(text)
         keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
+        store_edit(connection, message, text=new_text)
         fulltext_index.reindex(connection, message, text=new_text)
         connection.execute(
             update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)

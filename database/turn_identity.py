@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select
 
@@ -51,6 +51,19 @@ class AcceptedTurn(Turn):
 
     first_turn: bool
     created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedTurn(AcceptedTurn):
+    """A turn that is answered once more.
+
+    text, question_config, report: of the question as it is stored. answer_config: of the answer until now.
+    """
+
+    text: str
+    question_config: dict[str, Any]
+    report: list[dict[str, Any]]
+    answer_config: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from .schema import messages
 from .store import Urgency
 from .stored_text import storable
 from .turn_identity import AcceptedTurn, FinishedTurn, finished_turn
+from .variants import finish_variant
 
 __all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_turn", "store_report"]
 
@@ -46,7 +47,7 @@ _COLUMNS = (
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
-    select(messages.c.status).where(
+    select(messages.c.status, messages.c.chosen_variant).where(
         messages.c.message_id == bindparam("answer"),
         messages.c.conversation_id == bindparam("conversation"),
         messages.c.sender != "user",
@@ -141,9 +142,12 @@ def finish_in(
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    if found == ("streaming",):
+    answer_status, chosen_variant = found
+    if answer_status == "streaming":
         head = _name(connection, head, title=title)
-        if config is None:
+        if chosen_variant is not None:
+            finish_variant(connection, response_message_id, text=text, status=status, config=config)
+        elif config is None:
             _STORE_RESPONSE.run(connection, **answer, text=text, status=status)
         else:
             _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, text=text, status=status, config=dict(config))

@@ -214,6 +214,12 @@ class Outgoing(BaseModel):
     model: Annotated[Text, Field(max_length=200)] | None = None
 
 
+class Repetition(Body):
+    """Which model makes an answer again; null: the main one."""
+
+    model: Annotated[Text, Field(max_length=200)] | None = None
+
+
 class StreamPosition(Query):
     """The number of the last event that the caller has."""
 

@@ -1,4 +1,4 @@
-"""Saying something and hearing the answer: sent, watched again, stopped."""
+"""Saying something and hearing the answer: sent, made again, watched again, stopped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
+from chat.accepting import ANSWER_AGAIN
+from database import variants
 from database.conversation_pins import FIELD as PINNED
 
 from . import schemas, shapes
 from .errors import InvalidRequestError
 from .replies import ok
-from .request_scope import access_conversation, conversation_loader, current_state, current_user_email
+from .request_scope import access_conversation, conversation_loader, current_state, current_user_email, own
 from .streaming import NDJSON, StreamResponse, stream_response
 from .validation import answers, asks, takes
 
@@ -29,6 +31,24 @@ def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse
     conversation = access_conversation(conversation_id)
     _check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
+
+
+@blueprint.post("/regenerate/<conversation_id>/<message_id>")
+@takes(schemas.Repetition, optional=True)
+@answers(None, media=NDJSON)
+def regenerate(conversation_id: str, message_id: str, body: schemas.Repetition) -> StreamResponse:
+    """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
+    conversation = access_conversation(conversation_id)
+    _check_model(body.model)
+    return stream_response(current_state().turns.start(conversation, _query(conversation, body, again=message_id)))
+
+
+@blueprint.put("/variant/<message_id>/<int:number>")
+@answers(shapes.Done)
+def choose_variant(message_id: str, number: int) -> Response:
+    """Let an answer that was made again be another of its variants, counted from 1."""
+    variants.choose_variant(**own(), message_id=message_id, number=number)
+    return ok()
 
 
 @blueprint.get("/stream/<message_id>")
@@ -59,10 +79,13 @@ def _check_model(name: str | None) -> None:
         raise InvalidRequestError(str(error)) from error
 
 
-def _query(conversation: Conversation, body: schemas.Outgoing) -> dict[str, Any]:
+def _query(
+    conversation: Conversation, body: schemas.Outgoing | schemas.Repetition, *, again: str | None = None
+) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
     return {
         **body.model_dump(),
+        ANSWER_AGAIN: again,
         "_users_dir": current_state().users_dir,
         "_services": current_state().services,
         "_conversation_loader": conversation_loader(current_user_email()),

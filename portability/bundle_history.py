@@ -11,8 +11,8 @@ from chat.histories import refuse_fixed
 from chat.ports import Message
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.clock import now_iso
-from database.errors import MessageNotFoundError, TurnInProgressError
-from database.turn_identity import AcceptedTurn, FinishedTurn
+from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .bundles import Bundle, save_bundle
 
@@ -131,6 +131,12 @@ class BundleHistory:
             conversation_friendly_id=friendly_id or None,
             first_turn=first_turn,
             created_at=question["created_at"],
+        )
+
+    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+        """See `History`. Raises InvalidChangeError: a bundle holds one text of each answer."""
+        raise InvalidChangeError(
+            f"The answer {message_id} can't be made again by {model_name}: a bundle holds one text of each answer."
         )
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
