@@ -65,8 +65,6 @@ PROBES = {
     ("POST", "/send_message/<conversation_id>"): Probe({"messageText": "hello"}),
     ("POST", "/regenerate/<conversation_id>/<message_id>"): Probe(),
     ("PUT", "/variant/<message_id>/<int:number>"): Probe(),
-    ("POST", "/regenerate/<conversation_id>/<message_id>"): Probe(),
-    ("PUT", "/variant/<message_id>/<int:number>"): Probe(),
     ("GET", "/stream/<message_id>"): Probe(),
     ("POST", "/cancel_response/<conversation_id>"): Probe(),
     ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),
