@@ -80,8 +80,9 @@ class _Finding(ApiParts):
 
     @outcome("search", "note")
     def search_notes(self, query: str, k: int = 20, context_domain: str | None = None) -> Outcome:
-        """`.data`: (Note, score) pairs, best first."""
-        return Outcome(self.search_strategy.search_notes(_text(query), k=_count(k, k), context_domain=context_domain))
+        """`.data`: (Note, score) pairs, best first; `.warnings` say which search could not take part."""
+        found = self.search_strategy.search_notes(_text(query), k=_count(k, k), context_domain=context_domain)
+        return Outcome(list(found.pairs), warnings=found.warnings)
 
     def resolve_reference(self, reference_id: str, limit: int | None = None) -> ActionResult:
         """What a reference names: `.data` is `{type, claims, total_count, source_id, source_name, notes}`.

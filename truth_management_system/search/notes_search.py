@@ -1,12 +1,24 @@
-"""Finding notes by their words."""
+"""Finding notes by their words and by what they mean."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from language_models.errors import ModelError
+from language_models.ports import EmbeddingModel
 
 from ..crud.base import marks
 from ..database import PKBDatabase
 from ..models import NOTE_COLUMNS, Note
+from .beside import begin, finish
 from .fulltext import best_matches
 from .searched_table import Searched, SearchedTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NOTES = SearchedTable(
     name="notes",
@@ -15,21 +27,89 @@ NOTES = SearchedTable(
     body="body",
     columns=((("title",), 1.0), (("body",), 0.6)),
 )
+_FEWEST_RANKED = 50
+_FUSION = 60
+_NEAREST_STRANGER = 0.2
+_LONGEST_QUERY = 2_000
+_TOO_SLOW = "the embedding model did not answer in time."
 
 
-def search_notes(
-    db: PKBDatabase, user_email: str | None, query: str, *, k: int = 20, context_domain: str | None = None
-) -> list[tuple[Note, float]]:
-    """(note, score) of at most `k` of the user's notes with words of `query`, best first; those with all words lead."""
-    searched = Searched(
-        db=db,
-        table=NOTES,
-        user_email=user_email or "",
-        conditions=["notes.context_domain = ?"] if context_domain else [],
-        parameters=[context_domain] if context_domain else [],
-    )
-    best = best_matches(searched, query, k)
-    rowids = [match.rowid for match in best]
-    sql = f"SELECT note_rowid, {', '.join(NOTE_COLUMNS)} FROM notes WHERE note_rowid IN ({marks(rowids)})"
-    notes = {row[0]: Note(*row[1:]) for row in db.select(sql, rowids)} if rowids else {}
-    return [(notes[match.rowid], match.score) for match in best if match.rowid in notes]
+@dataclass(frozen=True, slots=True)
+class FoundNotes:
+    """(note, score) pairs, best first. warnings: which part of the search could not be done, and why."""
+
+    pairs: Sequence[tuple[Note, float]]
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteSearch:
+    """The notes of one user. within: seconds to wait for the model."""
+
+    db: PKBDatabase
+    user_email: str
+    model: EmbeddingModel | None = None
+    within: float = 2.0
+
+    def find(self, query: str, k: int = 20, *, context_domain: str | None = None) -> FoundNotes:
+        """At most `k` notes with words of `query` or near to it, put together by rank.
+
+        Without a model by words alone, those with all words first; where it fails a warning says so.
+        """
+        wanted = max(_FEWEST_RANKED, k)
+        by_words = {match.rowid: match.score for match in best_matches(self._searched(context_domain), query, wanted)}
+        try:
+            by_meaning = self._near(query, context_domain, wanted)
+        except (ModelError, TimeoutError) as error:
+            why = error.message if isinstance(error, ModelError) else _TOO_SLOW
+            return FoundNotes(self._notes(by_words, k), [f"Search by meaning took no part: {why}"])
+        return FoundNotes(self._notes(_fused([list(by_words), by_meaning]) if by_meaning else by_words, k))
+
+    def _searched(self, context_domain: str | None) -> Searched:
+        return Searched(
+            db=self.db,
+            table=NOTES,
+            user_email=self.user_email,
+            conditions=["notes.context_domain = ?"] if context_domain else [],
+            parameters=[context_domain] if context_domain else [],
+        )
+
+    def _near(self, query: str, context_domain: str | None, count: int) -> list[int]:
+        """The notes whose vectors are nearest to the query's, nearest first, without those that are far away."""
+        if self.model is None or not query.strip():
+            return []
+        begun = begin(self.model, self.model.embed, [query[:_LONGEST_QUERY]])
+        (embedded,) = finish(self.model, begun, within=self.within)
+        sql = (
+            "SELECT note_rowid, vector FROM note_embeddings JOIN notes USING (note_rowid) WHERE notes.user_email = ? "
+            "AND model = ? AND length(vector) = ? AND (? IS NULL OR notes.context_domain = ?)"
+        )
+        values = [self.user_email, self.model.name, 2 * len(embedded), context_domain, context_domain]
+        rows = self.db.select(sql, values)
+        return _nearest([rowid for rowid, _ in rows], b"".join(vector for _, vector in rows), embedded)[:count]
+
+    def _notes(self, scores: Mapping[int, float], k: int) -> list[tuple[Note, float]]:
+        best = list(scores)[:k]
+        sql = f"SELECT note_rowid, {', '.join(NOTE_COLUMNS)} FROM notes WHERE note_rowid IN ({marks(best)})"
+        notes = {row[0]: Note(*row[1:]) for row in self.db.select(sql, best)} if best else {}
+        return [(notes[rowid], scores[rowid]) for rowid in best if rowid in notes]
+
+
+def _nearest(rowids: Sequence[int], vectors: bytes, embedded: NDArray[np.float32]) -> list[int]:
+    import numpy as np
+
+    if not rowids:
+        return []
+    matrix = np.frombuffer(vectors, dtype="<f2").reshape(len(rowids), len(embedded)).astype(np.float32)
+    similarities = (matrix @ embedded).tolist()
+    near = sorted(zip(similarities, rowids, strict=True), reverse=True)
+    return [rowid for similarity, rowid in near if similarity >= _NEAREST_STRANGER]
+
+
+def _fused(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Reciprocal-rank fusion, best first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, rowid in enumerate(ranking):
+            scores[rowid] = scores.get(rowid, 0.0) + 1 / (_FUSION + rank)
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))

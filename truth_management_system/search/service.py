@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from ..config import PKBConfig
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError
-from ..models import Note
 from .base import Found, SearchFilters, SearchStrategy
 from .hybrid_search import HybridSearchStrategy
 from .model_search import MapReduceSearchStrategy, RewriteSearchStrategy
-from .notes_search import search_notes
+from .notes_search import FoundNotes, NoteSearch
 
 if TYPE_CHECKING:
     from ..llm_helpers import KnowledgeModels
@@ -56,12 +55,15 @@ class ClaimSearch:
         """
         return self.strategy(strategy).find(query, self.config.default_k if k is None else k, filters)
 
-    def search_notes(
-        self, query: str, *, k: int | None = None, context_domain: str | None = None
-    ) -> list[tuple[Note, float]]:
-        """(note, score) of at most `k` notes, best first."""
-        wanted = self.config.default_k if k is None else k
-        return search_notes(self.db, self.user_email, query, k=wanted, context_domain=context_domain)
+    def search_notes(self, query: str, *, k: int | None = None, context_domain: str | None = None) -> FoundNotes:
+        """At most `k` notes, best first, by words and by meaning."""
+        search = NoteSearch(
+            db=self.db,
+            user_email=self.user_email or "",
+            model=self.models.embedding if self.models and self.config.embedding_enabled else None,
+            within=self.config.embedding_timeout,
+        )
+        return search.find(query, self.config.default_k if k is None else k, context_domain=context_domain)
 
     def _hybrid(self) -> HybridSearchStrategy:
         model = self.models.embedding if self.models else None

@@ -1,4 +1,4 @@
-"""Vectors of claims: made in the background in batches, one for each claim and model, as 16-bit floats.
+"""Vectors of claims, tags and notes: made in the background in batches, one for each and model, as 16-bit floats.
 
 A row of `claim_embeddings` stands for the text that its claim has now: a trigger deletes it when the text changes. Its
 `embedding_seq` grows and is never used twice, so it names one vector for ever.
@@ -18,6 +18,8 @@ from ..database import PKBDatabase
 
 _LONGEST_TEXT = 8_000
 _SHORTEST_TEXT = 200
+# They are long: each takes as much as ten claims.
+_MOST_NOTES = 8
 _COLUMNS = "claim_rowid, claims.user_email, statement, possible_questions"
 
 
@@ -29,17 +31,18 @@ class EmbeddingIndexer:
         self.model = model
 
     def index_pending(self, user_email: str | None = None, batch: int = 64, budget_seconds: float | None = None) -> int:
-        """Embed tags and claims that have no vector yet, the newest claims first; how many of both it were.
+        """Embed tags, notes and claims that have no vector yet, the newest claims first; how many of all it were.
 
         user_email: whose; None: everybody's. budget_seconds: begin no further batch after so long. Other processes may
         do the same meanwhile. Raises the errors of `language_models.errors`; what was embedded before stays.
         """
         deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
         indexed, before = 0, None
-        while tags := self._index_tags(user_email, batch):
-            indexed += tags
-            if _passed(deadline):
-                return indexed
+        for index in (self._index_tags, self._index_notes):
+            while count := index(user_email, batch):
+                indexed += count
+                if _passed(deadline):
+                    return indexed
         pending = self.pending_count(user_email)
         while pending > 0:
             rows = self._next(user_email, before, min(batch, pending))
@@ -87,6 +90,25 @@ class EmbeddingIndexer:
             inserted = (
                 "INSERT OR IGNORE INTO tag_embeddings (tag_id, model, vector) "
                 "SELECT tag_id, ?, ? FROM tags WHERE tag_id = ? AND name = ?"
+            )
+            named = zip(vectors, rows, strict=True)
+            self.db.execute_many(inserted, [[self.model.name, vector, *row] for vector, row in named])
+        return len(rows)
+
+    def _index_notes(self, user_email: str | None, batch: int) -> int:
+        """Embed some notes that have no vector yet; how many it were."""
+        owner, values = _owner(user_email)
+        sql = (
+            f"SELECT note_rowid, user_email, title, body FROM notes WHERE {owner} AND NOT EXISTS (SELECT 1 FROM "
+            "note_embeddings WHERE note_embeddings.note_rowid = notes.note_rowid AND model = ?) LIMIT ?"
+        )
+        rows = self.db.select(sql, [*values, self.model.name, min(batch, _MOST_NOTES)])
+        if rows:
+            vectors = self._embed(["\n".join(filter(None, [title, body]))[:_LONGEST_TEXT] for *_, title, body in rows])
+            inserted = (
+                "INSERT OR IGNORE INTO note_embeddings (note_rowid, user_email, model, vector) "
+                "SELECT note_rowid, user_email, ?, ? FROM notes "
+                "WHERE note_rowid = ? AND user_email = ? AND title IS ? AND body = ?"
             )
             named = zip(vectors, rows, strict=True)
             self.db.execute_many(inserted, [[self.model.name, vector, *row] for vector, row in named])

@@ -1,15 +1,24 @@
-"""Finding notes by their words."""
+"""Finding notes by their words and by what they mean."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+import pytest
+
+from language_models.errors import ModelUnavailableError
 from tests.truth_management_system.search.conftest import ANN, Person
+from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Note
-from truth_management_system.search.notes_search import search_notes
+from truth_management_system.search.notes_search import NoteSearch
+from truth_management_system.search.vectors import EmbeddingIndexer
 
 
-def titles(db: PKBDatabase, query: str, **wanted: object) -> list[str | None]:
-    return [note.title for note, _ in search_notes(db, ANN, query, **wanted)]
+def titles(db: PKBDatabase, query: str, *, model: WordVectors | None = None, **wanted: Any) -> list[str | None]:
+    return [note.title for note, _ in NoteSearch(db=db, user_email=ANN, model=model).find(query, **wanted).pairs]
 
 
 def test_notes_are_found_by_title_and_by_body_titles_first(db: PKBDatabase, ann: Person, ben: Person):
@@ -38,3 +47,58 @@ def test_any_text_is_a_query(db: PKBDatabase, ann: Person):
     ann.notes.add(Note.create("About tea", "Drinks"))
     assert titles(db, '"tea" AND (') == ["Drinks"]
     assert titles(db, "!!") == []
+
+
+@pytest.fixture
+def garage(ann: Person, ben: Person, model: WordVectors) -> None:
+    """Notes with vectors."""
+    ann.notes.add(Note.create("my car is red", "Garage", context_domain="life_ops"))
+    ann.notes.add(Note.create("the doctor is kind", "Health", context_domain="health"))
+    ben.notes.add(Note.create("his car is blue", "Garage of Ben"))
+    assert EmbeddingIndexer(ann.db, model).index_pending() == 3
+
+
+@pytest.mark.usefixtures("garage")
+def test_what_means_the_same_is_found_too_and_what_words_find_as_well_comes_first(
+    db: PKBDatabase, ann: Person, model: WordVectors
+):
+    assert titles(db, "automobile") == []
+    assert titles(db, "automobile", model=model) == ["Garage"]
+    assert titles(db, "automobile", model=model, context_domain="health") == []
+    ann.notes.add(Note.create("an automobile club", "Club"))
+    assert titles(db, "automobile", model=model) == ["Club", "Garage"]
+    EmbeddingIndexer(db, model).index_pending()
+    assert titles(db, "automobile", model=model, k=1) == ["Club"]
+
+
+@pytest.mark.usefixtures("garage")
+def test_an_edited_note_gets_a_new_vector(db: PKBDatabase, ann: Person, model: WordVectors):
+    (note,) = [note for note in ann.notes.list() if note.title == "Garage"]
+    ann.notes.edit(note.note_id, {"body": "my bicycle is red"})
+    assert titles(db, "automobile", model=model) == []
+    assert EmbeddingIndexer(db, model).index_pending() == 1
+    assert titles(db, "automobile", model=model) == []
+    ann.notes.edit(note.note_id, {"body": "my car is red", "context_domain": "work"})
+    EmbeddingIndexer(db, model).index_pending()
+    assert titles(db, "automobile", model=model, context_domain="work") == ["Garage"]
+
+
+@pytest.mark.usefixtures("garage")
+def test_where_the_model_fails_or_hangs_words_are_searched_and_that_is_said(
+    db: PKBDatabase, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+):
+    search = NoteSearch(db=db, user_email=ANN, model=model, within=0.01)
+    model.fails_with = ModelUnavailableError("It is being fetched: 40 %")
+    failed = search.find("car")
+    assert ([note.title for note, _ in failed.pairs], "40 %" in failed.warnings[0]) == (["Garage"], True)
+    released = Event()
+
+    def hanging(_: Sequence[str]) -> None:
+        released.wait(30)
+
+    monkeypatch.setattr(model, "embed", hanging)
+    try:
+        late = search.find("car")
+    finally:
+        released.set()
+    assert ([note.title for note, _ in late.pairs], "in time" in late.warnings[0]) == (["Garage"], True)

@@ -58,7 +58,7 @@ def test_as_many_come_back_as_the_settings_say(db: PKBDatabase, ann: Person):
 
 def test_notes_are_found_as_well(db: PKBDatabase, ann: Person):
     ann.notes.add(Note.create("About tea", "Drinks"))
-    ((note, score),) = ClaimSearch(db, ANN).search_notes("tea")
+    ((note, score),) = ClaimSearch(db, ANN).search_notes("tea").pairs
     assert note.title == "Drinks"
     assert score > 0
 
