@@ -36,7 +36,7 @@ _PAINTED = """async (name) => {
   return window.painted[name];
 }"""
 _SCROLL = """async () => {
-  const box = document.querySelector('#workspaces-container'), frames = [];
+  const box = document.querySelector('#sidebar-scroll'), frames = [];
   let last = await new Promise(requestAnimationFrame);
   for (let step = 0; step < 90; step++) {
     box.scrollTop += 240;

@@ -94,3 +94,21 @@ def by_shift_f10(sidebar: SidebarPage, row: Locator) -> None:
     row.focus()
     sidebar.page.keyboard.press("Shift+F10")
     expect(sidebar.menu()).to_be_visible()
+
+
+def part(page: Page, name: str) -> Locator:
+    """A section beside the tree: "pinned", "recent", "archived" or "bin"."""
+    return page.locator(f"#sidebar [data-section='{name}']")
+
+
+def titles(page: Page, name: str) -> Locator:
+    """The titles that a section lists."""
+    return part(page, name).locator(".sidebar-link")
+
+
+def unfold(page: Page, name: str) -> Locator:
+    """Open a section that is closed."""
+    section = part(page, name)
+    section.locator("summary").click()
+    expect(section).to_have_attribute("open", "")
+    return section

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { conversationMenu, escapeHtml, workspaceMenu } from '../../interface/static/js/views/sidebar_menus.js';
+import { conversationMenu, escapeHtml, newMenu, workspaceMenu } from '../../interface/static/js/views/sidebar_menus.js';
 
 const HOSTILE = `<img src=x onerror="alert('1')">&`;
 
@@ -108,4 +108,56 @@ test('the current colour is marked among the colours', () => {
 
 test('escaping leaves ordinary text alone', () => {
   assert.equal(escapeHtml('Größe 3 · ok'), 'Größe 3 · ok');
+});
+
+test('a conversation is pinned, flagged and archived from its menu', () => {
+  const { calls, actions } = recorder();
+  const menu = menuOf({ ...NAMED, flag: 'blue' }, { actions });
+  assert.deepEqual([menu.pin.label, menu.flag.label, menu.archive.label], ['Pin', 'Set Flag', 'Archive']);
+  const { submenu } = menu.flag;
+  assert.deepEqual(Object.values(submenu).map(({ label }) => label), [
+    'No flag', 'Red', 'Orange', 'Yellow', 'Green', 'Blue', 'Purple',
+  ]);
+  assert.match(submenu.flag_blue._class, /menu-current/);
+  assert.doesNotMatch(submenu.flag_red._class, /menu-current/);
+  menu.pin.action();
+  submenu.flag_red.action();
+  menu.archive.action();
+  assert.deepEqual(calls, [
+    ['pin', ['c1'], true],
+    ['flag', ['c1'], 'red'],
+    ['archive', ['c1'], true],
+  ]);
+});
+
+test('a pinned conversation is unpinned, an archived one only taken out again', () => {
+  const { calls, actions } = recorder();
+  menuOf({ ...NAMED, pinned: true }, { actions }).pin.action();
+  const menu = menuOf({ ...NAMED, archived: true }, { actions });
+  assert.deepEqual([menu.pin, menu.moveTo], [undefined, undefined]);
+  assert.equal(menu.archive.label, 'Take out of the Archive');
+  menu.archive.action();
+  assert.deepEqual(calls, [
+    ['pin', ['c1'], false],
+    ['archive', ['c1'], false],
+  ]);
+});
+
+test('flag, pin and archive speak of all that are chosen', () => {
+  const { calls, actions } = recorder();
+  const menu = menuOf(NAMED, { chosen: ['c1', 'c2'], actions });
+  assert.deepEqual(
+    [menu.pin.label, menu.flag.label, menu.archive.label],
+    ['Pin 2 conversations', 'Flag 2 conversations', 'Archive 2 conversations'],
+  );
+  menu.flag.submenu.flag_none.action();
+  assert.deepEqual(calls, [['flag', ['c1', 'c2'], 'none']]);
+});
+
+test('a temporary conversation begins from the menu beside the button', () => {
+  const { calls, actions } = recorder();
+  const { temporary } = newMenu(actions);
+  assert.equal(temporary.label, 'Temporary conversation');
+  temporary.action();
+  assert.deepEqual(calls, [['newTemporary']]);
 });

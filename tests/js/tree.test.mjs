@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { PAGE, TreeModel } from '../../interface/static/js/models/tree.js';
-import { conversationNode, workspaceText } from '../../interface/static/js/models/tree_nodes.js';
+import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/js/models/tree_nodes.js';
 
 const DEFAULT = 'default_ada@example.org_assistant';
 
@@ -71,8 +71,36 @@ test('a conversation node carries its friendly id as an attribute and nowhere in
       title: 'Title of ada@example.org_1',
       'data-conversation-id': 'ada@example.org_1',
       href: '/interface/ada%40example.org_1',
+      'aria-label': 'Title of ada@example.org_1, red flag',
     },
   });
+});
+
+test('a flag is said along with the title, and only where there is one', () => {
+  assert.equal(spokenTitle({ title: 'Trip', flag: 'purple' }), 'Trip, purple flag');
+  assert.equal(spokenTitle({ title: '', flag: 'green' }), '(untitled), green flag');
+  assert.equal(spokenTitle({ title: 'Trip', flag: 'none' }), 'Trip');
+  assert.equal(spokenTitle({ title: 'Trip', flag: 'unheard-of' }), 'Trip');
+});
+
+test('the newest of all workspaces come newest first, without the pinned ones', () => {
+  const at = (day) => ({ last_updated: `2026-01-0${day} 00:00:00` });
+  const tree = model({
+    workspaces: [workspace('w1')],
+    conversations: [
+      conversation('fifth', 'w1', at(5)),
+      conversation('pinned', 'w1', { ...at(4), pinned: true }),
+      conversation('third', DEFAULT, at(3)),
+      conversation('second', 'w1', at(2)),
+      conversation('first', DEFAULT, { ...at(1), pinned: true }),
+    ],
+  });
+  const named = (conversations) => conversations.map((each) => each.conversation_id);
+  assert.deepEqual(named(tree.recent(2)), ['fifth', 'third']);
+  assert.deepEqual(named(tree.recent(9)), ['fifth', 'third', 'second']);
+  assert.deepEqual(named(tree.pinned()), ['pinned', 'first']);
+  tree.removeConversation('fifth');
+  assert.deepEqual(named(tree.recent(1)), ['third']);
 });
 
 test('a conversation without title and flag is untitled and has no flag class', () => {

@@ -116,6 +116,20 @@ function conversationCalls({ open, get, post, put, remove }) {
     restoreConversation: (id) => post(`/restore_conversation/${part(id)}`),
     moveConversation: (id, workspaceId) =>
       put(`/move_conversation_to_workspace/${part(id)}`, { workspace_id: workspaceId }),
+    ...conversationStateCalls({ get, post, put, remove }),
+  };
+}
+
+function conversationStateCalls({ get, post, put, remove }) {
+  return {
+    setFlag: (id, flag) => post(`/set_flag/${part(id)}/${part(flag)}`),
+    archiveConversation: (id, archived) => post(`/archive_conversation/${part(id)}`, { archived }),
+    pinConversation: (id) => put(`/conversations/${part(id)}/pin`),
+    unpinConversation: (id) => remove(`/conversations/${part(id)}/pin`),
+    createTemporaryConversation: (domain) => post(`/create_temporary_conversation/${part(domain)}`),
+    listBin: (domain) => get(`/bin/${part(domain)}`),
+    eraseConversation: (id) => remove(`/bin/${part(id)}`),
+    emptyBin: (domain) => post(`/empty_bin/${part(domain)}`),
   };
 }
 

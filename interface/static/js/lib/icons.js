@@ -17,8 +17,13 @@ const FONT_AWESOME = {
   'fa-plus': 'plus-lg',
   'fa-palette': 'palette',
   'fa-circle': 'circle-fill',
+  'fa-circle-o': 'circle',
   'fa-house': 'house',
   'fa-comment-o': 'chat',
+  'fa-thumb-tack': 'pin-angle',
+  'fa-flag': 'flag',
+  'fa-archive': 'archive',
+  'fa-hourglass-half': 'hourglass-split',
   'fa-chevron-down': 'chevron-down',
   'fa-ellipsis-v': 'three-dots-vertical',
 };

@@ -12,6 +12,8 @@ export const FIRST_ROWS = 300;
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
+const byTime = (a, b) => (b.last_updated ?? '').localeCompare(a.last_updated ?? '');
+
 /** What the tree shows, and the changes that happen to it. */
 export class TreeModel {
   #workspaces = new Map();
@@ -171,6 +173,25 @@ export class TreeModel {
   changeConversation(conversationId, changes) {
     const conversation = this.#conversations.get(conversationId);
     return conversation && Object.assign(conversation, changes);
+  }
+
+  /** The pinned conversations, newest first. */
+  pinned() {
+    return [...this.#conversations.values()].filter((each) => each.pinned).sort(byTime);
+  }
+
+  /** The newest conversations of all workspaces, at most `limit`; the pinned ones, shown above them, are left out. */
+  recent(limit) {
+    const newest = [];
+    for (const list of this.#listed.values()) {
+      let taken = 0;
+      for (let position = 0; position < list.length && taken < limit; position += 1) {
+        if (list[position].pinned) continue;
+        newest.push(list[position]);
+        taken += 1;
+      }
+    }
+    return newest.sort(byTime).slice(0, limit);
   }
 
   /** Whether the conversation is the first of its workspace already. */

@@ -1,6 +1,7 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../lib/address.js';
+import { shellStrings } from '../lib/shell_strings.js';
 
 export const ROOT = '#';
 export const UNTITLED = '(untitled)';
@@ -29,6 +30,12 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
   };
 }
 
+/** What a conversation is called where its flag cannot be seen: its title, and the flag where it has one. */
+export function spokenTitle({ title, flag }) {
+  const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
+  return color ? shellStrings.flagged(title || UNTITLED, color) : title || UNTITLED;
+}
+
 /** The node of a conversation below `parent`, a node id. */
 export function conversationNode(conversation, parent) {
   const { conversation_id: id, title, conversation_friendly_id: friendlyId } = conversation;
@@ -38,14 +45,18 @@ export function conversationNode(conversation, parent) {
     'data-flag': flag,
     'data-conversation-friendly-id': friendlyId || '',
   };
-  if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
+  const link = { title: title || UNTITLED, 'data-conversation-id': id, href: formatAddress(id) };
+  if (flag !== 'none') {
+    attributes.class = `jstree-flag-${flag}`;
+    link['aria-label'] = spokenTitle(conversation);
+  }
   return {
     id: conversationNodeId(id),
     parent,
     text: title || UNTITLED,
     type: 'conversation',
     li_attr: attributes,
-    a_attr: { title: title || UNTITLED, 'data-conversation-id': id, href: formatAddress(id) },
+    a_attr: link,
   };
 }
 

@@ -3,8 +3,9 @@
 import { shellStrings } from '../lib/shell_strings.js';
 import { TreeModel } from '../models/tree.js';
 import { ROOT, workspaceNodeId } from '../models/tree_nodes.js';
+import { createBeginning } from './sidebar_begin.js';
+import { mountControls } from './sidebar_controls.js';
 import { mountDrawer } from './sidebar_drawer.js';
-import { mountFilter } from './sidebar_filter.js';
 import { SidebarTree } from './sidebar_tree.js';
 import { mountThemeChoice } from './theme_choice.js';
 import { showToast } from './toast.js';
@@ -19,10 +20,13 @@ class Sidebar {
   #container = document.getElementById('workspaces-container');
   #status = document.getElementById('sidebar-status');
   #model;
+  // Conversations that are known, but have no row in the tree: archived and temporary ones, by id.
+  #aside = new Map();
   #tree = null;
   #wanted = null;
-  #commands = null;
   #drawer;
+  #beginning;
+  #controls;
 
   constructor({ api, events, bootstrap }) {
     this.#api = api;
@@ -34,8 +38,15 @@ class Sidebar {
       defaultWorkspaceId: `default_${bootstrap.user_email}_${bootstrap.domain}`,
     });
     this.#drawer = mountDrawer();
+    this.#beginning = createBeginning({
+      api,
+      events,
+      domain: bootstrap.domain,
+      onBegin: () => this.#drawer.closeOver(),
+      onMade: (conversation) => this.#take(conversation),
+    });
+    this.#controls = mountControls({ api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
     mountThemeChoice(document.getElementById('user-menu'));
-    this.#mountControls();
     this.#follow(events);
     this.#refreshWhenSeenAgain();
   }
@@ -57,18 +68,22 @@ class Sidebar {
 
   async select(conversationId) {
     this.#wanted = conversationId ?? null;
+    this.#beginning.shown(this.#wanted);
+    this.#markTemporary();
     if (!this.#tree) return;
-    if (this.#wanted !== null && !this.#model.conversation(this.#wanted)) await this.#fetch(this.#wanted);
+    if (this.#wanted !== null && !this.conversation(this.#wanted)) await this.#fetch(this.#wanted);
+    this.#markTemporary();
+    this.#controls.drawSections();
     await this.#tree.select(this.#wanted);
   }
 
   conversation(conversationId) {
-    return this.#model.conversation(conversationId);
+    return this.#model.conversation(conversationId) ?? this.#aside.get(conversationId);
   }
 
   async updateConversation(conversationId, changes) {
     if (!this.#model.conversation(conversationId)) {
-      await this.#fetch(conversationId);
+      if (!this.#aside.has(conversationId)) await this.#fetch(conversationId);
       return;
     }
     const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = changes;
@@ -79,22 +94,45 @@ class Sidebar {
     );
     this.#tree?.redrawConversation(conversation);
     if (lastUpdated !== undefined && !this.#model.isNewest(conversationId)) await this.#add(conversation);
+    else this.#controls.drawSections();
   }
 
+  /** What the sidebar's other parts may ask of it. */
   #shownBy() {
     return {
-      begin: (workspaceId) => this.#begin(workspaceId),
+      wanted: () => this.#wanted,
+      open: (conversationId) => this.#open(conversationId),
+      showWorkspace: (workspaceId) => this.#showWorkspace(workspaceId),
+      collapse: () => this.#collapse(),
+      chosenWith: (conversationId) => this.#tree?.chosenWith(conversationId) ?? [conversationId],
+      begin: (workspaceId) => this.#beginning.begin(workspaceId),
+      beginTemporary: () => this.#beginning.beginTemporary(),
       add: (conversation) => this.#add(conversation),
       refresh: () => this.refresh(),
+      find: (conversationId) => this.conversation(conversationId),
+      setAside: (conversation) => this.#aside.set(conversation.conversation_id, conversation),
+      shelvesChanged: (...sections) => this.#controls.shelvesChanged(...sections),
       reload: async (workspaceId) => {
-        await this.#tree?.reload(workspaceId);
+        if (workspaceId !== undefined) await this.#tree?.reload(workspaceId);
         this.#tellState();
       },
-      redraw: (conversation) => conversation && this.#tree?.redrawConversation(conversation),
+      redraw: (conversation) => {
+        if (this.#model.conversation(conversation.conversation_id)) this.#tree?.redrawConversation(conversation);
+        else this.#controls.shelvesChanged('archived');
+        this.#controls.drawSections();
+      },
     };
   }
 
+  /** Put a conversation where it belongs: into the tree, or aside where it is not listed. */
+  async #take(conversation) {
+    const { conversation_id: id, domain, archived, temporary } = conversation;
+    if (archived || temporary) this.#aside.set(id, conversation);
+    else if (domain === this.#bootstrap.domain) await this.#add(conversation);
+  }
+
   async #add(conversation) {
+    this.#aside.delete(conversation.conversation_id);
     this.#model.putConversation(conversation);
     this.#tellState();
     await this.#tree?.reload(this.#model.workspaceOf(conversation.conversation_id));
@@ -102,8 +140,7 @@ class Sidebar {
 
   async #fetch(conversationId) {
     try {
-      const conversation = await this.#api.getConversationDetails(conversationId);
-      if (conversation.domain === this.#bootstrap.domain) await this.#add(conversation);
+      await this.#take(await this.#api.getConversationDetails(conversationId));
     } catch {
       // What cannot be fetched is not shown; whoever opens it gets to see why.
     }
@@ -116,14 +153,19 @@ class Sidebar {
     }
     this.#tree = new SidebarTree(this.#container, {
       model: this.#model,
-      menuOf: (subject, show) => this.#command((commands) => show(commands.menuOf(subject))),
+      menuOf: (subject, show) => this.#controls.command((commands) => show(commands.menuOf(subject))),
       on: {
         open: (conversationId) => this.#open(conversationId),
         expand: (workspaceId, expanded) => this.#saveExpanded(workspaceId, expanded),
         move: ({ kind, id }, workspaceId) =>
-          this.#command((commands) =>
+          this.#controls.command((commands) =>
             kind === 'workspace' ? commands.moveWorkspace(id, workspaceId) : commands.moveConversations([id], workspaceId),
           ),
+        rename: (subject) => this.#controls.command((commands) => commands.renameSubject(subject)),
+        remove: (subject) => this.#controls.command((commands) => commands.removeSubject(subject)),
+        select: (count) => {
+          document.getElementById('announcer').textContent = count > 1 ? shellStrings.sidebar.selected(count) : '';
+        },
       },
     });
     await this.#tree.ready;
@@ -133,24 +175,6 @@ class Sidebar {
   #open(conversationId) {
     this.#drawer.closeOver();
     this.#events.emit('conversation:open', { conversationId });
-  }
-
-  /** Begins a conversation. The page turns to it at once, so that what is typed meanwhile is written in it. */
-  #begin(workspaceId) {
-    this.#drawer.closeOver();
-    this.#events.emit('conversation:begun', { made: this.#make(workspaceId) });
-  }
-
-  /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
-  async #make(workspaceId) {
-    try {
-      const conversation = await this.#api.createConversation(this.#bootstrap.domain, workspaceId);
-      await this.#add(conversation);
-      return conversation.conversation_id;
-    } catch (error) {
-      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
-      return null;
-    }
   }
 
   async #collapse() {
@@ -172,51 +196,6 @@ class Sidebar {
     }
   }
 
-  /** What can be done to rows, loaded once; a failed load is tried again the next time. */
-  #loadCommands() {
-    this.#commands ??= this.#importCommands().catch((error) => {
-      this.#commands = null;
-      throw error;
-    });
-    return this.#commands;
-  }
-
-  async #importCommands() {
-    const { createCommands } = await import('./sidebar_commands.js');
-    return createCommands({
-      api: this.#api,
-      events: this.#events,
-      domain: this.#bootstrap.domain,
-      model: this.#model,
-      sidebar: this.#shownBy(),
-      chosenWith: (conversationId) => this.#tree.chosenWith(conversationId),
-    });
-  }
-
-  async #command(job) {
-    try {
-      await job(await this.#loadCommands());
-    } catch (error) {
-      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
-    }
-  }
-
-  #mountControls() {
-    const sidebar = document.getElementById('sidebar');
-    sidebar.addEventListener('pointerenter', () => this.#loadCommands().catch(() => {}), { once: true });
-    document.getElementById('new-conversation').addEventListener('click', () => this.#begin(this.#model.workspaceOf(this.#wanted)));
-    document.getElementById('new-workspace').addEventListener('click', () => this.#command((commands) => commands.newWorkspace()));
-    document.getElementById('collapse-workspaces').addEventListener('click', () => this.#collapse());
-    mountFilter({
-      api: this.#api,
-      domain: this.#bootstrap.domain,
-      model: () => this.#model,
-      onConversation: (conversationId) => this.#open(conversationId),
-      onWorkspace: (workspaceId) => this.#showWorkspace(workspaceId),
-      onMenu: (conversationId, event) => this.#menuOnMatch(conversationId, event),
-    });
-  }
-
   async #showWorkspace(workspaceId) {
     for (const id of this.#model.path(workspaceId)) await this.#tree?.openWorkspace(id);
     const anchor = document.getElementById(`${workspaceNodeId(workspaceId)}_anchor`);
@@ -224,22 +203,20 @@ class Sidebar {
     anchor?.focus({ preventScroll: true });
   }
 
-  #menuOnMatch(conversationId, { pageX: x, pageY: y, currentTarget }) {
-    if (!this.#model.conversation(conversationId)) return;
-    const { jQuery } = globalThis;
-    const subject = { kind: 'conversation', id: conversationId };
-    this.#command((commands) => jQuery.vakata.context.show(jQuery(currentTarget), { x, y }, commands.menuOf(subject)));
+  #markTemporary() {
+    document.getElementById('temporary-mark').hidden = !this.conversation(this.#wanted)?.temporary;
   }
 
   #follow(events) {
     events.on('conversation:created', ({ conversationId }) => {
-      if (conversationId && !this.#model.conversation(conversationId)) this.#fetch(conversationId);
+      if (conversationId && !this.conversation(conversationId)) this.#fetch(conversationId);
     });
     events.on('conversation:updated', ({ conversationId, ...changes }) => this.updateConversation(conversationId, changes));
     events.on('conversation:deleted', ({ conversationId }) => {
       const workspaceId = this.#model.workspaceOf(conversationId);
       if (workspaceId === undefined) return;
       this.#model.removeConversation(conversationId);
+      this.#tellState();
       this.#tree?.reload(workspaceId);
     });
   }
@@ -255,6 +232,7 @@ class Sidebar {
   #tellState() {
     this.#status.hidden = this.#model.conversationCount > 0;
     this.#status.textContent = shellStrings.sidebar.empty;
+    this.#controls.drawSections();
   }
 
   #tellFailure(error) {

@@ -30,19 +30,27 @@ async function copy(reference) {
  * @param {object} parts.api
  * @param {object} parts.events
  * @param {import('../models/tree.js').TreeModel} parts.model
- * @param {{begin: (workspaceId: string) => void, add: (conversation: object) => Promise<void>, refresh: () => Promise<void>,
- *          reload: (workspaceId: string) => Promise<void>, redraw: (conversation: object) => void}} parts.sidebar
+ * @param {{begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
+ *          refresh: () => Promise<void>, reload: (workspaceId?: string) => Promise<void>,
+ *          redraw: (conversation: object) => void, find: (conversationId: string) => object|undefined,
+ *          setAside: (conversation: object) => void, shelvesChanged: (...sections: string[]) => void}} parts.sidebar
+ *   `find` also finds what has no row in the tree, as the archived ones
  */
 export function createConversationActions({ api, events, model, sidebar }) {
   const words = shellStrings.conversation;
-  const titleOf = (id) => model.conversation(id)?.title || UNTITLED;
+  const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
+
+  function change(id, changes) {
+    const conversation = sidebar.find(id);
+    if (conversation) sidebar.redraw(Object.assign(conversation, changes));
+  }
 
   async function rename(id) {
-    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: model.conversation(id)?.title ?? '', maxLength: 500 });
+    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: sidebar.find(id)?.title ?? '', maxLength: 500 });
     if (title === null) return;
     await orTell(async () => {
       await api.setConversationTitle(id, title);
-      sidebar.redraw(model.changeConversation(id, { title }));
+      change(id, { title });
       events.emit('conversation:updated', { conversationId: id, title });
     });
   }
@@ -71,7 +79,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
   }
 
   async function remove(ids) {
-    const deleted = ids.map((id) => model.conversation(id)).filter(Boolean);
+    const deleted = ids.map((id) => sidebar.find(id)).filter(Boolean);
     const touched = new Set(ids.map((id) => model.workspaceOf(id)));
     const message = deleted.length === 1 ? words.deleted(titleOf(ids[0])) : words.deletedMany(deleted.length);
     const done = await orTell(async () => {
@@ -82,6 +90,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
       }
     });
     for (const each of touched) await sidebar.reload(each);
+    sidebar.shelvesChanged('archived', 'bin');
     if (done) {
       showToast(message, { actionLabel: shellStrings.toast.undo, onAction: () => restore(deleted) });
     }
@@ -93,14 +102,71 @@ export function createConversationActions({ api, events, model, sidebar }) {
       showToast(words.restored, { kind: 'success' });
     });
     await sidebar.refresh();
+    sidebar.shelvesChanged('archived', 'bin');
     if (conversations.length === 1) {
       events.emit('conversation:open', { conversationId: conversations[0].conversation_id });
     }
   }
 
+  async function flag(ids, color) {
+    await orTell(async () => {
+      for (const id of ids) {
+        await api.setFlag(id, color);
+        change(id, { flag: color });
+      }
+    });
+  }
+
+  async function pin(ids, pinned) {
+    await orTell(async () => {
+      for (const id of ids) {
+        await (pinned ? api.pinConversation(id) : api.unpinConversation(id));
+        change(id, { pinned });
+      }
+    });
+  }
+
+  async function putAway(ids) {
+    const put = ids.map((id) => sidebar.find(id)).filter(Boolean);
+    const touched = new Set(ids.map((id) => model.workspaceOf(id)));
+    const message = put.length === 1 ? words.archived(titleOf(ids[0])) : words.archivedMany(put.length);
+    const done = await orTell(async () => {
+      for (const conversation of put) {
+        await api.archiveConversation(conversation.conversation_id, true);
+        model.removeConversation(conversation.conversation_id);
+        sidebar.setAside({ ...conversation, archived: true });
+      }
+    });
+    for (const each of touched) await sidebar.reload(each);
+    sidebar.shelvesChanged('archived');
+    if (done) showToast(message, { actionLabel: shellStrings.toast.undo, onAction: () => takeBack(ids) });
+  }
+
+  async function takeBack(ids) {
+    await orTell(async () => {
+      for (const id of ids) await api.archiveConversation(id, false);
+      showToast(ids.length === 1 ? words.unarchived(titleOf(ids[0])) : words.restored, { kind: 'success' });
+    });
+    await sidebar.refresh();
+    sidebar.shelvesChanged('archived');
+  }
+
+  const archive = (ids, archived) => (archived ? putAway(ids) : takeBack(ids));
   const openWindow = (id) => window.open(formatAddress(id), '_blank', 'noopener');
 
-  return { copy, newConversation: sidebar.begin, rename, clone, moveConversations, remove, openWindow };
+  return {
+    copy,
+    newConversation: sidebar.begin,
+    newTemporary: sidebar.beginTemporary,
+    rename,
+    clone,
+    pin,
+    flag,
+    moveConversations,
+    archive,
+    remove,
+    openWindow,
+  };
 }
 
 /** The same for workspaces. Their changes are rare and may touch the whole tree: it is fetched again. */

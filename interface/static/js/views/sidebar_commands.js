@@ -2,15 +2,15 @@
 
 import { dressMenus } from './menu_dress.js';
 import { createConversationActions, createWorkspaceActions } from './sidebar_actions.js';
-import { conversationMenu, workspaceMenu } from './sidebar_menus.js';
+import { conversationMenu, newMenu, workspaceMenu } from './sidebar_menus.js';
 
 /**
- * @param {object} parts what `createConversationActions` needs, and `chosenWith`: the conversations that a menu opened
- *   on one of them speaks of
- * @returns {object} the actions by name, and `menuOf(subject)`, vakata's items for a row
+ * @param {object} parts what `createConversationActions` needs
+ * @returns {object} the actions by name; `menuOf(subject)`, vakata's items for a row, and `newMenu()`, those beside "New
+ *   conversation"; `renameSubject(subject)` and `removeSubject(subject)` for keys
  */
-export function createCommands({ chosenWith, ...parts }) {
-  const { model } = parts;
+export function createCommands(parts) {
+  const { model, sidebar } = parts;
   const actions = { ...createConversationActions(parts), ...createWorkspaceActions(parts) };
   dressMenus();
 
@@ -18,7 +18,7 @@ export function createCommands({ chosenWith, ...parts }) {
     const outline = model.outline();
     if (kind === 'conversation') {
       const home = model.workspaceOf(id);
-      return conversationMenu(model.conversation(id), { chosen: chosenWith(id), home, outline, actions });
+      return conversationMenu(sidebar.find(id), { chosen: sidebar.chosenWith(id), home, outline, actions });
     }
     return workspaceMenu(model.workspace(id), {
       outline,
@@ -28,5 +28,15 @@ export function createCommands({ chosenWith, ...parts }) {
     });
   }
 
-  return { ...actions, menuOf };
+  function renameSubject({ kind, id }) {
+    if (kind === 'conversation') return actions.rename(id);
+    return kind === 'workspace' ? actions.renameWorkspace(id) : undefined;
+  }
+
+  function removeSubject({ kind, id }) {
+    if (kind === 'conversation') return actions.remove(sidebar.chosenWith(id));
+    return kind === 'workspace' && !model.isDefault(id) ? actions.deleteWorkspace(id) : undefined;
+  }
+
+  return { ...actions, menuOf, newMenu: () => newMenu(actions), renameSubject, removeSubject };
 }

@@ -59,10 +59,10 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   const input = document.getElementById('sidebar-filter');
   const list = document.getElementById('sidebar-matches');
   const status = document.getElementById('sidebar-filter-status');
-  const tree = document.getElementById('workspaces-container');
+  const rest = document.getElementById('sidebar-scroll');
 
   function show(filtering) {
-    tree.hidden = filtering;
+    rest.hidden = filtering;
     list.hidden = !filtering;
     if (!filtering) status.textContent = '';
   }

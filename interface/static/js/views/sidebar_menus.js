@@ -27,12 +27,59 @@ function workspaceItems(outline, { closedTo, choose }) {
   return items;
 }
 
+function flagItems(current, choose) {
+  return Object.fromEntries(
+    Object.entries(shellStrings.flags).map(([flag, label]) => [
+      `flag_${flag}`,
+      item(label, flag === 'none' ? 'fa fa-circle-o' : 'fa fa-circle', () => choose(flag), {
+        _class: `menu-flag-${flag}${flag === current ? ' menu-current' : ''}`,
+        separator_after: flag === 'none',
+      }),
+    ]),
+  );
+}
+
+/** Pin, flag, move, archive: what sets the chosen conversations apart. An archived one stays where it is. */
+function placingItems(conversation, { chosen, home, outline, actions }) {
+  const words = shellStrings.conversationMenu;
+  const { pinned, archived, flag } = conversation;
+  const many = chosen.length > 1;
+  const named = (one, several) => (many ? several(chosen.length) : one);
+  const pin = item(
+    pinned ? named(words.unpin, words.unpinMany) : named(words.pin, words.pinMany),
+    'fa fa-thumb-tack',
+    () => actions.pin(chosen, !pinned),
+  );
+  const moveTo = item(named(words.moveTo, words.moveMany), 'fa fa-arrow-right', undefined, {
+    submenu: workspaceItems(outline, {
+      closedTo: (workspaceId) => !many && workspaceId === home,
+      choose: (workspaceId) => actions.moveConversations(chosen, workspaceId),
+    }),
+  });
+  return {
+    ...(archived ? {} : { pin }),
+    flag: item(named(words.flag, words.flagMany), 'fa fa-flag', undefined, {
+      submenu: flagItems(flag || 'none', (color) => actions.flag(chosen, color)),
+    }),
+    ...(archived ? {} : { moveTo }),
+    archive: item(archived ? words.unarchive : named(words.archive, words.archiveMany), 'fa fa-archive', () => actions.archive(chosen, !archived), {
+      separator_after: true,
+    }),
+  };
+}
+
+/** What the small menu beside "New conversation" offers. */
+export function newMenu(actions) {
+  return { temporary: item(shellStrings.sidebar.newTemporary, 'fa fa-hourglass-half', () => actions.newTemporary()) };
+}
+
 /**
  * @param {object} conversation
  * @param {{chosen: string[], home: string, outline: object[], actions: object}} context `chosen`: the ids the menu
  *   speaks of, this conversation's among them
  */
-export function conversationMenu(conversation, { chosen, home, outline, actions }) {
+export function conversationMenu(conversation, context) {
+  const { chosen, actions } = context;
   const words = shellStrings.conversationMenu;
   const id = conversation.conversation_id;
   const friendlyId = conversation.conversation_friendly_id;
@@ -51,13 +98,7 @@ export function conversationMenu(conversation, { chosen, home, outline, actions 
     openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
     clone: item(words.clone, 'fa fa-clone', () => actions.clone(id)),
-    moveTo: item(many ? words.moveMany(chosen.length) : words.moveTo, 'fa fa-arrow-right', undefined, {
-      separator_after: true,
-      submenu: workspaceItems(outline, {
-        closedTo: (workspaceId) => !many && workspaceId === home,
-        choose: (workspaceId) => actions.moveConversations(chosen, workspaceId),
-      }),
-    }),
+    ...placingItems(conversation, context),
     delete: item(many ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
       _class: 'menu-danger',
     }),

@@ -1,50 +1,14 @@
 /** The tree of workspaces and conversations: jsTree over a `TreeModel`. */
 
-import { drawNamedIcon, icon } from '../lib/icons.js';
-import { shellStrings } from '../lib/shell_strings.js';
 import { FIRST_ROWS } from '../models/tree.js';
 import { ROOT, conversationNode, conversationNodeId, workspaceNodeId } from '../models/tree_nodes.js';
+import { TYPES, installRowMenu, keepLongPressMenus, rowKeys, subjectOf } from './sidebar_rows.js';
 
 const PLUGINS = ['types', 'wholerow', 'contextmenu', 'dnd', 'rowmenu'];
 
-const TYPES = {
-  [ROOT]: { valid_children: ['workspace', 'conversation', 'more'] },
-  workspace: { icon: 'fa fa-folder', valid_children: ['workspace', 'conversation', 'more'] },
-  conversation: { icon: 'fa fa-comment-o', valid_children: [] },
-  more: { icon: 'fa fa-chevron-down', valid_children: [] },
-};
-
-/** What a node of the tree stands for: `{kind: 'workspace'|'conversation'|'more', id}`. */
-function subjectOf(node) {
-  const attributes = node.li_attr;
-  if (node.type === 'workspace') return { kind: 'workspace', id: attributes['data-workspace-id'] };
-  if (node.type === 'conversation') return { kind: 'conversation', id: attributes['data-conversation-id'] };
-  return { kind: 'more', id: attributes['data-more-of'] };
-}
-
-/** A jsTree plugin: every row that is drawn gets its icon and its triple-dot button. */
-function installRowMenu($) {
-  if ($.jstree.plugins.rowmenu) return;
-  const button = document.createElement('span');
-  button.className = 'jstree-node-menu-btn';
-  button.title = shellStrings.sidebar.rowActions;
-  // The menu key and the long press open the same menu, so that the button would only be noise to a screen reader.
-  button.setAttribute('aria-hidden', 'true');
-  button.append(icon('three-dots'));
-  $.jstree.plugins.rowmenu = function rowMenu(_options, parent) {
-    this.redraw_node = function redrawNode(...args) {
-      const row = parent.redraw_node.apply(this, args);
-      if (!row) return row;
-      const anchor = row.querySelector(':scope > .jstree-anchor');
-      drawNamedIcon(anchor.firstElementChild);
-      if (this.get_type(row.id) !== 'more') anchor.after(button.cloneNode(true));
-      return row;
-    };
-  };
-}
-
 export class SidebarTree {
   #container;
+  #scroller;
   #model;
   #on;
   #tree;
@@ -62,10 +26,13 @@ export class SidebarTree {
    * @param {(subject: {kind: string, id: string}, show: (items: object) => void) => void} options.menuOf shows vakata's
    *   items for a row
    * @param {{open: (conversationId: string) => void, expand: (workspaceId: string, expanded: boolean) => void,
-   *          move: (subject: {kind: string, id: string}, workspaceId: string|null) => void}} options.on
+   *          move: (subject: {kind: string, id: string}, workspaceId: string|null) => void,
+   *          rename: (subject: object) => void, remove: (subject: object) => void,
+   *          select: (count: number) => void}} options.on `select`: how many conversations are selected now
    */
   constructor(container, { model, menuOf, on }) {
     this.#container = container;
+    this.#scroller = container.parentElement;
     this.#model = model;
     this.#on = on;
     const $ = globalThis.jQuery;
@@ -73,12 +40,12 @@ export class SidebarTree {
     const $tree = $(container).jstree(this.#options(menuOf));
     this.#tree = $tree.jstree(true);
     this.#inView = new IntersectionObserver((entries) => this.#openVisible(entries), {
-      root: container,
+      root: this.#scroller,
       rootMargin: '300px 0px',
     });
     this.ready = new Promise((resolve) => $tree.one('ready.jstree', resolve));
     this.#listen($tree);
-    this.#keepLongPressMenus();
+    keepLongPressMenus(container);
   }
 
   /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position. */
@@ -86,11 +53,12 @@ export class SidebarTree {
     const node = this.#tree.get_node(workspaceId === ROOT ? ROOT : workspaceNodeId(workspaceId));
     if (!node) return;
     const focused = this.#container.contains(document.activeElement) ? document.activeElement.id : null;
-    const top = this.#container.scrollTop;
+    const top = this.#scroller.scrollTop;
+    const selected = this.#tree.get_selected();
     if (node.id === ROOT) await this.#load(node);
     else await this.#reloadWorkspace(node, workspaceId);
-    this.#markSelected();
-    this.#container.scrollTop = top;
+    this.#markSelected(selected.length > 1 ? selected : []);
+    this.#scroller.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     this.#forgetGoneRow();
   }
@@ -130,8 +98,8 @@ export class SidebarTree {
     const node = this.#tree.get_node(conversationNodeId(conversation.conversation_id));
     if (!node) return;
     const fresh = conversationNode(conversation, node.parent);
-    Object.assign(node.li_attr, fresh.li_attr);
-    Object.assign(node.a_attr, fresh.a_attr);
+    node.li_attr = { ...fresh.li_attr, id: node.li_attr.id };
+    node.a_attr = { ...fresh.a_attr, id: node.a_attr.id };
     this.#tree.set_text(node, fresh.text);
   }
 
@@ -151,6 +119,7 @@ export class SidebarTree {
         worker: false,
         animation: 0,
         dblclick_toggle: false,
+        keyboard: rowKeys(this.#on),
         themes: { dots: false, responsive: false },
       },
       types: TYPES,
@@ -177,6 +146,7 @@ export class SidebarTree {
     $tree
       .on('ready.jstree redraw.jstree load_node.jstree after_open.jstree', () => this.#watchPostponed())
       .on('activate_node.jstree', (_event, { node, event }) => this.#activate(node, event))
+      .on('select_node.jstree deselect_node.jstree', () => this.#tellSelected())
       .on('open_node.jstree', (_event, { node }) => this.#rememberExpanded(node, true))
       .on('close_node.jstree', (_event, { node }) => this.#rememberExpanded(node, false))
       .on('move_node.jstree', (_event, { node, parent }) =>
@@ -224,21 +194,6 @@ export class SidebarTree {
     return new Promise((resolve) => this.#tree.load_node(node.id, resolve));
   }
 
-  /** The touch that opened a menu must not, when it ends, also count as a click, which would close it again. */
-  #keepLongPressMenus() {
-    const isMenuOpen = () => document.querySelector('.vakata-context') !== null;
-    let wasOpen = false;
-    const onStart = () => {
-      wasOpen = isMenuOpen();
-    };
-    const onEnd = (event) => {
-      if (!wasOpen && isMenuOpen()) event.preventDefault();
-    };
-    // Not by jQuery: its event objects are shared, and jsTree still reads its own when the press has become long.
-    this.#container.addEventListener('touchstart', onStart, { passive: true });
-    this.#container.addEventListener('touchend', onEnd);
-  }
-
   #mayDrag({ kind, id }) {
     return kind === 'conversation' || (kind === 'workspace' && !this.#model.isDefault(id));
   }
@@ -268,11 +223,17 @@ export class SidebarTree {
     document.getElementById(`${conversationNodeId(next)}_anchor`)?.focus({ preventScroll: true });
   }
 
-  #markSelected() {
+  /** Select the open conversation, or what of `selected` is still there when more than it was selected. */
+  #markSelected(selected = []) {
     const tree = this.#tree;
-    const id = this.#selectedId === null ? null : conversationNodeId(this.#selectedId);
-    tree.deselect_all();
-    if (id && tree.get_node(id)) tree.select_node(id, false, true);
+    const open = this.#selectedId === null ? [] : [conversationNodeId(this.#selectedId)];
+    const kept = selected.filter((id) => tree.get_node(id));
+    tree.deselect_all(true);
+    for (const id of kept.length ? kept : open) if (tree.get_node(id)) tree.select_node(id, true, true);
+  }
+
+  #tellSelected() {
+    this.#on.select(this.#tree.get_selected(true).filter((node) => node.type === 'conversation').length);
   }
 
   #rememberExpanded(node, expanded) {
