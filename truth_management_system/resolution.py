@@ -95,7 +95,7 @@ class ReferenceResolver:
         raise ReferenceNotFoundError(name)
 
     def claim(self, identifier: str) -> Claim | None:
-        """The one claim that `42`, `#42`, `claim_42`, a UUID or a readable id names, whatever its status."""
+        """The one claim that `42`, `#42`, `claim_42`, its id or its readable id names, whatever its status."""
         name = _bare(str(identifier))
         number = _NUMBER.fullmatch(name)
         if number:
@@ -103,8 +103,9 @@ class ReferenceResolver:
             if found is not None:
                 return found
         if _UUID.fullmatch(name):
-            return self.claims.get(name.lower())
-        return self.claims.get_by_friendly_id(name) if name else None
+            return self.claims.get(name.lower()) or self.claims.get(name)
+        # An imported claim has the id that it had elsewhere, which may be any text.
+        return (self.claims.get_by_friendly_id(name) or self.claims.get(name)) if name else None
 
     def _identified(self, name: str) -> Found | None:
         """By an id: the first kind that has it in exactly this case, else the first that has it in another case."""

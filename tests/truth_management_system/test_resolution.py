@@ -221,6 +221,18 @@ class TestStatuses:
         claims = resolved(api, "work_context")["claims"]
         assert {claim.statement: claim.status for claim in claims} == {"Yes": "contested", "No": "contested"}
 
+    @pytest.mark.parametrize("claim_id", ["claim-one", "ABCDEFAB-0000-4000-8000-00000000000A", "No. 5"])
+    def test_an_imported_claim_is_found_by_the_id_that_it_had_elsewhere(
+        self, api: StructuredAPI, claim_id: str
+    ) -> None:
+        row = {"claim_id": claim_id, "statement": "I like tea", "claim_type": "fact", "context_domain": "personal"}
+        api.import_data({"data": {"claims": [row]}})
+        assert resolved(api, f"memory:{claim_id}")["source_id"] == claim_id
+        found = api.resolve_claim_identifier(claim_id)
+        assert found is not None
+        assert found.claim_id == claim_id
+        assert api.for_user("eve").resolve_claim_identifier(claim_id) is None
+
     @pytest.mark.parametrize("reference", ["health_goals_context", "mum_person_entity", "fitness_tag", "health_domain"])
     def test_of_a_group_as_many_as_are_wanted_and_how_many_there_are(self, api: StructuredAPI, reference: str) -> None:
         group = context(api, "Health Goals")
