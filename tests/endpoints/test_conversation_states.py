@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from endpoints import shapes
 from tests.endpoints.conftest import Person
 
 
@@ -53,7 +54,7 @@ def test_a_pin_is_told_in_the_list(ada: Person) -> None:
 def test_a_temporary_conversation_answers_and_is_never_listed(ada: Person) -> None:
     created = ada.post("/create_temporary_conversation/assistant")
     assert created.status_code == 201
-    assert created.json["temporary"] is True
+    assert shapes.ConversationItem.model_validate(created.json, strict=True).temporary
     conversation_id = created.json["conversation_id"]
     assert ada.say(conversation_id, "What is the answer?")[-1]["done"]
     assert details(ada, conversation_id)["message_count"] == 2
@@ -67,9 +68,8 @@ def test_what_is_deleted_lies_in_the_bin_until_it_is_restored_or_erased(ada: Per
     back, gone = ada.new_conversation(), ada.new_conversation()
     for conversation_id in (back, gone):
         ada.delete(f"/delete_conversation/{conversation_id}")
-    found = ada.get("/bin/assistant").json
-    assert [each["conversation_id"] for each in found] == [gone, back]
-    assert {each["days_left"] for each in found} == {30}
+    found = [shapes.BinItem.model_validate(item, strict=True) for item in ada.get("/bin/assistant").json]
+    assert [(item.conversation_id, item.days_left) for item in found] == [(gone, 30), (back, 30)]
     assert ada.post(f"/restore_conversation/{back}").status_code == 200
     assert ada.delete(f"/bin/{back}").status_code == 404
     assert ada.delete(f"/bin/{gone}").status_code == 200
@@ -82,5 +82,6 @@ def test_the_bin_is_emptied_for_its_owner_alone(ada: Person, eve: Person) -> Non
     ada.delete(f"/delete_conversation/{conversation_id}")
     assert eve.get("/bin/assistant").json == []
     assert eve.post("/empty_bin/assistant").json == {"status": "ok", "erased": 0}
-    assert ada.post("/empty_bin/assistant").json == {"status": "ok", "erased": 1}
+    emptied = shapes.Emptied.model_validate(ada.post("/empty_bin/assistant").json, strict=True)
+    assert emptied.erased == 1
     assert ada.get("/bin/assistant").json == []
