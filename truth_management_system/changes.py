@@ -136,6 +136,9 @@ def _take_away(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> N
             raise UndoConflictError(_CHANGED_SINCE)
     if table in _PARENTS and _has_others_below(changes, table, keys):
         raise UndoConflictError("Something else lies below this now. Move or delete that first. Nothing was undone.")
+    if table == "claims" and _has_superseded_others(changes, keys):
+        # Those would be out of sight, with nothing in their place.
+        raise UndoConflictError(_CHANGED_SINCE)
     # A mere link may be gone: that is what undoing comes to.
     changes.delete_many(table, keys)
 
@@ -146,6 +149,15 @@ def _has_others_below(changes: ChangeSet, table: str, keys: Sequence[Mapping[str
     sql = (
         f"WITH going AS (SELECT value FROM json_each(?)) SELECT 1 FROM {table} "
         f"WHERE {parent} IN (SELECT value FROM going) AND {key} NOT IN (SELECT value FROM going) LIMIT 1"
+    )
+    return bool(changes.db.select(sql, [going]))
+
+
+def _has_superseded_others(changes: ChangeSet, keys: Sequence[Mapping[str, Any]]) -> bool:
+    going = json.dumps([key["claim_id"] for key in keys])
+    sql = (
+        "WITH going AS (SELECT value FROM json_each(?)) SELECT 1 FROM claim_links WHERE link_type = 'supersedes' "
+        "AND from_claim_id IN (SELECT value FROM going) AND to_claim_id NOT IN (SELECT value FROM going) LIMIT 1"
     )
     return bool(changes.db.select(sql, [going]))
 

@@ -171,6 +171,27 @@ class TestUndo:
         take_back(api, first)
         assert api.claims.list() == []
 
+    def test_a_claim_that_has_taken_another_s_place_since_is_not_taken_away(self, api: StructuredAPI) -> None:
+        old = added(api, "I live in Lisbon")
+        new = api.add_claim("I live in Porto", auto_extract=False)
+        superseding = api.supersede_claim(new.object_id, old.claim_id)
+        refused = api.undo(new.metadata["audit_id"])
+        assert refused.metadata["error_code"] == "conflict"
+        assert api.get_claim(new.object_id).success
+        for audit_id in (superseding.metadata["audit_id"], new.metadata["audit_id"]):
+            assert api.undo(audit_id).success
+        assert api.get_claim(old.claim_id).data.status == "active"
+
+    def test_a_claim_that_was_added_in_another_s_place_goes_and_leaves_it(self, api: StructuredAPI) -> None:
+        old = added(api, "I live in Lisbon")
+        new = api.add_claim("I live in Porto", auto_extract=False, supersedes=old.claim_id)
+        undone = api.undo(new.metadata["audit_id"])
+        assert api.get_claim(old.claim_id).data.status == "active"
+        redone = api.undo(undone.data)
+        assert api.get_claim(old.claim_id).data.status == "superseded"
+        assert api.undo(redone.data).success
+        assert [claim.claim_id for claim in api.claims.list()] == [old.claim_id]
+
     def test_what_was_linked_to_a_claim_since_comes_back_with_it(self, api: StructuredAPI) -> None:
         stored = added(api)
         first = newest(api.db)
