@@ -13,6 +13,7 @@ from .claims import filters_of
 from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
+_MOST_OF_A_GROUP = 2_000
 
 
 @blueprint.get("/search")
@@ -53,10 +54,10 @@ def autocomplete(query: schemas.Completion) -> Response:
 @blueprint.get("/resolve/<path:reference>")
 @answers(shapes.ResolvedReference)
 def resolve(reference: str) -> Response:
-    """What a reference names; several things: 409 `ambiguous` with the candidates in `details`."""
+    """What a reference names, of a group the newest 2,000; several things: 409 `ambiguous`, `details` say which."""
     api = knowledge()
-    found = given(api.resolve_reference(reference))
-    names = {name: found[name] for name in ("type", "source_id", "source_name", "notes")}
+    found = given(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
+    names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
     status = "resolved" if found["claims"] else "empty"
     return json_reply({**names, "status": status, "claims": described_all(api, found["claims"])})
 

@@ -193,9 +193,10 @@ class Completions(Shape):
 
 
 class ResolvedReference(Shape):
-    """What a reference names."""
+    """What a reference names. total_count: how many claims there are, also where not all are given."""
 
     type: Literal["claim", "context", "entity", "tag", "domain"]
+    total_count: int
     source_id: str
     source_name: str
     status: Literal["resolved", "empty"]

@@ -125,6 +125,14 @@ def test_a_group_with_nothing_in_it_is_empty(ada: Person) -> None:
     assert resolved(ada, "running_tag").status == "empty"
 
 
+def test_of_a_large_group_the_newest_are_given(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("endpoints.pkb.finding._MOST_OF_A_GROUP", 2)
+    claims = [ada.remember(f"Run {number}", tags=["Running"]) for number in range(3)]
+    found = resolved(ada, "running_tag")
+    assert [one.claim_id for one in found.claims] == [claims[2].claim_id, claims[1].claim_id]
+    assert found.total_count == 3
+
+
 def test_a_named_claim_says_what_became_of_it(ada: Person) -> None:
     old = ada.remember("I live in Rome")
     new = ada.remember("I live in Oslo", supersedes=old.claim_id)
