@@ -216,16 +216,24 @@ class Knowledge:
         at_most = self.limits.found if request.found_at_most is None else request.found_at_most
         if not query or at_most < 1:
             return Found()
-        result = api.search(query, k=at_most, filters={"valid_at": now_iso()})
+        result = fitting_memories(api, query, k=at_most)
         if not result.success:
             return self._failed(result)
         warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []
         for warning in warnings:
             log.info("memories were searched in part: %s", warning)
         return Found(
-            items=[_item(found.claim, "auto") for found in result.data if is_near_enough(found)],
+            items=[_item(found.claim, "auto") for found in result.data],
             entries=[unavailable(WHOLE, warning, muted=True) for warning in warnings],
         )
+
+
+def fitting_memories(api: StructuredAPI, query: str, *, k: int) -> ActionResult:
+    """What a model is given for a question: `.data` are the SearchResults that are valid now and have to do with it."""
+    result: ActionResult = api.search(query, k=k, filters={"valid_at": now_iso()})
+    if result.success:
+        result.data = [found for found in result.data if is_near_enough(found)]
+    return result
 
 
 def is_near_enough(found: SearchResult) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from chat.knowledge import rendered_memories
+from chat.knowledge import fitting_memories, rendered_memories
 
 from ..replies import json_reply
 from ..validation import answers, asks, takes
@@ -68,7 +68,7 @@ def resolve(reference: str) -> Response:
 def relevant_context(body: schemas.ContextQuestion) -> Response:
     """The memories that fit a question, as a model would be given them."""
     api = knowledge()
-    claims = [result.claim for result in given(api.search(body.query, k=body.k))]
+    claims = [result.claim for result in given(fitting_memories(api, body.query, k=body.k))]
     return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
 
 

@@ -137,6 +137,13 @@ def test_a_claim_that_is_not_there_is_not_found(name: str, ada: Person) -> None:
         assert refused(answer) == (404, "claim_not_found")
 
 
+def test_times_that_are_taken_away_restrict_no_more(ada: Person) -> None:
+    claim = ada.remember("I take the tram", valid_from="2026-01-01", valid_to="2027-01-01")
+    answer = ada.put(f"/pkb/claims/{claim.claim_id}", json={"valid_from": None, "valid_to": None})
+    changed = told(answer, shapes.ChangedClaim).claim
+    assert (changed.valid_from, changed.valid_to) == ("1970-01-01T00:00:00.000000Z", None)
+
+
 def test_a_change_touches_what_it_names_alone(ada: Person) -> None:
     claim = ada.remember("I prefer morning workouts", confidence=0.5, tags=["Running"])
     change = {"statement": "I prefer evening workouts", "context_domain": "health", "valid_to": "2027-01-01"}

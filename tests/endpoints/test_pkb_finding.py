@@ -159,6 +159,7 @@ def test_a_name_that_two_things_bear_is_ambiguous_with_both(ada: Person) -> None
 
 def test_relevant_context_is_what_a_model_would_be_given(ada: Person) -> None:
     ada.remember("I prefer morning workouts", claim_type="preference", possible_questions=["When do I train?"])
+    ada.remember("I prefer evening workouts", valid_to="2020-01-01")
     answer = ada.post("/pkb/relevant_context", json={"query": "When is my workout?", "k": 3})
     given = told(answer, shapes.RelevantContext)
     body = "I prefer morning workouts (answers: When do I train?)"

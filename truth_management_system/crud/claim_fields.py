@@ -13,6 +13,7 @@ from database.clock import iso
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
+from ..utils import EPOCH
 from .base import json_object, known_fields, listed, optional_text, required_text
 
 LONGEST_STATEMENT = 20_000
@@ -136,7 +137,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "context_domains": _names("domain"),
     "status": _status,
     "confidence": _confidence,
-    "valid_from": lambda value: iso_time(value, "the beginning"),
+    "valid_from": lambda value: EPOCH if value in (None, "") else iso_time(value, "the beginning"),
     "valid_to": lambda value: None if value in (None, "") else iso_time(value, "the end"),
     "meta_json": lambda value: json_object(value, "further data"),
     "possible_questions": _questions,
