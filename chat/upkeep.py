@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from database.clones import remove_unfinished_clones
@@ -56,7 +57,10 @@ def bring_in_order(*, users_dir: str) -> None:
 async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled."""
     await asyncio.gather(
-        _keep_up_conversations(users_dir=users_dir), _keep_up_knowledge(users_dir=users_dir, knowledge=knowledge)
+        _keep_up_conversations(users_dir=users_dir),
+        # Side by side, so that a model that hangs keeps no change from being told.
+        _keep_up_knowledge(partial(tell_changes, users_dir=users_dir, knowledge=knowledge)),
+        _keep_up_knowledge(EmbeddingUpkeep(knowledge).embed_pending),
     )
 
 
@@ -75,13 +79,11 @@ async def _keep_up_conversations(*, users_dir: str) -> None:
         await asyncio.sleep(_INDEX_EVERY)
 
 
-async def _keep_up_knowledge(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
-    embedding = EmbeddingUpkeep(knowledge)
+async def _keep_up_knowledge(work: Callable[[], object]) -> None:
     while True:
         seconds = _AFTER_FAILURE
         try:
-            await in_thread(tell_changes, users_dir=users_dir, knowledge=knowledge)
-            await in_thread(embedding.embed_pending)
+            await in_thread(work)
             seconds = _INDEX_EVERY
         except (StoreError, KnowledgeUnavailableError, ModelError) as error:
             log.warning("memories have to wait: %s", error.message)

@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from threading import Event
 from typing import Any
 
 import pytest
@@ -274,6 +275,35 @@ class TestKeepingUp:
         remember(knowledge, "Tea is good")
         self.until(lambda: len(activities_in(talk)) == 1, talk, knowledge)
         assert activities_in(talk)[0].payload["title"] == "Tea is good"
+
+    def test_a_model_that_hangs_keeps_no_change_from_being_told(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = WordVectors()
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        remember(access, "Tea is good")
+        asked, released = Event(), Event()
+
+        def hanging(texts: Sequence[str]) -> Any:
+            asked.set()
+            released.wait(30)
+            raise ModelUnavailableError("Too late.")
+
+        def told_meanwhile() -> bool:
+            if not asked.is_set():
+                return False
+            if api.claims.count() == 1:
+                remember(access, "Tea is fine")
+            if len(activities_in(talk)) < 2:
+                return False
+            released.set()
+            return True
+
+        api = access.for_user(EMAIL)
+        monkeypatch.setattr(model, "embed", hanging)
+        self.until(told_meanwhile, talk, access)
+        access.close()
+        assert [row.payload["title"] for row in activities_in(talk)] == ["Tea is good", "Tea is fine"]
 
     def test_no_fault_of_memories_or_models_ends_it(
         self, talk: Talk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
