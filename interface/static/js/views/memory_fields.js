@@ -1,4 +1,5 @@
 import { memoryStrings } from '../lib/memory_strings.js';
+import { spoken } from '../models/knowledge_claim.js';
 import { DOMAINS, tagsIn, TYPES } from '../models/memory_draft.js';
 import { element, setHidden } from './dom.js';
 
@@ -8,20 +9,22 @@ function field(label, control) {
   return element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), control);
 }
 
-function addOptions(select, names) {
+/** @param {Array<{name: string, label?: string}>} choices */
+function addOptions(select, choices) {
   const known = new Set([...select.options].map(({ value }) => value));
-  select.append(...names.filter((name) => !known.has(name)).map((name) => element('option', { value: name, text: name.replaceAll('_', ' ') })));
+  const added = choices.filter(({ name }) => !known.has(name));
+  select.append(...added.map(({ name, label }) => element('option', { value: name, text: label || spoken(name) })));
 }
 
 function choice(names) {
   const select = element('select', { class: 'form-select' });
-  addOptions(select, names);
+  addOptions(select, names.map((name) => ({ name })));
   return select;
 }
 
 /** Sets a choice, also to a name that was not among those known. */
 function choose(select, name) {
-  addOptions(select, [name]);
+  addOptions(select, [{ name }]);
   select.value = name;
 }
 
@@ -61,10 +64,10 @@ export function createMemoryFields(draft, onDecide) {
       about,
     ],
     show,
-    /** @param {{types?: Array<{name: string}>, domains?: Array<{name: string}>}} names that can be chosen too */
+    /** @param {{types?: Array<{name: string, label: string}>, domains?: Array<{name: string, label: string}>}} choices that can be chosen too */
     offer({ types = [], domains = [] }) {
-      addOptions(claimType, types.map(({ name }) => name));
-      addOptions(domain, domains.map(({ name }) => name));
+      addOptions(claimType, types);
+      addOptions(domain, domains);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createKnowledgeApi } from '../lib/knowledge_api.js';
 import { memoryStrings } from '../lib/memory_strings.js';
+import { spoken } from '../models/knowledge_claim.js';
 import { IngestionPlan } from '../models/knowledge_plan.js';
 import { element } from './dom.js';
 import { showToast } from './toast.js';
@@ -12,7 +13,7 @@ function button(label, onclick, kind = 'btn-quiet') {
 
 function factsOf(proposal) {
   const { claim_type: type, context_domain: domain, tags = [] } = proposal;
-  return [type, domain, ...tags.map((tag) => `#${tag}`)].filter(Boolean).join(' · ');
+  return [spoken(type), spoken(domain), ...tags.map((tag) => `#${tag}`)].filter(Boolean).join(' · ');
 }
 
 /** What would happen to a memory that exists already, and why. */

@@ -11,12 +11,13 @@ const EXCERPT_LENGTH = 100;
 function row({ claimId, friendlyId, source }, page) {
   const chip = createChip(`@${friendlyId}`, null, page);
   const came = words.source[source] ?? source;
-  const details = element('span', { class: 'report-details', text: came });
+  const details = element('span', { class: 'used-details', text: came });
   page.references.get(claimId).then((entry) => {
     chip.show(entry);
-    if (entry.preview) details.textContent = `${excerpt(entry.preview, EXCERPT_LENGTH)} · ${came}`;
+    // Whatever direction a memory is written in, what follows keeps its own.
+    if (entry.preview) details.replaceChildren(element('bdi', { text: excerpt(entry.preview, EXCERPT_LENGTH) }), ` · ${came}`);
   }, () => {});
-  return element('li', { class: 'report-entry' }, chip.node, details);
+  return element('li', { class: 'used-entry' }, chip.node, details);
 }
 
 /**
@@ -25,8 +26,8 @@ function row({ claimId, friendlyId, source }, page) {
  * @param {object} page
  */
 export function createMemoriesUsed(page) {
-  const line = element('summary', { class: 'report-line' });
-  const list = element('ul', { class: 'report-list' });
+  const line = element('summary', { class: 'used-line' });
+  const list = element('ul', { class: 'used-list' });
   const node = element('details', { class: 'memories-used', hidden: true }, line, list);
   let shown = [];
   let isListed = false;
