@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import Talk, hold_talk, make_workspace
+from tests.browser.history import Talk, hold_talk, make_workspace, messages
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
@@ -184,7 +184,26 @@ def test_what_is_done_with_messages(told: Talk, person: Client, open_page: OpenP
     assert findings(page) == []
     cards.nth(3).get_by_role("button", name="Message actions").click()
     page.get_by_role("menuitem", name="Delete").click()
-    expect(page.get_by_role("heading", name="Delete this message?")).to_be_visible()
+    expect(page.locator("#toasts").get_by_role("button", name="Undo")).to_be_visible()
+    assert findings(page) == []
+
+
+def test_what_became_of_messages(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
+    question, answer, *_ = messages(person, told.conversation_id)
+    edit = f"/edit_message_from_conversation/{told.conversation_id}/{question['message_id']}/1"
+    assert person.post(edit, {"text": "How much warm water?"}).status == 200
+    assert person.put(f"/messages/{question['message_id']}/pin").status == 200
+    again = person.stream(f"/regenerate/{told.conversation_id}/{answer['message_id']}", {})
+    assert list(again)[-1]["done"]
+    page = open_page(person, told.path, viewport=viewport)
+    expect(page.get_by_role("region", name="Pinned messages")).to_be_visible()
+    expect(page.get_by_role("group", name="Variants of this answer")).to_be_visible()
+    cards = page.locator(".message-card")
+    cards.nth(2).get_by_role("button", name="Message actions").click()
+    page.get_by_role("menuitem", name="Hide from the model").click()
+    expect(cards.nth(2)).to_contain_text("Hidden from the model.")
+    cards.nth(0).get_by_role("button", name="edited").click()
+    expect(page.get_by_role("dialog", name="Earlier texts")).to_be_visible()
     assert findings(page) == []
 
 

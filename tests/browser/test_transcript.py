@@ -114,22 +114,6 @@ def test_messages_are_moved_and_keep_their_references(person: Client, open_page:
     assert texts_of(person, talk)[:2] == ["How much light?", "How much water?"]
 
 
-def test_a_message_is_deleted_when_the_person_is_sure(person: Client, open_page: OpenPage) -> None:
-    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
-    choose(page, 1, "Delete")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("dialog[open]")).to_have_count(0)
-    assert len(messages(person, talk.conversation_id)) == 4
-    choose(page, 1, "Delete")
-    page.locator("dialog[open]").get_by_role("button", name="Delete").click()
-    expect(page.locator(".message-card")).to_have_count(3)
-    expect(body(page, 1)).to_have_text("Understood.")
-    expect(card(page, 2).locator(".message-ref-badge")).to_contain_text(f"#2 · {talk.hashes[2]}")
-    page.reload()
-    expect(page.locator(".message-card")).to_have_count(3)
-    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
-
-
 def test_several_messages_are_selected_moved_and_their_references_copied(person: Client, open_page: OpenPage) -> None:
     talk, page = open_talk(person, open_page, "How much water?", "How much light?")
     bar = page.get_by_role("toolbar", name="Selected messages")
@@ -148,23 +132,6 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
     bar.get_by_role("button", name="Clear selection").click()
     expect(bar).to_be_hidden()
     expect(page.locator(".message-card.selected")).to_have_count(0)
-
-
-def test_selected_messages_are_deleted_together(person: Client, open_page: OpenPage) -> None:
-    talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
-    for number in (1, 4, 5):
-        page.get_by_label(f"Select message {number}").check()
-    bar = page.get_by_role("toolbar", name="Selected messages")
-    bar.get_by_role("button", name="Move down").click()
-    expect(body(page, 6)).to_have_text("How much salt?")
-    bar.get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("heading", name="Delete 3 messages?")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    bar.get_by_role("button", name="Delete").click()
-    page.locator("dialog[open]").get_by_role("button", name="Delete").click()
-    expect(page.locator(".message-card .message-body")).to_have_text(["Understood.", "How much light?", "Understood."])
-    expect(bar).to_be_hidden()
-    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
 
 
 def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPage) -> None:

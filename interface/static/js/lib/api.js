@@ -90,7 +90,7 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
     put,
     delete: remove,
     ...conversationCalls({ open, get, post, put, remove }),
-    ...messageCalls({ open, get, post, remove }),
+    ...messageCalls({ open, get, post, put, remove }),
     ...referenceCalls({ get }),
     ...workspaceCalls({ get, post, put, remove }),
     models: (options) => get('/models', {}, options),
@@ -133,7 +133,7 @@ function conversationStateCalls({ get, post, put, remove }) {
   };
 }
 
-function messageCalls({ open, get, post, remove }) {
+function messageCalls({ open, get, post, put, remove }) {
   return {
     /** Messages of a window; `before`, `after`, `around` are message indexes (`around` also an id or a hash). */
     listMessages: (id, window = {}, options) => get(`/list_messages_by_conversation/${part(id)}`, window, options),
@@ -141,6 +141,19 @@ function messageCalls({ open, get, post, remove }) {
       post(`/edit_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { text }),
     deleteMessage: (id, messageId, index) =>
       remove(`/delete_message_from_conversation/${part(id)}/${part(messageId)}/${index}`),
+    restoreMessage: (id, messageId) => post(`/restore_message/${part(id)}/${part(messageId)}`),
+    /** @param {'show'|'hide'} how whether models see it */
+    showOrHideMessage: (id, messageId, index, how) =>
+      post(`/show_hide_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { show_hide: how }),
+    listEdits: (messageId) => get(`/messages/${part(messageId)}/edits`),
+    pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
+    unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
+    listPinnedMessages: (id) => get(`/conversations/${part(id)}/pinned_messages`),
+    forkConversation: (id, messageId) => post(`/fork_conversation/${part(id)}/${part(messageId)}`),
+    /** Makes an answer again: the response whose body is its event stream. */
+    regenerate: (id, messageId, { signal } = {}) =>
+      open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
+    chooseVariant: (messageId, number) => put(`/variant/${part(messageId)}/${number}`),
     moveMessages: (id, messageIds, direction) =>
       post(`/move_messages_up_or_down/${part(id)}`, { message_ids: messageIds, direction }),
     /** Starts a turn: the response whose body is the answer's event stream. */

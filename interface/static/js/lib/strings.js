@@ -33,6 +33,12 @@ export const strings = {
     reply: 'Reply',
     remember: 'Remember as memory',
     edit: 'Edit',
+    regenerate: 'Regenerate',
+    fork: 'Fork from here',
+    pin: 'Pin',
+    unpin: 'Unpin',
+    hide: 'Hide from the model',
+    show: 'Show to the model',
     moveUp: 'Move up',
     moveDown: 'Move down',
     delete: 'Delete',
@@ -47,11 +53,47 @@ export const strings = {
     failed: (message) => `The message could not be changed. ${message}`,
   },
 
+  history: {
+    open: 'Edited. Show what it said before',
+    title: 'Earlier texts',
+    until: 'Until',
+    none: 'No earlier text is kept.',
+    failed: (message) => `The earlier texts could not be loaded. ${message}`,
+  },
+
   remove: {
-    title: (n) => (n === 1 ? 'Delete this message?' : `Delete ${n} messages?`),
-    text: (n) => `References to ${n === 1 ? 'it' : 'them'} will say that ${n === 1 ? 'it was' : 'they were'} deleted.`,
-    confirm: 'Delete',
+    done: (n) => `${count(n, 'message', 'messages')} deleted.`,
     failed: (message) => `The message could not be deleted. ${message}`,
+    restoreFailed: (message) => `The message could not be brought back. ${message}`,
+  },
+
+  hidden: {
+    note: 'Hidden from the model.',
+    show: 'Show',
+    failed: (message) => `The message could not be hidden or shown. ${message}`,
+  },
+
+  pins: {
+    label: 'Pinned messages',
+    pinned: 'Pinned',
+    open: 'Go to this message',
+    remove: (index) => `Unpin message ${index}`,
+    failed: (message) => `The pin could not be changed. ${message}`,
+  },
+
+  fork: {
+    running: 'Copying the conversation…',
+    done: 'This is a copy up to that message: go on from here another way.',
+    failed: (message) => `The conversation could not be forked. ${message}`,
+  },
+
+  variants: {
+    label: 'Variants of this answer',
+    place: (number, total) => `${number}/${total}`,
+    previous: 'Previous variant',
+    next: 'Next variant',
+    failed: (message) => `The variant could not be chosen. ${message}`,
+    regenerateFailed: (message) => `The answer could not be made again. ${message}`,
   },
 
   move: { failed: (message) => `The messages could not be moved. ${message}` },

@@ -1,4 +1,5 @@
 import { strings } from '../lib/strings.js';
+import { createDrafts } from '../models/drafts.js';
 import { createMemories } from './composer_memories.js';
 import { createReplyChip } from './composer_reply.js';
 import { element, setHidden } from './dom.js';
@@ -7,6 +8,14 @@ const SIGNS = /[@#]/;
 const COMMAND = /^\s*\/[a-z]*(?:\s|$)/i;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
+
+function storage() {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return null;
+  }
+}
 
 function growWith(input) {
   input.style.height = 'auto';
@@ -19,7 +28,7 @@ function growWith(input) {
  * Where a message is written: grows with its text, completes references and shows them, attaches memories, runs commands,
  * keeps drafts.
  *
- * @param {object} page beside what views share: `domain`, `limits: {message}`, `drafts`
+ * @param {object} page beside what views share: `domain`, `limits: {message}`, `userEmail`
  * @param {{onSend: (payload: object) => Promise<void>, onStop: () => Promise<void>}} options `onSend` throws when the message
  *   was not accepted; the text then is still there
  */
@@ -35,6 +44,7 @@ export function mountComposer(page, { onSend, onStop }) {
     place: chips.appendChild(element('div')), buttons: sendButton.parentElement, input, page, onChange: keepDraft,
   });
   const reply = createReplyChip(chips.appendChild(element('div')));
+  const drafts = createDrafts(storage(), page.userEmail);
   let references = null;
   let commands = null;
   let conversationId = null;
@@ -54,7 +64,7 @@ export function mountComposer(page, { onSend, onStop }) {
   }
 
   function keepDraft() {
-    page.drafts.set(conversationId, input.value, memories.attached());
+    drafts.set(conversationId, input.value, memories.attached());
   }
 
   async function loadReferences() {
@@ -133,7 +143,7 @@ export function mountComposer(page, { onSend, onStop }) {
 
   function giveBack({ from, text, target, attached }, error) {
     if (error.name === 'AbortError' || conversationId !== from) {
-      page.drafts.set(from, text, attached);
+      drafts.set(from, text, attached);
       return;
     }
     memories.giveBack(attached);
@@ -170,12 +180,12 @@ export function mountComposer(page, { onSend, onStop }) {
       reply.set(null);
       tellProblem('');
       references?.close();
-      memories.set(page.drafts.attached(id));
-      setText(page.drafts.get(id));
+      memories.set(drafts.attached(id));
+      setText(drafts.get(id));
     },
     /** A conversation was made for what is being written. */
     rename(id) {
-      page.drafts.set(conversationId, '');
+      drafts.set(conversationId, '');
       if (from === conversationId) from = id;
       conversationId = id;
       keepDraft();

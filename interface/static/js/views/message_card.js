@@ -7,6 +7,7 @@ import { createEditor } from './message_card_editor.js';
 import { createCardHeader } from './message_card_header.js';
 import { createMemoriesUsed } from './message_card_memories.js';
 import { createReplyLine } from './message_card_reply.js';
+import { createVariantSwitch } from './message_card_variants.js';
 import { decorateReferences } from './reference_chips.js';
 import { createReport } from './reference_report.js';
 
@@ -25,7 +26,7 @@ function endingOf(message) {
  * One message in the page.
  *
  * `page` is what the views of a transcript share: `friendlyId()`, `references` (the cache), `goTo(target)`,
- * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message)`, `api`, `conversationId()`.
+ * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message, detail)`, `api`, `conversationId()`.
  */
 export class MessageCard {
   #header;
@@ -33,6 +34,8 @@ export class MessageCard {
   #report;
   #memories;
   #backlinks;
+  #variants;
+  #hiddenNote;
   #markdown;
   #body;
   #progress;
@@ -53,13 +56,16 @@ export class MessageCard {
     this.#report = createReport(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
+    this.#variants = createVariantSwitch(current, page);
+    this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
+      element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
     this.#markdown = new MarkdownView(this.#body, {
       typed: isFromUser(message),
       decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#report.node, this.#memories.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#body, this.#progress, this.#ending, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#ending, foot);
     this.update(message);
   }
 
@@ -76,6 +82,9 @@ export class MessageCard {
     this.#report.update(message.references ?? []);
     this.#memories.update(message);
     this.#backlinks.update();
+    this.#variants.update();
+    setHidden(this.#hiddenNote, message.show_hide !== 'hide');
+    node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     if (!this.#streaming) this.#showText(message.text);
     this.#showEnding();
   }

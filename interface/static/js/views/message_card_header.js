@@ -29,13 +29,19 @@ function copyButton(current) {
  * @param {() => string} context.friendlyId
  * @param {(message: object, selected: boolean) => void} context.onSelect
  * @param {(name: string, message: object) => void} context.onAction
+ * @param {object} context.api
  */
-export function createCardHeader({ message, friendlyId, onSelect, onAction }) {
+export function createCardHeader({ message, friendlyId, onSelect, onAction, api }) {
   const box = element('input', { type: 'checkbox', class: 'history-message-checkbox' });
   box.addEventListener('change', () => onSelect(message(), box.checked));
   const sender = element('strong', { class: 'message-sender' });
   const badge = createBadge({ friendlyId });
-  const edited = element('span', { class: 'message-edited', text: strings.edit.edited, hidden: true });
+  const edited = element('button', {
+    type: 'button', class: 'message-edited', text: strings.edit.edited, title: strings.history.open,
+    'aria-haspopup': 'dialog', hidden: true, onclick: showHistory,
+  });
+  const pinned = element('span', { class: 'message-pinned', title: strings.pins.pinned, hidden: true },
+    icon('pin-angle-fill'), element('span', { class: 'visually-hidden', text: strings.pins.pinned }));
   const time = element('time', { class: 'message-time' });
   const menu = iconButton('three-dots', strings.actions.open, {
     class: 'icon-button message-menu-button',
@@ -43,13 +49,19 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction }) {
     onclick: () => openMessageMenu(menu, message(), onAction),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
-  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, edited, time, tools);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, pinned, edited, time, tools);
+
+  async function showHistory() {
+    const { showEarlierTexts } = await import('./message_card_history.js');
+    await showEarlierTexts(edited, message(), { api });
+  }
 
   function update(shown) {
     box.setAttribute('aria-label', strings.actions.select(shown.message_index));
     sender.textContent = senderName(shown, strings.sender);
     badge.update(shown);
     setHidden(edited, !shown.edited_at);
+    setHidden(pinned, !shown.pinned_at);
     time.dateTime = shown.created_at ?? '';
     time.textContent = shortTime(shown.created_at);
     time.title = fullTime(shown.created_at);

@@ -1,5 +1,6 @@
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
+import { isFromUser } from '../models/message.js';
 import { element } from './dom.js';
 import { hidePopup, showBeside } from './popup.js';
 
@@ -15,10 +16,14 @@ function itemsFor(message) {
   return [
     ['reply', 'reply', actions.reply],
     ...shared,
+    message.pinned_at ? ['unpin', 'pin-angle-fill', actions.unpin] : ['pin', 'pin-angle', actions.pin],
     ['remember', 'lightbulb', actions.remember],
     ['edit', 'pencil', actions.edit],
+    ...(isFromUser(message) ? [] : [['regenerate', 'arrow-counterclockwise', actions.regenerate]]),
+    ['fork', 'signpost-split', actions.fork],
     ['moveUp', 'arrow-up', actions.moveUp],
     ['moveDown', 'arrow-down', actions.moveDown],
+    message.show_hide === 'hide' ? ['show', 'eye', actions.show] : ['hide', 'eye-slash', actions.hide],
     ['delete', 'trash', actions.delete],
   ];
 }

@@ -1,7 +1,7 @@
 import { permalink } from '../lib/address.js';
 import { copyText } from '../lib/clipboard.js';
+import { shellStrings } from '../lib/shell_strings.js';
 import { strings } from '../lib/strings.js';
-import { confirmAction } from './dialogs.js';
 import { showToast } from './toast.js';
 
 async function copyAndTell(text, said) {
@@ -12,8 +12,8 @@ async function copyAndTell(text, said) {
  * What the menu of a message does, and the bar of those that are selected.
  *
  * @param {object} page
- * @returns {{act: (name: string, message: object) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
- *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and asks first
+ * @returns {{act: (name: string, message: object, detail?: any) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
+ *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and can be undone
  */
 export function createMessageActions(page) {
   /** Runs a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
@@ -46,16 +46,66 @@ export function createMessageActions(page) {
   }
 
   async function remove(messages) {
-    const { title, text, confirm, failed } = strings.remove;
-    const { length } = messages;
-    if (!(await confirmAction({ title: title(length), text: text(length), confirmLabel: confirm }))) return;
-    const job = (conversationId, { message_id: id, message_index: index }) => page.api.deleteMessage(conversationId, id, index);
+    const { conversationId } = page.conversation();
+    const job = (id, message) => page.api.deleteMessage(id, message.message_id, message.message_index);
+    const gone = [];
     // From the last on, so that the places of the others hold.
     for (const message of [...messages].reverse()) {
-      if (!(await attempt(message, job, failed))) break;
+      if (!(await attempt(message, job, strings.remove.failed))) break;
+      gone.push(message.message_id);
       page.onSelect(message, false);
     }
     await changed();
+    if (gone.length === 0) return;
+    const undo = () => restore(conversationId, gone);
+    showToast(strings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: undo });
+  }
+
+  async function restore(conversationId, messageIds) {
+    try {
+      for (const messageId of messageIds) await page.api.restoreMessage(conversationId, messageId);
+    } catch (error) {
+      tell(strings.remove.restoreFailed, error);
+    }
+    await changed();
+  }
+
+  /** A change that needs nothing but the message's place. */
+  async function changeOne(message, job, failed) {
+    if (await attempt(message, job, failed)) await changed();
+  }
+
+  function showOrHide(message, how) {
+    const job = (id, { message_id: messageId, message_index: index }) => page.api.showOrHideMessage(id, messageId, index, how);
+    return changeOne(message, job, strings.hidden.failed);
+  }
+
+  const pin = (message) => changeOne(message, (_, { message_id: id }) => page.api.pinMessage(id), strings.pins.failed);
+  const unpin = (message) => changeOne(message, (_, { message_id: id }) => page.api.unpinMessage(id), strings.pins.failed);
+  const chooseVariant = (message, number) =>
+    changeOne(message, (_, { message_id: id }) => page.api.chooseVariant(id, number), strings.variants.failed);
+
+  async function regenerate(message) {
+    try {
+      await page.regenerate(message);
+    } catch (error) {
+      // Who has left the conversation since finds it there.
+      if (error.name !== 'AbortError') tell(strings.variants.regenerateFailed, error);
+    }
+  }
+
+  async function fork(message) {
+    const settle = showToast(strings.fork.running);
+    try {
+      const made = await page.api.forkConversation(page.conversation().conversationId, message.message_id);
+      page.events.emit('conversation:created', { conversationId: made.conversation_id });
+      await page.goTo({ conversation_id: made.conversation_id });
+      showToast(strings.fork.done, { kind: 'success' });
+    } catch (error) {
+      tell(strings.fork.failed, error);
+    } finally {
+      settle();
+    }
   }
 
   function edit(message) {
@@ -91,10 +141,17 @@ export function createMessageActions(page) {
     remember: ({ message_id: messageId }) =>
       page.events.emit('memory:propose', { conversation_id: page.conversation().conversationId, message_id: messageId }),
     edit,
+    pin,
+    unpin,
+    chooseVariant,
+    regenerate,
+    fork,
+    hide: (message) => showOrHide(message, 'hide'),
+    show: (message) => showOrHide(message, 'show'),
     moveUp: (message) => move([message.message_id], 'up'),
     moveDown: (message) => move([message.message_id], 'down'),
     delete: (message) => remove([message]),
   };
 
-  return { act: (name, message) => actions[name](message), move, remove };
+  return { act: (name, message, detail) => actions[name](message, detail), move, remove };
 }

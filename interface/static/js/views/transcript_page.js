@@ -2,23 +2,14 @@ import { ApiError } from '../lib/api.js';
 import { formatAddress, parseAddress } from '../lib/address.js';
 import { strings } from '../lib/strings.js';
 import { connectTabs } from '../lib/tabs.js';
-import { createDrafts } from '../models/drafts.js';
 import { createReferenceCache } from '../models/reference_cache.js';
 import { mountComposer } from './composer.js';
 import { showToast } from './toast.js';
 import { Transcript } from './transcript.js';
 import { createMessageActions } from './transcript_actions.js';
 import { createSelection } from './transcript_selection.js';
-import { emptyState, failureState, showConversationTitle } from './transcript_states.js';
+import { createPins, emptyState, failureState, showConversationTitle } from './transcript_states.js';
 import { Turns } from './transcript_turns.js';
-
-function storage() {
-  try {
-    return globalThis.localStorage;
-  } catch {
-    return null;
-  }
-}
 
 /** The open conversation: its transcript, its composer, the answers being written, its address. */
 export class ConversationPage {
@@ -29,6 +20,7 @@ export class ConversationPage {
   #turns;
   #composer;
   #selection;
+  #pins;
   #announcer = document.getElementById('announcer');
   #tabs;
   #opening = null;
@@ -41,12 +33,14 @@ export class ConversationPage {
     this.#domain = bootstrap.domain;
     const page = this.#shared();
     const actions = createMessageActions(page);
-    page.onAction = (name, message) => actions.act(name, message);
+    page.onAction = (name, message, detail) => actions.act(name, message, detail);
     page.onSelect = (message, selected) => this.#selection.set(message, selected);
     this.#turns = new Turns(page);
-    this.#transcript = new Transcript({ container: document.getElementById('chatView'), page });
+    const container = document.getElementById('chatView');
+    this.#transcript = new Transcript({ container, page });
+    this.#pins = createPins(container, page);
     this.#selection = createSelection(document.getElementById('composer'), page, actions);
-    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, drafts: createDrafts(storage(), bootstrap.user_email) }, {
+    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
       onSend: (payload) => this.#send(payload),
       onStop: () => this.#stop(),
     });
@@ -69,6 +63,7 @@ export class ConversationPage {
       goTo: (target) => this.goTo(target),
       replyTo: (message) => this.#composer.replyTo(message),
       refresh: () => this.refresh(),
+      regenerate: (message) => this.#turns.regenerate(message),
       changed: () => this.#tabs.changed(this.#conversation?.conversationId),
       announce: (text) => {
         this.#announcer.textContent = text;
@@ -103,6 +98,7 @@ export class ConversationPage {
     this.#selection.clear();
     this.#conversation = conversationId ? { conversationId, friendlyId: '', title: '' } : null;
     this.#transcript.clear(conversationId);
+    this.#pins.clear();
     this.#composer.open(conversationId);
     showConversationTitle(this.#conversation);
     this.#events.emit('conversation:shown', { conversationId });
@@ -146,6 +142,7 @@ export class ConversationPage {
     ]);
     if (signal.aborted) return;
     this.#takeChanges(details, { tell: false });
+    this.#pins.refresh();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
     else this.#composer.focus();
@@ -186,7 +183,7 @@ export class ConversationPage {
   async refresh() {
     if (!this.#conversation) return;
     try {
-      await this.#transcript.refresh();
+      await Promise.all([this.#transcript.refresh(), this.#pins.refresh()]);
       this.#showWhetherEmpty();
       this.#watchUnfinished();
     } catch {

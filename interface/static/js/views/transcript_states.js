@@ -19,6 +19,28 @@ export function emptyState() {
 }
 
 /**
+ * The pinned messages of the open conversation; what shows them is fetched when there are any.
+ *
+ * @param {HTMLElement} transcript
+ * @param {object} page
+ * @returns {{refresh: () => Promise<void>, clear: () => void}}
+ */
+export function createPins(transcript, page) {
+  let bar = null;
+
+  async function refresh() {
+    const conversationId = page.conversationId();
+    // Where they can't be had now, the next look brings them.
+    const pinned = await page.api.listPinnedMessages(conversationId).catch(() => null);
+    if (pinned === null || conversationId !== page.conversationId()) return;
+    if (pinned.length > 0) bar ??= (await import('./pinned_messages.js')).createPinnedBar(transcript, page);
+    if (conversationId === page.conversationId()) bar?.show(pinned);
+  }
+
+  return { refresh, clear: () => bar?.show([]) };
+}
+
+/**
  * Says that the messages are not there, and why.
  *
  * @param {string} text

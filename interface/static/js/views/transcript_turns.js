@@ -3,6 +3,7 @@ import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
 import { asksToBeRemembered, isFromUser } from '../models/message.js';
+import { showToast } from './toast.js';
 
 const words = strings.answer;
 let sent = 0;
@@ -59,6 +60,26 @@ export class Turns {
     this.#follow({ answer, question, response, signal });
   }
 
+  /**
+   * Has an answer made again, and shows it in the place of the one before. Resolves when the server has begun.
+   *
+   * @param {object} answer
+   * @throws {ApiError} when it does not; then nothing has changed
+   */
+  async regenerate(answer) {
+    const { conversationId } = this.#page.conversation();
+    const { signal } = this.#controller;
+    const response = await this.#page.api.regenerate(conversationId, answer.message_id, { signal });
+    const message = this.#page.find(answer.message_id);
+    if (!message) {
+      await response.body.cancel();
+      return;
+    }
+    this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
+    this.#restart({ answer: message });
+    this.#follow({ answer: message, question: null, response, signal, again: true });
+  }
+
   /** Goes on watching an answer that a tab before this one, or another one, began. */
   resume(message) {
     if (this.#following.has(message.message_id)) return;
@@ -85,8 +106,8 @@ export class Turns {
     ];
   }
 
-  async #follow({ answer, question, response, signal }) {
-    const turn = { answer, question, state: new AnswerState({ messageId: answer.pending ? null : answer.message_id }) };
+  async #follow({ answer, question, response, signal, again = false }) {
+    const turn = { answer, question, again, state: new AnswerState({ messageId: answer.pending ? null : answer.message_id }) };
     this.#following.set(answer.message_id, turn);
     this.#page.onRunning(true);
     if (!response) this.#restart(turn);
@@ -179,7 +200,13 @@ export class Turns {
     if (state.done) this.#page.announce(words.finished);
     else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
     await this.#page.refresh();
+    this.#tellOfFailedAttempt(turn);
     if (state.outcome === 'complete' && turn.question && asksToBeRemembered(turn.question)) this.#propose(answer);
+  }
+
+  /** The answer of before is back in its place, which doesn't say why. */
+  #tellOfFailedAttempt({ again, state }) {
+    if (again && state.error) showToast(strings.variants.regenerateFailed(state.error.message), { kind: 'error' });
   }
 
   #propose({ message_id: messageId }) {

@@ -1,0 +1,212 @@
+"""What the menu of a message does in a real browser: undone, hidden, pinned, forked, made again, read as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.browser.history import former_texts, messages, store_talk, told
+from tests.browser.test_transcript import body, card, choose, open_talk, opened_id, send, texts_of
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+import pytest
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def toasts(page: Page) -> Locator:
+    return page.locator("#toasts")
+
+
+def variant_switch(page: Page, number: int) -> Locator:
+    return card(page, number).get_by_role("group", name="Variants of this answer")
+
+
+def test_a_message_is_deleted_at_once_and_brought_back(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    choose(page, 1, "Delete")
+    expect(page.locator(".message-card")).to_have_count(3)
+    expect(body(page, 1)).to_have_text("Understood.")
+    expect(card(page, 2).locator(".message-ref-badge")).to_contain_text(f"#2 · {talk.hashes[2]}")
+    expect(toasts(page)).to_contain_text("1 message deleted.")
+    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
+
+    toasts(page).get_by_role("button", name="Undo").click()
+    expect(page.locator(".message-card")).to_have_count(4)
+    expect(card(page, 1).locator(".message-ref-badge")).to_contain_text(f"#1 · {talk.hashes[0]}")
+    page.reload()
+    expect(body(page, 1)).to_have_text("How much water?")
+    assert told(person, talk.conversation_id).hashes == talk.hashes
+
+
+def test_selected_messages_are_deleted_and_brought_back_together(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
+    bar = page.get_by_role("toolbar", name="Selected messages")
+    for number in (1, 4, 5):
+        page.get_by_label(f"Select message {number}").check()
+    bar.get_by_role("button", name="Delete").click()
+    bodies = page.locator(".message-card .message-body")
+    expect(bodies).to_have_text(["Understood.", "How much light?", "Understood."])
+    expect(bar).to_be_hidden()
+    expect(toasts(page)).to_contain_text("3 messages deleted.")
+    assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
+    toasts(page).get_by_role("button", name="Undo").click()
+    expect(page.locator(".message-card")).to_have_count(6)
+    assert told(person, talk.conversation_id).hashes == talk.hashes
+
+
+def test_a_hidden_message_is_folded_and_kept_from_the_model(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    talk, page = open_talk(person, open_page, "The code is 4711.", "How much light?")
+    choose(page, 1, "Hide from the model")
+    expect(card(page, 1)).to_contain_text("Hidden from the model.")
+    expect(body(page, 1)).to_be_hidden()
+    send(page, "What did I say?")
+    expect(body(page, 6)).to_have_text("Understood.")
+    assert "4711" not in shared_model.prompt()
+    send(page, f"And what is {talk.reference(1)}?")
+    expect(body(page, 8)).to_have_text("Understood.")
+    assert "The code is 4711." in shared_model.prompt()
+    page.reload()
+    expect(body(page, 1)).to_be_hidden()
+    card(page, 1).get_by_role("button", name="Show").click()
+    expect(body(page, 1)).to_have_text("The code is 4711.")
+    assert messages(person, talk.conversation_id)[0]["show_hide"] == "show"
+
+
+def test_pinned_messages_stand_at_the_top_and_lead_to_their_place(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    talk = store_talk(server, person, "A long story", turns=200)
+    first = messages(person, talk.conversation_id)[2]
+    page = open_page(person, talk.path)
+    expect(body(page, 400)).to_be_in_viewport()
+    pinned = page.get_by_role("region", name="Pinned messages")
+    expect(pinned).to_have_count(0)
+    choose(page, 399, "Pin")
+    expect(pinned.get_by_role("button", name="#399 You: Question 200")).to_be_visible()
+    expect(card(page, 399).locator(".message-pinned")).to_be_visible()
+
+    assert person.put(f"/messages/{first['message_id']}/pin").status == 200
+    page.reload()
+    expect(pinned.get_by_role("listitem")).to_contain_text(["#3 You: Question 2", "#399 You: Question 200"])
+    pinned.get_by_role("button", name="#3 You").click()
+    expect(card(page, 3)).to_have_class(re.compile("flash"))
+    pinned.get_by_role("button", name="Unpin message 3", exact=True).click()
+    expect(pinned.get_by_role("listitem")).to_have_count(1)
+    choose(page, 4, "Pin")
+    expect(pinned.get_by_role("listitem")).to_have_count(2)
+    choose(page, 4, "Unpin")
+    pinned.get_by_role("button", name="Unpin message 399").click()
+    expect(pinned).to_be_hidden()
+    assert not any(message["pinned_at"] for message in messages(person, talk.conversation_id))
+
+
+def test_a_conversation_is_forked_and_goes_another_way(person: Client, open_page: OpenPage) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    choose(page, 2, "Fork from here")
+    expect(page.locator("#conversation-title")).to_have_text("Growing tomatoes (fork)")
+    expect(page.locator(".message-card .message-body")).to_have_text(["How much water?", "Understood."])
+    fork = told(person, opened_id(page))
+    assert fork.conversation_id != talk.conversation_id
+    assert fork.friendly_id not in ("", talk.friendly_id)
+    assert not set(fork.hashes) & set(talk.hashes)
+    expect(page.locator("#sidebar")).to_contain_text("Growing tomatoes (fork)")
+    send(page, "And in winter?")
+    expect(body(page, 4)).to_have_text("Understood.")
+    assert len(messages(person, talk.conversation_id)) == 4
+    page.go_back()
+    expect(page.locator("#conversation-title")).to_have_text("Growing tomatoes")
+
+
+def test_an_answer_is_made_again_and_its_variants_are_gone_through_by_keyboard(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    expect(variant_switch(page, 2)).to_be_hidden()
+    for number, text in enumerate(("Twice a *day*.", "Once a week."), 2):
+        shared_model.scripts["main"] = saying(text)
+        choose(page, 2, "Regenerate")
+        expect(body(page, 2)).to_have_text(text.replace("*", ""))
+        expect(variant_switch(page, 2)).to_contain_text(f"{number}/{number}")
+    expect(body(page, 2)).to_have_text("Once a week.")
+    expect(card(page, 2).locator(".message-ref-badge")).to_contain_text(f"#2 · {talk.hashes[1]}")
+
+    variant_switch(page, 2).get_by_role("button", name="Previous variant").focus()
+    page.keyboard.press("Enter")
+    expect(body(page, 2)).to_have_text("Twice a day.")
+    expect(variant_switch(page, 2)).to_contain_text("2/3")
+    page.keyboard.press("Enter")
+    expect(body(page, 2)).to_have_text("Understood.")
+    page.keyboard.press("Enter")
+    expect(body(page, 2)).to_have_text("Once a week.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(body(page, 2)).to_have_text("Understood.")
+    page.reload()
+    expect(body(page, 2)).to_have_text("Understood.")
+    expect(variant_switch(page, 2)).to_contain_text("1/3")
+    assert "Twice a" not in shared_model.prompt()
+    assert told(person, talk.conversation_id).hashes == talk.hashes
+
+
+def test_an_attempt_that_fails_says_so_and_leaves_the_answer(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    shared_model.scripts["main"] = saying("Half a", "never", break_after=1)
+    choose(page, 2, "Regenerate")
+    expect(toasts(page)).to_contain_text("The answer could not be made again.")
+    expect(body(page, 2)).to_have_text("Understood.")
+    expect(variant_switch(page, 2)).to_contain_text("1/2")
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+
+
+def test_an_answer_being_made_again_goes_on_after_a_reload_and_can_be_stopped(
+    live_server: LiveServer, recording_model: RecordingModel, open_page: OpenPage
+) -> None:
+    person = live_server.sign_up()
+    talk, page = open_talk(person, open_page, "How much water?")
+    recording_model.scripts["main"] = saying("Water it ", "daily.", pause_after=1)
+    choose(page, 2, "Regenerate")
+    expect(body(page, 2)).to_have_text("Water it")
+    expect(page.get_by_role("button", name="Stop answering")).to_be_visible()
+    page.reload()
+    expect(body(page, 2)).to_have_text("Water it")
+    page.get_by_role("button", name="Stop answering").click()
+    expect(card(page, 2)).to_contain_text("Stopped. What had been said is kept.")
+    expect(variant_switch(page, 2)).to_contain_text("2/2")
+    variant_switch(page, 2).get_by_role("button", name="Next variant").click()
+    expect(body(page, 2)).to_have_text("Understood.")
+    assert [each["status"] for each in messages(person, talk.conversation_id)[1]["variants"]] == [
+        "complete",
+        "cancelled",
+    ]
+
+
+def test_earlier_texts_of_an_edited_message_can_be_read(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    talk, page = open_talk(person, open_page, "How much water?")
+    for text in ("How much **warm** water?", "How much cold water?"):
+        choose(page, 1, "Edit")
+        page.get_by_label("Text of the message").fill(text)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Text of the message")).to_have_count(0)
+    card(page, 1).get_by_role("button", name="edited").click()
+    history = page.get_by_role("dialog", name="Earlier texts")
+    expect(history.locator(".earlier-text-body")).to_have_text(["How much **warm** water?", "How much water?"])
+    page.keyboard.press("Escape")
+    expect(history).to_have_count(0)
+    changed = messages(person, talk.conversation_id)[0]
+    assert former_texts(server, changed["message_id"]) == ["How much water?", "How much **warm** water?"]
