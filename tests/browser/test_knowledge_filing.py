@@ -146,6 +146,24 @@ def test_a_conflict_is_decided_with_a_note(person: Client, open_page: OpenPage) 
     assert claim(person, old["claim_id"])["status"] != "active"
 
 
+def test_memories_that_contradict_each_other_are_set_against_each_other(person: Client, open_page: OpenPage) -> None:
+    for statement in ("I live in Graz", "I live in Vienna", "Tea is good"):
+        remember(person, statement)
+    panel = open_tab(open_page, person, "memories")
+    against = panel.node.get_by_role("button", name="They contradict each other")
+    panel.row("I live in Graz").get_by_role("checkbox").check()
+    expect(against).to_be_hidden()
+    panel.row("I live in Vienna").get_by_role("checkbox").check()
+    against.click()
+    expect(panel.tab("Conflicts (1)")).to_be_visible()
+    expect(panel.row("I live in Graz")).to_contain_text("Contested")
+    panel.tab("Conflicts (1)").click()
+    expect(panel.node.locator(".knowledge-side")).to_have_count(2)
+    panel.undo()
+    expect(panel.node).to_contain_text("No conflicts")
+    assert {each["status"] for each in claims(person)} == {"active"}
+
+
 def test_memories_are_found_in_a_text_and_kept_as_approved(person: Client, open_page: OpenPage) -> None:
     panel = open_tab(open_page, person, "add")
     page = panel.page

@@ -121,6 +121,8 @@ export const knowledgeStrings = {
     domain: 'Set domain',
     type: 'Set type',
     retract: 'Retract',
+    conflict: 'They contradict each other',
+    opposed: (n) => `${memories(n)} are to be decided on, under Conflicts`,
     clear: 'Clear selection',
     all: (n) => `Select all ${n.toLocaleString()}`,
     first: (n) => `Select the first ${n.toLocaleString()}`,

@@ -7,6 +7,8 @@ import { button } from './knowledge_parts.js';
 import { showToast } from './toast.js';
 
 const words = knowledgeStrings.bulk;
+/** As many as can be in one conflict. */
+const MOST_OPPOSED = 50;
 
 /**
  * What can be done to all selected memories at once, and taken back as one.
@@ -38,6 +40,16 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
     await refresh();
   }
 
+  async function oppose() {
+    const ids = selection.ids;
+    const answer = await page.attempt(() => page.api.pkbAddConflict(ids));
+    if (!answer) return;
+    page.tellDone(words.opposed(ids.length), answer.audit_id);
+    clear();
+    page.changed({ show: false });
+    await refresh();
+  }
+
   /** Asks first; no answer changes nothing. */
   const asking = (kind, ask) => async () => {
     const value = await ask(selection.size);
@@ -51,10 +63,12 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
     [words.type, 'bookmark', asking('set_type', (n) => chooseKind(page, 'types', words.typeTitle(n)))],
     [words.retract, 'trash', () => change('retract')],
   ];
+  const conflict = button(words.conflict, oppose, { symbol: 'exclamation-triangle', class: 'btn btn-quiet btn-compact' });
   const all = button('', onAll, { class: 'knowledge-clear' });
   node.append(
     all,
     ...actions.map(([label, symbol, run]) => button(label, run, { symbol, class: 'btn btn-quiet btn-compact' })),
+    conflict,
     button(words.clear, clear, { symbol: 'x-lg', class: 'btn btn-quiet btn-compact' }));
 
   return {
@@ -64,6 +78,7 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
       setHidden(all, reachable <= selection.size);
       all.textContent = reachable < matching ? words.first(reachable) : words.all(reachable);
       counted.textContent = words.count(selection.size);
+      setHidden(conflict, selection.size < 2 || selection.size > MOST_OPPOSED);
       setHidden(node, selection.size === 0);
       if (!fits) showToast(words.limit(MOST_SELECTED));
     },

@@ -43,7 +43,7 @@ function openConflict(conflict, onResolve) {
   }, { class: 'btn btn-primary' });
   return element('fieldset', { class: 'knowledge-conflict' },
     element('legend', { text: words.title(conflict.members.length) }),
-    element('p', { class: 'knowledge-note', text: words.found(shortTime(conflict.created_at)) }),
+    element('p', { class: 'knowledge-note', text: [words.found(shortTime(conflict.created_at)), conflict.resolution_notes].filter(Boolean).join(' · ') }),
     element('div', { class: 'knowledge-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, choose)))),
     radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'knowledge-buttons' }, resolve));
 }
