@@ -33,7 +33,15 @@ test('a source that did not answer, or answered less, is no harm', () => {
 
 test('numbers are asked of the knowledge base alone', () => {
   for (const query of ['#', '#42', 'claim_4', 'CLAIM_']) assert.deepEqual(sourcesFor(query), ['knowledge']);
-  for (const query of ['', 'claims', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'knowledge']);
+  for (const query of ['', 'cl', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'knowledge']);
+});
+
+test('messages are found by words of three letters or more, and stand below conversations and memories', () => {
+  for (const query of ['claims', 'go sourdough', '学习了']) assert.ok(sourcesFor(query).includes('messages'), query);
+  for (const query of ['a_b', 'if so', '']) assert.ok(!sourcesFor(query).includes('messages'), query);
+  const messages = { results: [{ reference: '@conversation_morning_plan_b4f2_message_a3f2b1' }, { reference: null }] };
+  const groups = suggestionGroups({ knowledge, conversations, messages }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
+  assert.deepEqual(groups.slice(0, 4), [['conversation', 1], ['claim', 1], ['found', 1], ['entity', 1]]);
 });
 
 test('each kind says what it is beside its name', () => {

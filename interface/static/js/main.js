@@ -10,46 +10,71 @@ import { mountSidebar } from './views/sidebar.js';
 import { showToast } from './views/toast.js';
 import { ConversationPage } from './views/transcript_page.js';
 
-/** Shows the Memories panel in the place of the conversation while the address says so. It is loaded when it first does. */
-function offerKnowledge(page) {
-  const isWanted = () => new URLSearchParams(location.search).get('panel') === 'knowledge';
-  const isShown = () => document.documentElement.dataset.panel === 'knowledge';
-  let path = location.pathname;
-  let panel = null;
+/** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
+const PANELS = {
+  knowledge: (page) => import('./views/knowledge.js').then(({ mountKnowledge }) => mountKnowledge(page)),
+  search: (page) => import('./views/search.js').then(({ mountSearch }) => mountSearch(page)),
+};
 
-  function load() {
-    panel ??= import('./views/knowledge.js').then(({ mountKnowledge }) => mountKnowledge(page)).catch((error) => {
-      panel = null;
+function offerPanels(page) {
+  const wanted = () => new URLSearchParams(location.search).get('panel');
+  const shown = () => document.documentElement.dataset.panel;
+  const isPanel = (name) => Object.hasOwn(PANELS, name);
+  const loaded = {};
+  let path = location.pathname;
+
+  function load(name) {
+    loaded[name] ??= PANELS[name](page).catch((error) => {
+      delete loaded[name];
       throw error;
     });
-    return panel;
+    return loaded[name];
   }
 
-  async function withPanel(job) {
+  async function withPanel(name, job) {
     try {
-      job(await load());
+      job(await load(name));
     } catch (error) {
-      const again = { actionLabel: shellStrings.sidebar.again, onAction: () => withPanel(job) };
+      const again = { actionLabel: shellStrings.sidebar.again, onAction: () => withPanel(name, job) };
       showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', ...again });
     }
   }
 
-  function follow() {
-    if (isWanted() || isShown()) withPanel((shown) => shown.follow());
+  async function leaveOthers(wantedNow) {
+    const others = Object.keys(loaded).filter((name) => name !== wantedNow);
+    for (const name of others) await withPanel(name, (panel) => panel.follow());
   }
 
-  const button = document.getElementById('open-knowledge');
-  button.addEventListener('pointerenter', () => load().catch(() => {}), { once: true });
-  button.addEventListener('click', () => {
-    if (!isWanted()) history.pushState(null, '', `${location.pathname}?panel=knowledge`);
-    follow();
-  });
+  /** What is shown goes before what is wanted comes. */
+  async function follow() {
+    const name = wanted();
+    await leaveOthers(name);
+    if (isPanel(name)) await withPanel(name, (panel) => panel.follow());
+  }
+
+  for (const name of Object.keys(PANELS)) {
+    const button = document.getElementById(`open-${name}`);
+    button.addEventListener('pointerenter', () => load(name).catch(() => {}), { once: true });
+    button.addEventListener('click', () => {
+      if (wanted() !== name) history.pushState(null, '', `${location.pathname}?panel=${name}`);
+      follow();
+    });
+    page.events.on(`${name}:open`, async (target) => {
+      await withPanel(name, (panel) => panel.open(target));
+      await leaveOthers(name);
+    });
+  }
   addEventListener('popstate', (event) => {
-    // Between the panel and the conversation below it: the conversation stays as it is.
-    if (path === location.pathname && (isWanted() || isShown())) event.stopImmediatePropagation();
+    // Between a panel and the conversation below it: the conversation stays as it is.
+    if (path === location.pathname && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
     follow();
   });
-  page.events.on('knowledge:open', (target) => withPanel((shown) => shown.open(target)));
+  addEventListener('keydown', (event) => {
+    const isShortcut = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k';
+    if (!isShortcut || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    page.events.emit('search:open', null);
+  });
   page.events.on('conversation:shown', () => {
     path = location.pathname;
     follow();
@@ -68,7 +93,7 @@ function start() {
   const sidebar = mountSidebar({ api, events, bootstrap });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
   mountModelStatus(document.getElementById('model-status'), api);
-  offerKnowledge({ api, events, bootstrap });
+  offerPanels({ api, events, bootstrap });
   new ConversationPage({ api, events, bootstrap }).openAddress();
 }
 

@@ -145,6 +145,7 @@ export const strings = {
     sourceFailed: {
       conversations: 'Conversations could not be searched.',
       knowledge: 'Memories could not be searched.',
+      messages: 'Messages could not be searched.',
     },
     choices: (n) => count(n, 'suggestion', 'suggestions'),
     keysConversation: '↑ ↓ to choose, Enter to see its messages, Esc to close',
@@ -152,6 +153,7 @@ export const strings = {
     keysUseNow: '↑ ↓ to choose, Enter to insert, Ctrl+Enter to use a memory now, Esc to close',
     groups: {
       conversation: 'Conversations', claim: 'Memories', context: 'Contexts', entity: 'Entities', tag: 'Tags', domain: 'Domains',
+      found: 'Messages',
     },
     useNow: 'Use now',
     useNowTitle: 'Attach to your next message',
@@ -162,7 +164,9 @@ export const strings = {
     attachedNow: (friendlyId) => `@${friendlyId} goes with your next message.`,
     detach: (friendlyId) => `Do not attach @${friendlyId}`,
     tooManyAttached: (most) => `At most ${most} memories go with a message.`,
-    command: { memory: 'Remember a text; without one, what was said last', help: 'Show the commands' },
+    command: {
+      memory: 'Remember a text; without one, what was said last', search: 'Search everything', help: 'Show the commands',
+    },
   },
 
   transcript: {

@@ -5,6 +5,7 @@ const COMMAND = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i;
 /** Each with what it takes, in square brackets where it can do without. */
 export const COMMANDS = [
   { name: 'memory', takes: '[text]' },
+  { name: 'search', takes: '[words]' },
   { name: 'help', takes: '' },
 ];
 

@@ -78,6 +78,11 @@ export function messageChosen(friendlyId, { index, message_short_hash: hash }) {
   return `${conversationChosen(friendlyId)}${hash || index} `;
 }
 
+/** @param {{reference: string}} found a message that a search found @returns {string} what choosing it inserts */
+export function foundChosen({ reference }) {
+  return `${reference} `;
+}
+
 /** @param {{friendly_id: string}} named a memory, context, entity, tag or domain @returns {string} what choosing it inserts */
 export function knowledgeChosen({ friendly_id: friendlyId }) {
   return `@${friendlyId} `;

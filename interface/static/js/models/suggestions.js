@@ -1,31 +1,37 @@
 /** What `@` offers: the answers of several sources as one list in groups. */
 
 /** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
-const KNOWLEDGE = [
-  { kind: 'claim', part: 'memories' },
+const MEMORIES = { kind: 'claim', part: 'memories' };
+const FILED = [
   { kind: 'context', part: 'contexts' },
   { kind: 'entity', part: 'entities' },
   { kind: 'tag', part: 'tags' },
   { kind: 'domain', part: 'domains' },
 ];
 const CLAIM_NUMBER = /^(?:#|claim_)/i;
+/** Words that messages are searched for: of fewer characters nearly every message has some. */
+const WORDS = /[^\s_-]{3}/u;
 
 /**
  * @param {string} query
- * @returns {Array<'conversations'|'knowledge'>} which sources can know a thing of that name: no conversation has a number
+ * @returns {Array<'conversations'|'knowledge'|'messages'>} which sources can know a thing of that name: no conversation has a
+ *   number, and messages have words alone
  */
 export function sourcesFor(query) {
-  return CLAIM_NUMBER.test(query) ? ['knowledge'] : ['conversations', 'knowledge'];
+  if (CLAIM_NUMBER.test(query)) return ['knowledge'];
+  return ['conversations', 'knowledge', ...(WORDS.test(query) ? ['messages'] : [])];
 }
 
 /**
- * @param {{conversations?: object[], knowledge?: object}} answers of those sources that answered
+ * @param {{conversations?: object[], knowledge?: object, messages?: {results: object[]}}} answers of those sources that answered
  * @param {string} query
- * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them; one whose first hit bears the very
- *   name that was typed comes first
+ * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`; one
+ *   whose first hit bears the very name that was typed comes first
  */
-export function suggestionGroups({ conversations = [], knowledge = {} }, query) {
-  const all = [{ kind: 'conversation', hits: conversations }, ...KNOWLEDGE.map(({ kind, part }) => ({ kind, hits: knowledge[part] ?? [] }))];
+export function suggestionGroups({ conversations = [], knowledge = {}, messages = { results: [] } }, query) {
+  const known = ({ kind, part }) => ({ kind, hits: knowledge[part] ?? [] });
+  const found = { kind: 'found', hits: messages.results.filter(({ reference }) => reference) };
+  const all = [{ kind: 'conversation', hits: conversations }, known(MEMORIES), found, ...FILED.map(known)];
   const groups = all.filter(({ hits }) => hits.length > 0);
   return groups.toSorted((a, b) => Number(isNamed(b, query)) - Number(isNamed(a, query)));
 }

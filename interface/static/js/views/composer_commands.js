@@ -60,7 +60,12 @@ export function createCommands(form, page, { onSend, tellProblem }) {
     onDone();
   }
 
-  const known = { memory, help };
+  function search(q, { onDone }) {
+    onDone();
+    page.events.emit('search:open', { q });
+  }
+
+  const known = { memory, search, help };
 
   return {
     /**

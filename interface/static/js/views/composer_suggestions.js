@@ -1,10 +1,11 @@
 import { createKnowledgeApi } from '../lib/knowledge_api.js';
 import { icon } from '../lib/icons.js';
+import { createSearchApi } from '../lib/search_api.js';
 import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { askTogether } from '../lib/together.js';
 import { COMMANDS, commandsLike } from '../models/commands.js';
-import { conversationChosen, knowledgeChosen, messageChosen } from '../models/mention.js';
+import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from '../models/mention.js';
 import { badgeText, excerpt, senderName } from '../models/message.js';
 import { iconOf } from '../models/report.js';
 import { aboutSuggestion, sourcesFor, suggestionGroups } from '../models/suggestions.js';
@@ -40,6 +41,12 @@ function messageOption(hit) {
   };
 }
 
+/** A message that was found by its words, in whichever conversation. */
+function foundOption(hit) {
+  const about = [hit.title || strings.transcript.untitled, senderName(hit, strings.sender), badgeText(hit)];
+  return { value: { kind: 'found', hit }, content: row('chat-square-text', excerpt(hit.snippet, 140), about.join(' · ')) };
+}
+
 function knowledgeOption(kind, hit) {
   const title = kind === 'claim' ? excerpt(hit.statement ?? '', 140) : hit.name;
   return {
@@ -47,6 +54,11 @@ function knowledgeOption(kind, hit) {
     content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),
     action: kind === 'claim' ? USE_NOW : null,
   };
+}
+
+function optionOf(kind, hit) {
+  if (kind === 'conversation') return conversationOption(hit);
+  return kind === 'found' ? foundOption(hit) : knowledgeOption(kind, hit);
 }
 
 function commandOption({ name, takes }) {
@@ -74,13 +86,14 @@ const anything = {
     const sources = {
       conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
       knowledge: () => createKnowledgeApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+      messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
     };
     const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
     return { query, ...(await askTogether(asked)) };
   },
   groups: ({ query, answers }) => suggestionGroups(answers, query).map(({ kind, hits }) => ({
     label: words.groups[kind],
-    options: hits.map((hit) => (kind === 'conversation' ? conversationOption(hit) : knowledgeOption(kind, hit))),
+    options: hits.map((hit) => optionOf(kind, hit)),
   })),
   none: words.nothing,
   keys: () => words.keysUseNow,
@@ -108,6 +121,7 @@ export const OFFERS = { any: anything, conversation: conversations, message: mes
 export function replacementFor({ kind, hit }, mention) {
   if (kind === 'conversation') return conversationChosen(hit.friendly_id);
   if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'found') return foundChosen(hit);
   if (kind === 'command') return COMMANDS.find(({ name }) => name === hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
   return knowledgeChosen(hit);
 }

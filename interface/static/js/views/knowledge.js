@@ -8,6 +8,7 @@ import { element } from './dom.js';
 import { createKnowledgePage } from './knowledge_page.js';
 import { failureBlock } from './knowledge_parts.js';
 import { createTabs } from './knowledge_tabs.js';
+import { addPanelStyle } from './panel_style.js';
 
 const words = knowledgeStrings;
 
@@ -21,19 +22,6 @@ const LOAD = {
   history: () => import('./knowledge_history.js'),
   transfer: () => import('./knowledge_transfer.js'),
 };
-
-/** The looks, before the panel is shown: nothing may jump. */
-function addStyle() {
-  const link = element('link', { rel: 'stylesheet', href: new URL('../../css/knowledge.css', import.meta.url).pathname });
-  return new Promise((resolve, reject) => {
-    link.addEventListener('load', resolve);
-    link.addEventListener('error', () => {
-      link.remove();
-      reject(new Error(strings.unreachable));
-    });
-    document.head.append(link);
-  });
-}
 
 const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');
 
@@ -64,7 +52,7 @@ class KnowledgePanel {
       tabs: TABS.map((name) => ({ name, label: words.tab[name] })), label: words.panel.tabs, onChoose: (tab) => this.go({ ...initialState(), tab }),
     });
     this.#close = element('button', {
-      type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', onclick: () => this.close(), hidden: true,
+      type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', 'aria-label': words.panel.close, onclick: () => this.close(), hidden: true,
     }, icon('x-lg'), element('span', { text: words.panel.close }));
     this.#node.append(this.#tabs.node);
     const header = document.getElementById('conversation-header');
@@ -131,11 +119,13 @@ class KnowledgePanel {
     this.#shown = false;
     this.#node.hidden = true;
     this.#close.hidden = true;
+    for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
+    for (const tab of this.#opened.values()) tab.hide?.();
+    // Another panel may have taken its place.
+    if (document.documentElement.dataset.panel !== 'knowledge') return;
     delete document.documentElement.dataset.panel;
     const title = document.getElementById('conversation-title').textContent;
     document.title = title === strings.transcript.none ? strings.product : `${title} · ${strings.product}`;
-    for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
-    for (const tab of this.#opened.values()) tab.hide?.();
   }
 
   async #countConflicts() {
@@ -184,7 +174,7 @@ class KnowledgePanel {
  *   says, `open` something that is named elsewhere on the page
  */
 export async function mountKnowledge(page) {
-  await addStyle();
+  await addPanelStyle('knowledge');
   const panel = new KnowledgePanel(page);
   return { follow: () => panel.follow(), open: (target) => panel.open(target) };
 }

@@ -1,0 +1,60 @@
+/** What the Search panel shows, as the address of the page says it, and how results are laid out. */
+
+export const PANEL = 'search';
+export const KINDS = ['all', 'message', 'conversation', 'memory'];
+/** In the order in which they are shown; of the first two a search of everything brings at most `FEW`. */
+const ORDER = ['conversation', 'memory', 'message'];
+const FEW = 5;
+
+/**
+ * @param {string} search of the address, `?panel=search&…`
+ * @returns {{q: string, kind: string}|null} null: the address shows no such panel
+ */
+export function parseSearch(search) {
+  const given = new URLSearchParams(search);
+  if (given.get('panel') !== PANEL) return null;
+  const kind = given.get('kind');
+  return { q: given.get('q') ?? '', kind: KINDS.includes(kind) ? kind : KINDS[0] };
+}
+
+/**
+ * @param {{q?: string, kind?: string}} state
+ * @returns {string} the search part of an address; what is as usual is left out
+ */
+export function formatSearch({ q = '', kind = KINDS[0] }) {
+  const said = [['panel', PANEL], ...(q ? [['q', q]] : []), ...(kind === KINDS[0] ? [] : [['kind', kind]])];
+  return `?${new URLSearchParams(said)}`;
+}
+
+/**
+ * @param {string} text
+ * @param {Array<[number, number]>} ranges in characters, as the server counts them: an emoji is one
+ * @returns {Array<{text: string, isMatch: boolean}>} the text in pieces
+ */
+export function piecesOf(text, ranges) {
+  const characters = Array.from(text);
+  const pieces = [];
+  let position = 0;
+  const add = (end, isMatch) => {
+    if (end > position) pieces.push({ text: characters.slice(position, end).join(''), isMatch });
+    position = Math.max(position, end);
+  };
+  for (const [begin, end] of ranges) {
+    add(begin, false);
+    add(end, true);
+  }
+  add(characters.length, false);
+  return pieces;
+}
+
+/**
+ * @param {object[]} results
+ * @param {string} kind that was asked for
+ * @returns {Array<{kind: string, results: object[], hasMore: boolean}>} `hasMore`: there may be more when asked for alone
+ */
+export function groupsOf(results, kind) {
+  const groups = ORDER.map((name) => ({ kind: name, results: results.filter((result) => result.kind === name) }));
+  return groups
+    .filter((group) => group.results.length > 0)
+    .map((group) => ({ ...group, hasMore: kind === 'all' && group.kind !== 'message' && group.results.length >= FEW }));
+}

@@ -1,0 +1,188 @@
+"""A person finds what was said anywhere: by the panel, by a command, by keys, by `@` and words; and goes there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import Talk, hold_talk
+from tests.browser.knowledge_panel import SCREENSHOTS, remember
+from tests.browser.test_accessibility import findings
+from tests.conftest import PageProblems
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+HOSTILE = "<img src=x onerror=alert(1)> <b>quince</b> & jelly"
+
+
+@pytest.fixture
+def bread(person: Client) -> Talk:
+    """A conversation with 🙂 sourdough in its first message, and markup in its second."""
+    return hold_talk(person, "Bread", "A 🙂 sourdough starter lives for years", HOSTILE)
+
+
+@pytest.fixture
+def garden(person: Client, bread: Talk) -> Talk:
+    """A newer conversation about something else."""
+    assert bread
+    return hold_talk(person, "Garden", "Roses need little water")
+
+
+def hits(page: Page) -> Locator:
+    """What is listed."""
+    return page.locator("#search-panel .search-hit")
+
+
+def search_for(page: Page, words: str) -> None:
+    """Type into the field of the panel."""
+    page.get_by_role("searchbox", name="Search everything").fill(words)
+
+
+def test_a_message_of_another_conversation_is_found_and_jumped_to(
+    open_page: OpenPage, person: Client, bread: Talk, garden: Talk
+) -> None:
+    page = open_page(person, garden.path)
+    page.get_by_role("button", name="Search", exact=True).click()
+    field = page.get_by_role("searchbox", name="Search everything")
+    expect(field).to_be_focused()
+    expect(page.locator("#search-status")).to_contain_text("Type what you remember")
+    field.fill("starter sourd sender:model")
+    expect(page.locator("#search-status")).to_contain_text("Nothing was found")
+    field.fill("starter sourd")
+    expect(hits(page).locator("mark")).to_have_text(["sourdough", "starter"])
+    page.keyboard.press("ArrowDown")
+    expect(hits(page).first).to_be_focused()
+    page.keyboard.press("Enter")
+    card = page.locator(".message-card[message-index='1']")
+    expect(card).to_contain_text("sourdough starter lives for years")
+    expect(card).to_have_class(re.compile("flash"))
+    expect(page.locator("#search-panel")).to_be_hidden()
+    assert quote(bread.conversation_id, safe="") in page.url
+    page.go_back()
+    expect(page.locator("#search-panel")).to_be_visible()
+    expect(field).to_have_value("starter sourd")
+    expect(hits(page)).to_have_count(1)
+
+
+def test_results_stand_by_kind_and_each_reference_can_be_copied(
+    open_page: OpenPage, person: Client, bread: Talk
+) -> None:
+    remember(person, "Bread is baked on Sundays", friendly_id="bread_sundays")
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'bread'})}")
+    expect(page.locator(".search-group-title")).to_have_text(["Conversations", "Memories"])
+    page.get_by_role("button", name="Memories", exact=True).last.click()
+    expect(page.locator(".search-group-title")).to_have_text(["Memories"])
+    assert "kind=memory" in page.url
+    page.get_by_role("button", name="Copy reference to “Bread is baked on Sundays”").click()
+    expect(page.locator(".search-copy")).to_contain_text("Copied!")
+    hits(page).click()
+    expect(page.locator("#knowledge")).to_be_visible()
+    expect(page.locator("#knowledge .memory")).to_contain_text("Bread is baked on Sundays")
+    expect(page.locator("#search-panel")).to_be_hidden()
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator("#search-panel")).to_be_visible()
+    expect(page.locator("#knowledge")).to_be_hidden()
+    assert bread
+
+
+def test_what_was_said_is_shown_as_text(open_page: OpenPage, person: Client, bread: Talk) -> None:
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'quince onerror'})}")
+    expect(hits(page).locator(".search-hit-text")).to_have_text(HOSTILE)
+    expect(hits(page).locator("mark")).to_have_text(["onerror", "quince"])
+    expect(page.locator("#search-panel :is(img, b)")).to_have_count(0)
+    assert bread
+
+
+def test_commands_and_keys_lead_to_the_search_and_escape_leads_back(
+    open_page: OpenPage, person: Client, bread: Talk
+) -> None:
+    page = open_page(person, bread.path)
+    composer = page.locator("#composer-input")
+    composer.fill("/search sourdough")
+    composer.press("Escape")
+    composer.press("Enter")
+    expect(hits(page)).to_have_count(1)
+    expect(composer).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(page.locator("#search-panel")).to_be_hidden()
+    expect(composer).to_be_focused()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(composer).to_be_focused()
+
+
+def test_more_come_page_by_page(open_page: OpenPage, person: Client) -> None:
+    hold_talk(person, "Fruit", *(f"Apple number {number}" for number in range(23)))
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'apple'})}")
+    expect(hits(page)).to_have_count(20)
+    page.get_by_role("button", name="Show more").click()
+    expect(hits(page)).to_have_count(23)
+    expect(hits(page).nth(20)).to_be_focused()
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+    expect(page.locator("#search-status")).to_have_text("23 results")
+
+
+def test_nothing_found_and_a_failure_are_said_and_tried_again(
+    open_page: OpenPage, person: Client, bread: Talk, page_problems: PageProblems
+) -> None:
+    page = open_page(person, "/interface/?panel=search&q=zeppelin")
+    expect(page.locator("#search-status")).to_have_text("Nothing was found for “zeppelin”.")
+    page_problems.expect("503")
+    busy = {"code": "storage_busy", "message": "Busy."}
+    page.route("**/search?*", lambda route: route.fulfill(status=503, json=busy))
+    search_for(page, "sourdough")
+    expect(page.locator(".search-problem")).to_contain_text("The search failed. Busy.")
+    page.unroute("**/search?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(hits(page)).to_have_count(1)
+    assert bread
+
+
+def test_words_of_a_message_complete_to_its_reference(
+    open_page: OpenPage, person: Client, bread: Talk, garden: Talk
+) -> None:
+    page = open_page(person, garden.path)
+    composer = page.locator("#composer-input")
+    composer.press_sequentially("As in @starter lives")
+    option = page.get_by_role("option").filter(has_text="sourdough starter lives for years")
+    expect(option).to_contain_text("Bread")
+    expect(page.get_by_role("listbox")).to_contain_text("Messages")
+    option.click()
+    reference = f"@conversation_{bread.friendly_id}_message_{bread.hashes[0]}"
+    expect(composer).to_have_value(f"As in {reference} ")
+    composer.press("Enter")
+    chip = page.locator("#chatView .reference-chip").first
+    chip.hover()
+    expect(page.locator(".reference-card")).to_contain_text("sourdough starter lives for years")
+    chip.click()
+    target = page.locator(".message-card[message-index='1']")
+    expect(target).to_contain_text("sourdough starter lives for years")
+    expect(target.locator(".backlinks-button")).to_have_text("↩ 1")
+
+
+def test_the_panel_has_no_serious_fault_wide_and_narrow_light_and_dark(
+    open_page: OpenPage, person: Client, bread: Talk, garden: Talk
+) -> None:
+    remember(person, "Sourdough is fed on Sundays")
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'sourdough'})}")
+    expect(hits(page)).to_have_count(2)
+    assert bread
+    assert garden
+    page.locator(".search-help summary").click()
+    for label, width, height in (("narrow", 360, 740), ("wide", 1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            page.screenshot(path=SCREENSHOTS / f"search-{label}-{theme}.png")

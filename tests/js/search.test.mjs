@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { createSearchApi } from '../../interface/static/js/lib/search_api.js';
+import { foundChosen } from '../../interface/static/js/models/mention.js';
+import { formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/js/models/search.js';
+
+test('the address says what is looked for, and only of this panel', () => {
+  assert.equal(parseSearch('?panel=knowledge&q=rye'), null);
+  assert.equal(parseSearch(''), null);
+  assert.deepEqual(parseSearch('?panel=search'), { q: '', kind: 'all' });
+  for (const state of [{ q: '"rye flour" -white&x=1', kind: 'message' }, { q: '', kind: 'all' }, { q: 'é 🙂', kind: 'memory' }]) {
+    assert.deepEqual(parseSearch(formatSearch(state)), state);
+  }
+  assert.equal(parseSearch('?panel=search&kind=everything').kind, 'all');
+  assert.equal(formatSearch({}), '?panel=search');
+});
+
+test('a snippet is cut where the server counted, an emoji being one character', () => {
+  assert.deepEqual(piecesOf('🙂 rye bread', [[2, 5]]), [
+    { text: '🙂 ', isMatch: false }, { text: 'rye', isMatch: true }, { text: ' bread', isMatch: false },
+  ]);
+  assert.deepEqual(piecesOf('<b>', []), [{ text: '<b>', isMatch: false }]);
+  assert.deepEqual(piecesOf('', []), []);
+});
+
+test('pieces are the whole text, whatever the ranges are', () => {
+  for (const ranges of [[[0, 99]], [[5, 2]], [[1, 3], [2, 4]], [[9, 12]]]) {
+    assert.equal(piecesOf('rye flour', ranges).map(({ text }) => text).join(''), 'rye flour');
+  }
+});
+
+test('results stand in groups, and a full group of a search of everything leads on', () => {
+  const memories = Array.from({ length: 5 }, (_, id) => ({ kind: 'memory', id }));
+  const results = [{ kind: 'message' }, ...memories, { kind: 'conversation' }];
+  const told = (kind) => groupsOf(results, kind).map((group) => [group.kind, group.results.length, group.hasMore]);
+  assert.deepEqual(told('all'), [['conversation', 1, false], ['memory', 5, true], ['message', 1, false]]);
+  assert.deepEqual(told('memory')[1], ['memory', 5, false]);
+  assert.deepEqual(groupsOf([], 'all'), []);
+});
+
+test('the route is asked with what was given', async () => {
+  const asked = [];
+  const api = createSearchApi({ get: async (...given) => asked.push(given) });
+  await api.search('rye', { kind: 'message', limit: 5 }, { signal: null });
+  assert.deepEqual(asked, [['/search', { q: 'rye', kind: 'message', limit: 5, cursor: undefined }, { signal: null }]]);
+});
+
+test('a message that was found is inserted by its whole reference', () => {
+  assert.equal(foundChosen({ reference: '@conversation_bread_k3f9_message_a3f2b1' }), '@conversation_bread_k3f9_message_a3f2b1 ');
+});
