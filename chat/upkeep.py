@@ -26,6 +26,7 @@ from .threads import in_thread
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _INDEX_EVERY = 1.0
+_EMBED_AFTER = 1.5
 _PURGE_EVERY = 3600.0
 _AFTER_FAILURE = 5.0
 
@@ -60,7 +61,8 @@ async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
         _keep_up_conversations(users_dir=users_dir),
         # Side by side, so that a model that hangs keeps no change from being told.
         _keep_up_knowledge(partial(tell_changes, users_dir=users_dir, knowledge=knowledge)),
-        _keep_up_knowledge(EmbeddingUpkeep(knowledge).embed_pending),
+        # The first page is not to wait while a model is loaded.
+        _keep_up_knowledge(EmbeddingUpkeep(knowledge).embed_pending, begin_after=_EMBED_AFTER),
     )
 
 
@@ -79,7 +81,8 @@ async def _keep_up_conversations(*, users_dir: str) -> None:
         await asyncio.sleep(_INDEX_EVERY)
 
 
-async def _keep_up_knowledge(work: Callable[[], object]) -> None:
+async def _keep_up_knowledge(work: Callable[[], object], *, begin_after: float = 0.0) -> None:
+    await asyncio.sleep(begin_after)
     while True:
         seconds = _AFTER_FAILURE
         try:

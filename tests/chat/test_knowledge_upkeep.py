@@ -254,6 +254,7 @@ class TestKeepingUp:
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("chat.upkeep._INDEX_EVERY", 0.01)
+        monkeypatch.setattr("chat.upkeep._EMBED_AFTER", 0.0)
         monkeypatch.setattr("chat.upkeep._AFTER_FAILURE", 0.01)
 
     @staticmethod
