@@ -37,6 +37,7 @@ def test_a_message_is_deleted_at_once_and_brought_back(person: Client, open_page
     expect(page.locator(".message-card")).to_have_count(3)
     expect(body(page, 1)).to_have_text("Understood.")
     expect(card(page, 2).locator(".message-ref-badge")).to_contain_text(f"#2 · {talk.hashes[2]}")
+    expect(page.locator("#chatView")).to_be_focused()
     expect(toasts(page)).to_contain_text("1 message deleted.")
     assert texts_of(person, talk) == ["Understood.", "How much light?", "Understood."]
 

@@ -123,6 +123,11 @@ export class Transcript {
     return true;
   }
 
+  /** For when what had the focus has gone. */
+  takeFocus() {
+    if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });
+  }
+
   async toNewest() {
     if (!this.atEnd) await this.load();
     this.#scroll.toEnd();

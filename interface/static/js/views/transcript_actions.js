@@ -57,6 +57,7 @@ export function createMessageActions(page) {
     }
     await changed();
     if (gone.length === 0) return;
+    page.transcript().takeFocus();
     const undo = () => restore(conversationId, gone);
     showToast(strings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: undo });
   }
