@@ -57,6 +57,17 @@ def test_a_memory_of_a_deleted_message_has_no_link(open_page: OpenPage, person: 
     expect(page.get_by_role("button", name="From a message")).to_have_count(0)
 
 
+def test_what_was_asked_to_be_remembered_leads_to_who_said_it(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    page.fill("#composer-input", "Remember this: I moved to Leipzig in May.")
+    page.keyboard.press("Enter")
+    card = page.locator(".message-card.from-assistant .memory-proposals")
+    card.get_by_role("button", name="Remember").click()
+    card.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="From a message").click()
+    expect(page.locator(".message-card.from-user")).to_have_class(re.compile(r"\bflash\b"))
+
+
 def test_an_answer_tells_which_memories_it_was_given(open_page: OpenPage, person: Client) -> None:
     tea, market = remember(person, TEA), remember(person, MARKET)
     person.put(f"/pkb/claims/{market['claim_id']}/pin")

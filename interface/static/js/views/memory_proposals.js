@@ -2,6 +2,7 @@ import { createKnowledgeApi } from '../lib/knowledge_api.js';
 import { memoryStrings } from '../lib/memory_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
 import { IngestionPlan } from '../models/knowledge_plan.js';
+import { asksToBeRemembered } from '../models/message.js';
 import { element } from './dom.js';
 import { showToast } from './toast.js';
 
@@ -20,6 +21,13 @@ function factsOf(proposal) {
 function relationOf({ action, existing, reason }) {
   if (!existing) return reason ?? '';
   return [words.action[action]?.(existing.friendly_id), existing.statement].filter(Boolean).join(': ');
+}
+
+/** The message that memories come from: of an answer to "remember this", the one that said what is to be remembered. */
+function sourceOf({ message_id: messageId }, page) {
+  const { messages } = page.transcript();
+  const before = messages[messages.findIndex((message) => message.message_id === messageId) - 1];
+  return before && asksToBeRemembered(before) ? before.message_id : messageId;
 }
 
 /** A small card under a message: what of it is worth remembering, with a box for each; then what became of them. */
@@ -42,10 +50,11 @@ class ProposalCard {
 
   async begin() {
     this.#tell(words.looking, button(words.dismiss, () => this.close()));
-    const { conversation_id: conversationId, message_id: messageId } = this.#asked;
+    const { conversation_id: conversationId } = this.#asked;
     const { signal } = this.#controller;
     try {
-      this.#plan = new IngestionPlan(await this.#knowledge.pkbProposeUpdates(conversationId, messageId, { signal }));
+      const proposed = await this.#knowledge.pkbProposeUpdates(conversationId, sourceOf(this.#asked, this.#page), { signal });
+      this.#plan = new IngestionPlan(proposed);
     } catch (error) {
       if (!signal.aborted) this.#tellFailure(error, () => this.begin());
       return;
