@@ -8,6 +8,7 @@ import { element } from './dom.js';
 
 const KEY = 'anaphora.sections';
 const NEWEST = 5;
+const LONG_PRESS_MS = 600;
 
 function remembered() {
   try {
@@ -23,6 +24,36 @@ function remember(section, open) {
   } catch {
     // Storage may be forbidden: the state then lasts as long as the page.
   }
+}
+
+/** Right click, menu key and long press alike: not every browser tells of a long press by itself. */
+function whenMenuIsAsked(link, show) {
+  let timer = null;
+  let shown = false;
+  const stop = () => clearTimeout(timer);
+  function open(x, y) {
+    stop();
+    shown = true;
+    show({ x, y });
+  }
+  link.addEventListener('contextmenu', (event) => {
+    event.preventDefault();
+    if (timer === null || !shown) open(event.pageX, event.pageY);
+  });
+  const begin = ({ touches: [{ pageX, pageY }] }) => {
+    shown = false;
+    timer = setTimeout(() => open(pageX, pageY), LONG_PRESS_MS);
+  };
+  link.addEventListener('touchstart', begin, { passive: true });
+  link.addEventListener('touchmove', stop, { passive: true });
+  link.addEventListener('touchcancel', stop);
+  link.addEventListener('touchend', (event) => {
+    stop();
+    timer = null;
+    // The finger that opened the menu must not, when it lifts, also count as a click, which would close it again.
+    if (shown) event.preventDefault();
+    shown = false;
+  });
 }
 
 /**
@@ -48,12 +79,8 @@ export function conversationRow(conversation, { onOpen, onMenu }) {
     const { left, bottom } = dots.getBoundingClientRect();
     onMenu(id, dots, { x: left, y: bottom });
   });
-  const row = element('li', { class: 'sidebar-row', 'data-conversation-id': id, 'data-flag': flag }, link, dots);
-  row.addEventListener('contextmenu', (event) => {
-    event.preventDefault();
-    onMenu(id, link, { x: event.pageX, y: event.pageY });
-  });
-  return row;
+  whenMenuIsAsked(link, (place) => onMenu(id, link, place));
+  return element('li', { class: 'sidebar-row', 'data-conversation-id': id, 'data-flag': flag }, link, dots);
 }
 
 /**

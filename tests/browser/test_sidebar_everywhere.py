@@ -1,0 +1,79 @@
+"""The sidebar's sections on narrow and wide screens, in both themes, and by touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, make_workspace
+from tests.browser.sidebar_page import part, titles, unfold
+from tests.browser.test_accessibility import WIDTHS, findings, show_sidebar
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+FLAGS = ("red", "orange", "yellow", "green", "blue", "purple")
+
+
+def fill(person: Client) -> None:
+    """Something in each section."""
+    make_workspace(person, "Garden")
+    for flag in FLAGS:
+        talk = hold_talk(person, f"A conversation about the colour {flag}, and more")
+        assert person.post(f"/set_flag/{talk.conversation_id}/{flag}").status == 200
+    for title, method, address in (
+        ("Pinned", "PUT", "/conversations/{}/pin"),
+        ("Put away", "POST", "/archive_conversation/{}"),
+        ("Thrown away", "DELETE", "/delete_conversation/{}"),
+    ):
+        talk = hold_talk(person, title)
+        assert person.request(method, address.format(talk.conversation_id)).status == 200
+
+
+@pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])
+def test_nothing_serious_is_found_in_any_section(person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
+    fill(person)
+    page = open_page(person, viewport=viewport)
+    sidebar = show_sidebar(page)
+    expect(titles(page, "pinned")).to_have_text(["Pinned"])
+    for name in ("archived", "bin"):
+        expect(unfold(page, name).locator(".sidebar-link")).to_have_count(1)
+    assert findings(page) == []
+    titles(page, "recent").first.click(button="right")
+    sidebar.menu_item("Set Flag").hover()
+    expect(sidebar.menu_item("Red")).to_be_visible()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More to begin").click()
+    sidebar.menu_item("Temporary conversation").click()
+    expect(page.locator("#temporary-mark")).to_be_visible()
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_long_press_opens_the_menu_of_a_listed_conversation(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person, viewport=WIDTHS[0], has_touch=True)
+    sidebar = show_sidebar(page)
+    link = titles(page, "recent")
+    # The sidebar slides in.
+    link.tap(trial=True)
+    box = link.bounding_box()
+    assert box is not None
+    touch = page.context.new_cdp_session(page)
+    point = {"x": box["x"] + 30, "y": box["y"] + 10}
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    expect(sidebar.menu()).to_be_visible()
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(sidebar.menu_item("Archive")).to_be_visible()
+    sidebar.menu_item("Pin").tap()
+    expect(titles(page, "pinned")).to_have_text(["Growing tomatoes"])
+    # What the finger let go of was not opened.
+    expect(page.locator(".message-card")).to_have_count(0)
+    expect(part(page, "recent")).to_be_hidden()
