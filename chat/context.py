@@ -54,7 +54,9 @@ def gather(
     found = knowledge.beside(request or KnowledgeRequest())
     if request is not None:
         resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
-    report = [*(resolution.entry for resolution in resolutions), *found.entries]
+    report = [resolution.entry for resolution in resolutions]
+    told = {entry.ref for entry in report}
+    report += [entry for entry in found.entries if entry.ref not in told]
     if len(wanted) > len(followed):
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
     named = [item for resolution in resolutions for item in resolution.items]

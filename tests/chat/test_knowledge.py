@@ -204,6 +204,12 @@ class TestBeside:
         assert found == {f"@memory:{missing}": ("claim", "not_found", 0)}
         assert given(talk) == [("attached", "fact", "", "My shoes are from March")]
 
+    def test_what_is_missing_is_told_once_however_often_it_is_wanted(self, talk: Talk) -> None:
+        claim_id = "00000000-0000-4000-8000-000000000000"
+        events = talk.say(talk.new(), f"Is it @memory:{claim_id}?", attached_claim_ids=[claim_id])
+        (entries,) = [event["references"] for event in events if "references" in event]
+        assert [entry["ref"] for entry in entries].count(f"@memory:{claim_id}") == 1
+
     def test_pins_that_hold_no_more_stay_out(self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI) -> None:
         claims = [remember(knowledge, f"Fact {number}") for number in range(4)]
         for claim in claims[:2]:

@@ -25,7 +25,9 @@ test('a sender is the person or the model by its name', () => {
 test('an answer has the memories that its settings name, and none where they name none', () => {
   const memories = [{ claim_id: 'id-1', friendly_id: 'tea_a1b2', source: 'pinned' }];
   assert.deepEqual(memoriesUsed({ config: { memories } }), [{ claimId: 'id-1', friendlyId: 'tea_a1b2', source: 'pinned' }]);
-  for (const message of [{}, { config: null }, { config: { memories: 'tea' } }]) assert.deepEqual(memoriesUsed(message), []);
+  const never = { config: { memories }, status: 'failed', text: '' };
+  assert.equal(memoriesUsed({ ...never, text: 'I began' }).length, 1);
+  for (const message of [{}, { config: null }, { config: { memories: 'tea' } }, never]) assert.deepEqual(memoriesUsed(message), []);
 });
 
 test('an excerpt is one line and never cuts a character in two', () => {

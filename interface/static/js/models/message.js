@@ -53,10 +53,10 @@ export function excerpt(text, length = 200) {
 /**
  * @param {object} message
  * @returns {Array<{claimId: string, friendlyId: string, source: string}>} the memories that the model had for this answer, most
- *   important first
+ *   important first; none for an answer that never came
  */
-export function memoriesUsed({ config }) {
-  const memories = Array.isArray(config?.memories) ? config.memories : [];
+export function memoriesUsed({ config, status, text }) {
+  const memories = Array.isArray(config?.memories) && (text || status !== 'failed') ? config.memories : [];
   return memories.map(({ claim_id: claimId, friendly_id: friendlyId, source }) => ({ claimId, friendlyId, source }));
 }
 
