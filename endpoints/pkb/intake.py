@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any, Literal
 
 from flask import Blueprint, Response
@@ -9,7 +12,7 @@ from flask import Blueprint, Response
 from chat.knowledge_turns import turn_to_remember
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
-from ..errors import TooLargeError
+from ..errors import RateLimitedError, TooLargeError
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, takes
@@ -19,6 +22,10 @@ from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
+_MOST_AT_ONCE = 3
+_RETRY_SECONDS = 15.0
+# A model may read for minutes, in a thread that everybody's requests share.
+_readers = BoundedSemaphore(_MOST_AT_ONCE)
 
 
 @blueprint.post("/analyze_statement")
@@ -39,12 +46,13 @@ def ingest_text(body: schemas.TextToIngest) -> Response:
     if len(body.text.encode()) > _MOST_BYTES:
         raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
     api = knowledge()
-    plan = TextIngestionDistiller(api).ingest_and_propose(
-        body.text,
-        default_claim_type=body.default_claim_type,
-        default_domain=body.default_domain,
-        use_llm_parsing=body.use_model,
-    )
+    with _reading():
+        plan = TextIngestionDistiller(api).ingest_and_propose(
+            body.text,
+            default_claim_type=body.default_claim_type,
+            default_domain=body.default_domain,
+            use_llm_parsing=body.use_model,
+        )
     return _proposed(api, plan)
 
 
@@ -64,9 +72,10 @@ def propose_updates(body: schemas.TurnToRemember) -> Response:
     conversation = access_conversation(body.conversation_id)
     turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
     api = knowledge()
-    plan = ConversationDistiller(api).extract_and_propose(
-        conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
-    )
+    with _reading():
+        plan = ConversationDistiller(api).extract_and_propose(
+            conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
+        )
     return _proposed(api, plan)
 
 
@@ -76,6 +85,19 @@ def propose_updates(body: schemas.TurnToRemember) -> Response:
 def execute_updates(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Let a text be read. Raises RateLimitedError while enough others are."""
+    if not _readers.acquire(blocking=False):
+        raise RateLimitedError(
+            "Enough texts are being read just now. Try again in a moment.", retry_after=_RETRY_SECONDS
+        )
+    try:
+        yield
+    finally:
+        _readers.release()
 
 
 def _proposed(api: StructuredAPI, plan: Any) -> Response:
