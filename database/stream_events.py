@@ -16,7 +16,7 @@ from .connection import open_store
 from .conversation_head import access_head
 from .errors import MessageNotFoundError, StreamExpiredError
 from .prepared import Prepared
-from .schema import conversations, messages, stream_events
+from .schema import conversations, message_variants, messages, stream_events
 from .store import Urgency
 from .turn_identity import finished_turn
 
@@ -94,11 +94,13 @@ def numbered(contents: Sequence[Mapping[str, Any]], *, after: int) -> Iterator[t
 
 
 def purge_events(*, users_dir: str, older_than_hours: float = KEPT_HOURS) -> int:
-    """Forget the events of answers begun `older_than_hours` ago or earlier and finished since; how many answers."""
+    """Forget the events of answers begun (again) `older_than_hours` ago or earlier and finished; how many answers."""
     store = open_store(users_dir)
+    since = iso_in(hours=-older_than_hours)
+    made_again = select(message_variants.c.message_id).where(message_variants.c.created_at >= since)
     kept = exists().where(
         messages.c.message_id == _e.message_id,
-        (messages.c.status == "streaming") | (messages.c.created_at >= iso_in(hours=-older_than_hours)),
+        (messages.c.status == "streaming") | (messages.c.created_at >= since) | messages.c.message_id.in_(made_again),
     )
     with store.reading() as connection:
         expired = connection.execute(select(_e.message_id).where(~kept).distinct()).scalars().all()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.history import former_texts, messages, store_talk, told
 from tests.browser.test_transcript import body, card, choose, open_talk, opened_id, send, texts_of
+from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -211,3 +212,35 @@ def test_earlier_texts_of_an_edited_message_can_be_read(
     expect(history).to_have_count(0)
     changed = messages(person, talk.conversation_id)[0]
     assert former_texts(server, changed["message_id"]) == ["How much water?", "How much **warm** water?"]
+
+
+def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(
+    live_server: LiveServer, recording_model: RecordingModel, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_CONNECTION")  # what is asked while the server is away
+    person = live_server.sign_up()
+    talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
+    recording_model.scripts["main"] = saying("Twice a day.")
+    choose(page, 2, "Regenerate")
+    expect(body(page, 2)).to_have_text("Twice a day.")
+    choose(page, 3, "Pin")
+    choose(page, 4, "Hide from the model")
+    expect(body(page, 4)).to_be_hidden()
+    choose(page, 6, "Delete")
+    undo = toasts(page).get_by_role("button", name="Undo")
+    undo.hover()
+    expect(page.locator(".message-card")).to_have_count(5)
+    live_server.stop()
+    live_server.start()
+    undo.click()
+    expect(page.locator(".message-card")).to_have_count(6)
+
+    copy = person.post(f"/clone_conversation/{talk.conversation_id}", {}).json()["conversation_id"]
+    for path in (talk.path, told(person, copy).path):
+        page.goto(path)
+        expect(page.get_by_role("region", name="Pinned messages").get_by_role("listitem")).to_have_count(1)
+        expect(card(page, 4)).to_contain_text("Hidden from the model.")
+        variant_switch(page, 2).get_by_role("button", name="Previous variant").click()
+        expect(body(page, 2)).to_have_text("Understood.")
+        expect(variant_switch(page, 2)).to_contain_text("1/2")
+    assert told(person, talk.conversation_id).hashes == talk.hashes

@@ -23,7 +23,7 @@ from database.errors import (
 from database.fulltext import index_pending, search_conversation
 from database.messages import MessageRow
 from database.schema import messages as message_table
-from database.stream_events import append_events, numbered, read_events
+from database.stream_events import append_events, numbered, purge_events, read_events
 from database.turn_identity import RepeatedTurn
 from database.turn_recovery import close_interrupted_turns
 from database.turns import FinishedTurn, finish_turn
@@ -164,6 +164,17 @@ def test_the_events_of_the_attempt_before_are_not_told_again(own: Own, answer: M
     who = {name: own[name] for name in ("users_dir", "user_email")}
     read = read_events(**who, message_id=answer.message_id, after=0)
     assert (read.events, read.complete) == ([], False)
+
+
+def test_events_of_an_attempt_are_kept_as_long_as_those_of_a_new_answer(own: Own, answer: MessageRow) -> None:
+    store = open_store(own["users_dir"])
+    store.write(lambda connection: connection.execute(update(message_table).values(created_at="2020-01-01T00:00:00Z")))
+    begin(own, now(own, answer))
+    told = [(answer.message_id, seq, event) for seq, event in numbered([{"text": "new words"}], after=0)]
+    store.write(lambda connection: append_events(connection, told))
+    end(own, answer, "new words")
+    assert purge_events(users_dir=own["users_dir"]) == 0
+    assert purge_events(users_dir=own["users_dir"], older_than_hours=-1) == 1
 
 
 def test_clones_have_every_variant_and_those_of_a_running_attempt(own: Own, answer: MessageRow) -> None:

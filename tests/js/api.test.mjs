@@ -23,6 +23,24 @@ test('what is named in an address is escaped', async () => {
   ]);
 });
 
+test('what is done with a message is asked of the route for it', async () => {
+  const { api, requests } = apiAnswering(() => Response.json({}));
+  await api.restoreMessage('c', 'm');
+  await api.showOrHideMessage('c', 'm', 3, 'hide');
+  await api.listEdits('m');
+  await api.pinMessage('m');
+  await api.unpinMessage('m');
+  await api.listPinnedMessages('c');
+  await api.forkConversation('c', 'm');
+  await api.regenerate('c', 'm');
+  await api.chooseVariant('m', 2);
+  assert.deepEqual(requests.map(({ method, url }) => `${method} ${url}`), [
+    'POST /restore_message/c/m', 'POST /show_hide_message_from_conversation/c/m/3', 'GET /messages/m/edits',
+    'PUT /messages/m/pin', 'DELETE /messages/m/pin', 'GET /conversations/c/pinned_messages', 'POST /fork_conversation/c/m',
+    'POST /regenerate/c/m', 'PUT /variant/m/2',
+  ]);
+});
+
 test('bodies go as JSON, and always some', async () => {
   const { api, requests } = apiAnswering(() => Response.json({}));
   await api.editMessage('c', 'm', 3, 'new text');

@@ -36,6 +36,18 @@ QUERIES = {
     "a running answer is the one its conversation names": """
         SELECT message_id FROM messages m JOIN UserToConversationId c USING (conversation_id)
         WHERE (m.status = 'streaming') != (m.message_id IS c.running_message_id)""",
+    "a message with variants is the chosen one": """
+        SELECT m.message_id FROM messages m LEFT JOIN message_variants v
+            ON v.message_id = m.message_id AND v.number = m.chosen_variant
+        WHERE m.chosen_variant IS NOT NULL AND m.text IS NOT v.text
+        UNION ALL SELECT message_id FROM messages m
+        WHERE chosen_variant IS NULL AND EXISTS (SELECT 1 FROM message_variants v WHERE v.message_id = m.message_id)""",
+    "variants are numbered from 1 without gap, and there are two at least": """
+        SELECT message_id FROM message_variants GROUP BY message_id
+        HAVING min(number) != 1 OR max(number) != count(*) OR count(*) < 2""",
+    "a variant is being written where its message is": """
+        SELECT message_id FROM message_variants v JOIN messages m USING (message_id)
+        WHERE v.status = 'streaming' AND m.status != 'streaming'""",
 }
 AT_REST = {
     "nothing is still being written": "SELECT message_id FROM messages WHERE status = 'streaming'",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.fakes import RecordingModel, saying
 from tests.live_server import LiveServer
+from tests.load.invariants import broken_invariants
 
 
 def test_a_kill_in_the_middle_keeps_the_answer_and_marks_the_attempt(
@@ -23,6 +24,7 @@ def test_a_kill_in_the_middle_keeps_the_answer_and_marks_the_attempt(
         assert next(event for event in events if event["text"])["text"] == "Half of "
         server.kill()
         server.start()
+        assert broken_invariants(server.users_dir) == {}
         after = client.get(address).json()[1]
         assert (after["text"], after["status"]) == (before["text"], "complete")
         assert after["message_short_hash"] == before["message_short_hash"]
@@ -35,5 +37,6 @@ def test_a_kill_in_the_middle_keeps_the_answer_and_marks_the_attempt(
         recording_model.release()
         again = list(client.stream(f"/regenerate/{conversation_id}/{before['message_id']}", {}))
         assert "".join(event["text"] for event in again) == "Half of it"
+        assert broken_invariants(server.users_dir) == {}
     finally:
         server.stop()

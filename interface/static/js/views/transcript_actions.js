@@ -89,6 +89,7 @@ export function createMessageActions(page) {
   async function regenerate(message) {
     try {
       await page.regenerate(message);
+      page.changed();
     } catch (error) {
       // Who has left the conversation since finds it there.
       if (error.name !== 'AbortError') tell(strings.variants.regenerateFailed, error);

@@ -84,7 +84,9 @@ export class Turns {
   resume(message) {
     if (this.#following.has(message.message_id)) return;
     const before = this.#page.transcript().messages.findLast(({ message_index: index }) => index < message.message_index);
-    const question = before && isFromUser(before) ? before : null;
+    // An answer that is made again may have been moved away from its question, of which all is known anyway.
+    const again = (message.variants?.length ?? 0) > 0;
+    const question = before && isFromUser(before) && !again ? before : null;
     this.#follow({ answer: message, question, response: null, signal: this.#controller.signal });
   }
 
