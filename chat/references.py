@@ -158,7 +158,7 @@ class ConversationReferences:
             target=target,
         )
         if shown < int(metadata["message_count"]):
-            entry = entry.marked("truncated", f"The newest {shown} of {metadata['message_count']} messages.")
+            entry = entry.marked("truncated", _part_of(messages, shown=shown, count=int(metadata["message_count"])))
         item = PkbItem(
             source="referenced",
             type="conversation",
@@ -251,6 +251,14 @@ def _digest(metadata: Mapping[str, Any], summary: str, messages: Sequence[Messag
         parts.append(part)
         left -= len(part)
     return "\n\n".join([head, *reversed(parts)]), len(parts)
+
+
+def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> str:
+    """Which part of a conversation's `count` messages `shown` of the newest are; those hidden from models are none."""
+    hidden = count - messages[0]["message_index"] + 1 - len(messages) if messages else count
+    if hidden:
+        return f"The newest {shown} of {count} messages; {hidden} hidden from the model left out."
+    return f"The newest {shown} of {count} messages."
 
 
 def _failed(ref: str, kind: str, status: str, note: str, *, title: str = "") -> Resolution:

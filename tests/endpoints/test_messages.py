@@ -97,3 +97,16 @@ def test_a_fork_goes_another_way(ada: Person, talk: str) -> None:
     ada.say(fork.conversation_id, "And otherwise?")
     assert [message["text"] for message in listed(ada, fork.conversation_id)][1:3] == [answer["text"], "And otherwise?"]
     assert len(listed(ada, talk)) == 4
+
+
+def test_a_reference_to_the_conversation_leaves_hidden_messages_out_and_says_so(
+    ada: Person, talk: str, main_model: ScriptedChatModel
+) -> None:
+    hide(ada, listed(ada, talk)[2], "hide")
+    friendly_id = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]
+    (entry,) = ada.say(ada.new_conversation(), f"Sum up @conversation_{friendly_id}")[0]["references"]
+    assert (entry["status"], entry["count"]) == ("truncated", 3)
+    assert entry["notes"] == ["The newest 3 of 4 messages; 1 hidden from the model left out."]
+    seen = str(main_model.prompts[-1][-1]["content"])
+    assert "What is it?" in seen
+    assert "Are you sure?" not in seen
