@@ -231,6 +231,21 @@ def test_several_conversations_are_chosen_by_keyboard_and_moved(person: Client, 
     assert [place == garden for place in places] == [False, True, True]
 
 
+def test_several_conversations_are_dragged_together(person: Client, open_page: OpenPage) -> None:
+    garden = make_workspace(person, "Garden")
+    talks = [hold_talk(person, title) for title in ("One", "Two", "Three")]
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    row = choose_all(sidebar, "One", "Two")
+    sidebar.drag(row, sidebar.row("Garden"))
+    expect(sidebar.row("Garden (2)")).to_be_visible()
+    expect(sidebar.row("General (1)")).to_be_visible()
+    sidebar.open(sidebar.row("Garden (2)"))
+    expect(sidebar.inside(sidebar.row("Garden (2)"))).to_have_count(2)
+    places = [details(person, talk.conversation_id)["workspace_id"] for talk in talks]
+    assert [place == garden for place in places] == [True, True, False]
+
+
 def test_a_range_is_archived_and_brought_back_at_once(person: Client, open_page: OpenPage) -> None:
     for title in ("One", "Two", "Three"):
         hold_talk(person, title)

@@ -83,7 +83,8 @@ class Sidebar {
 
   async updateConversation(conversationId, changes) {
     if (!this.#model.conversation(conversationId)) {
-      if (!this.#aside.has(conversationId)) await this.#fetch(conversationId);
+      if (this.#aside.has(conversationId)) Object.assign(this.#aside.get(conversationId), changes);
+      else await this.#fetch(conversationId);
       return;
     }
     const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = changes;
@@ -157,10 +158,7 @@ class Sidebar {
       on: {
         open: (conversationId) => this.#open(conversationId),
         expand: (workspaceId, expanded) => this.#saveExpanded(workspaceId, expanded),
-        move: ({ kind, id }, workspaceId) =>
-          this.#controls.command((commands) =>
-            kind === 'workspace' ? commands.moveWorkspace(id, workspaceId) : commands.moveConversations([id], workspaceId),
-          ),
+        move: (subjects, workspaceId) => this.#controls.command((commands) => commands.moveSubjects(subjects, workspaceId)),
         rename: (subject) => this.#controls.command((commands) => commands.renameSubject(subject)),
         remove: (subject) => this.#controls.command((commands) => commands.removeSubject(subject)),
         select: (count) => {

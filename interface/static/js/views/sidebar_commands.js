@@ -7,7 +7,7 @@ import { conversationMenu, newMenu, workspaceMenu } from './sidebar_menus.js';
 /**
  * @param {object} parts what `createConversationActions` needs
  * @returns {object} the actions by name; `menuOf(subject)`, vakata's items for a row, and `newMenu()`, those beside "New
- *   conversation"; `renameSubject(subject)` and `removeSubject(subject)` for keys
+ *   conversation"; `renameSubject(subject)` and `removeSubject(subject)` for keys, `moveSubjects(subjects, workspaceId)` for the mouse
  */
 export function createCommands(parts) {
   const { model, sidebar } = parts;
@@ -28,6 +28,13 @@ export function createCommands(parts) {
     });
   }
 
+  async function moveSubjects(subjects, workspaceId) {
+    const idsOf = (wanted) => subjects.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+    const conversations = idsOf('conversation');
+    if (conversations.length) await actions.moveConversations(conversations, workspaceId);
+    for (const id of idsOf('workspace')) await actions.moveWorkspace(id, workspaceId);
+  }
+
   function renameSubject({ kind, id }) {
     if (kind === 'conversation') return actions.rename(id);
     return kind === 'workspace' ? actions.renameWorkspace(id) : undefined;
@@ -38,5 +45,5 @@ export function createCommands(parts) {
     return kind === 'workspace' && !model.isDefault(id) ? actions.deleteWorkspace(id) : undefined;
   }
 
-  return { ...actions, menuOf, newMenu: () => newMenu(actions), renameSubject, removeSubject };
+  return { ...actions, menuOf, newMenu: () => newMenu(actions), moveSubjects, renameSubject, removeSubject };
 }

@@ -17,6 +17,7 @@ export class SidebarTree {
   // Openings by the page itself, which are not the person's wish and are not remembered.
   #openedByPage = new Set();
   #closingAll = false;
+  #moved = [];
   #inView;
 
   /**
@@ -26,7 +27,7 @@ export class SidebarTree {
    * @param {(subject: {kind: string, id: string}, show: (items: object) => void) => void} options.menuOf shows vakata's
    *   items for a row
    * @param {{open: (conversationId: string) => void, expand: (workspaceId: string, expanded: boolean) => void,
-   *          move: (subject: {kind: string, id: string}, workspaceId: string|null) => void,
+   *          move: (subjects: {kind: string, id: string}[], workspaceId: string|null) => void,
    *          rename: (subject: object) => void, remove: (subject: object) => void,
    *          select: (count: number) => void}} options.on `select`: how many conversations are selected now
    */
@@ -150,7 +151,7 @@ export class SidebarTree {
       .on('open_node.jstree', (_event, { node }) => this.#rememberExpanded(node, true))
       .on('close_node.jstree', (_event, { node }) => this.#rememberExpanded(node, false))
       .on('move_node.jstree', (_event, { node, parent }) =>
-        this.#on.move(subjectOf(node), parent === ROOT ? null : subjectOf(tree.get_node(parent)).id),
+        this.#tellMoved(subjectOf(node), parent === ROOT ? null : subjectOf(tree.get_node(parent)).id),
       )
       .on('click', '.jstree-node-menu-btn', (event) => {
         event.stopPropagation();
@@ -230,6 +231,17 @@ export class SidebarTree {
     const kept = selected.filter((id) => tree.get_node(id));
     tree.deselect_all(true);
     for (const id of kept.length ? kept : open) if (tree.get_node(id)) tree.select_node(id, true, true);
+  }
+
+  /** Rows that are dragged together are told of one by one: they are passed on at once. */
+  #tellMoved(subject, workspaceId) {
+    this.#moved.push(subject);
+    if (this.#moved.length > 1) return;
+    queueMicrotask(() => {
+      const subjects = this.#moved;
+      this.#moved = [];
+      this.#on.move(subjects, workspaceId);
+    });
   }
 
   #tellSelected() {
