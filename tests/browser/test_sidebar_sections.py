@@ -320,3 +320,16 @@ def test_titles_that_are_code_stay_text_in_every_section(person: Client, open_pa
     expect(page.locator("dialog")).to_contain_text(title)
     assert page.evaluate("window.broken") is None
     assert page.locator("#sidebar script, #sidebar img[src='x'], dialog img").count() == 0
+
+
+def test_a_reference_that_cannot_be_copied_is_shown_for_copying_by_hand(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }")
+    page.evaluate("() => { document.execCommand = () => false; }")
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Copy Conversation Reference")
+    field = page.get_by_role("textbox", name="Copy by hand")
+    expect(field).to_have_value(talk.friendly_id)
+    expect(field).to_be_focused()
+    assert page.evaluate("getSelection().toString()") == talk.friendly_id

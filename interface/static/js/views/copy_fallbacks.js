@@ -1,6 +1,5 @@
 import { addCopyFallback, copyText } from '../lib/clipboard.js';
 import { strings } from '../lib/strings.js';
-import { showValue } from './dialogs.js';
 import { element } from './dom.js';
 
 function copyBySelection(text) {
@@ -21,6 +20,7 @@ function copyBySelection(text) {
 }
 
 async function showSelected(text) {
+  const { showValue } = await import('./dialogs.js');
   const { manualTitle, manualHelp, close } = strings.copy;
   await showValue({ title: manualTitle, text: manualHelp, value: text, label: manualTitle, closeLabel: close });
   return false;
