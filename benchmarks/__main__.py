@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, knowledge, pages
+from . import answers, footprint, history, knowledge, pages, search
 from .figures import Figure, table
 from .seeded import FULL, QUICK, Bench
 
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "references": history.references,
     "append": history.append,
     "backfill": history.backfill,
+    "search": search.search,
     "knowledge": knowledge.knowledge,
     "acceptance": answers.acceptance,
     "streams": answers.streams,

@@ -27,7 +27,7 @@ from .stored_text import storable
 
 _HITS = 20_000
 _LOOKED_AT = 100_000
-_READ = 2_000
+_READ = 1_000
 _TAIL = 5_000
 _BINS = 200
 _CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
@@ -43,7 +43,8 @@ _CANDIDATES = """
             ORDER BY size.sz LIMIT :shortest
         )
     )
-    SELECT messages.seq, messages.text FROM chosen JOIN messages ON messages.seq = chosen.seq
+    SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
+    FROM chosen JOIN messages ON messages.seq = chosen.seq
     JOIN "UserToConversationId" AS conversations ON conversations.conversation_id = messages.conversation_id
     WHERE messages.user_email = :user_email AND messages.deleted_at IS NULL AND conversations.deleted_at IS NULL
     ORDER BY messages.seq DESC
@@ -102,7 +103,7 @@ def search_messages(
         if query.conversation and conversation_id is None:
             return FoundMessages(messages=[], next=None, warnings=[f"There is no conversation “{query.conversation}”."])
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
-        candidates = search.candidates(up_to)
+        candidates, is_part = search.candidates(up_to)
         ranked = best(candidates, query.phrases)
         page = ranked[skipped : skipped + limit]
         more = len(ranked) > skipped + limit
@@ -111,7 +112,7 @@ def search_messages(
     return FoundMessages(
         messages=found,
         next=f"{skipped + limit}-{newest}" if more else None,
-        warnings=[] if more or len(candidates) < _READ // 2 else ["Not all of very many messages are listed."],
+        warnings=["Not all of very many messages are listed."] if is_part and not more else [],
     )
 
 
@@ -124,10 +125,11 @@ class _Search:
     query: SearchQuery
     conversation_id: str | None
 
-    def candidates(self, up_to: int) -> list[tuple[int, str]]:
-        """(seq, folded text) of what is to be ranked, newest first."""
-        mark = fulltext_index.indexed_seq(self.connection)
-        return [*self._unindexed(mark, up_to), *self._indexed(up_to)]
+    def candidates(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
+        """(seq, folded text) of what is to be ranked, newest first; and whether more fits than that."""
+        tail = self._unindexed(fulltext_index.indexed_seq(self.connection), up_to)
+        indexed, is_part = self._indexed(up_to)
+        return [*tail, *indexed], is_part or len(tail) == _TAIL
 
     def described(self, seqs: Sequence[int]) -> list[FoundMessage]:
         """What a client is shown of these, in this order."""
@@ -146,7 +148,7 @@ class _Search:
             for row in (rows[seq] for seq in seqs)
         ]
 
-    def _indexed(self, up_to: int) -> list[tuple[int, str]]:
+    def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         expression = expression_for(
             user_email=self.user_email,
             conversation_id=self.conversation_id,
@@ -174,7 +176,7 @@ class _Search:
         if conditions:
             parameters["hits"] = _HITS
         rows = self.connection.exec_driver_sql(_CANDIDATES.format(hits=hits), parameters).all()
-        return [(seq, folded(text)) for seq, text in rows]
+        return [(seq, folded(text)) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
 
     def _unindexed(self, mark: int, up_to: int) -> list[tuple[int, str]]:
         m, query = messages.c, self.query

@@ -164,6 +164,19 @@ def test_pages_follow_each_other_whatever_is_said_meanwhile(users_dir: str, take
     assert third.next is None
 
 
+def test_of_very_many_hits_the_last_page_says_that_there_are_more(
+    users_dir: str, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = conversation(users_dir)
+    for number in range(6):
+        take_turn(ANN, where, text=f"apple {number}", answer="ok")
+    index_pending(users_dir=users_dir)
+    assert search(users_dir, "apple").warnings == []
+    monkeypatch.setattr("database.search._READ", 4)
+    few = search(users_dir, "apple")
+    assert (texts(few), len(few.warnings), few.next) == (["apple 5", "apple 4"], 1, None)
+
+
 @pytest.mark.parametrize("cursor", ["x", "1", "1-", "-1-1", "١-١", "1-1 ", "9" * 40 + "-1"])
 def test_a_foreign_cursor_is_refused(users_dir: str, cursor: str) -> None:
     with pytest.raises(InvalidChangeError):
