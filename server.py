@@ -48,7 +48,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     """The parts of one server, put together. Opens the store and brings its schema up to date."""
     store = open_store(settings.users_dir, synchronous=settings.synchronous)
     metrics = Metrics()
-    models = models or models_from(settings)
+    models = models or _models(settings)
     knowledge = KnowledgeAccess(
         settings.users_dir,
         models=partial(_knowledge_models, models),
@@ -73,6 +73,13 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         services=services_from(settings, models=models, metrics=metrics, knowledge=knowledge),
         knowledge=knowledge,
     )
+
+
+def _models(settings: Settings) -> ModelRoles:
+    try:
+        return models_from(settings)
+    except ValueError as error:
+        raise SettingsError("ANAPHORA_…_MODEL", str(error)) from None
 
 
 def _knowledge_models(models: ModelRoles) -> KnowledgeModels:
@@ -101,6 +108,9 @@ def main() -> int:
     try:
         with sole_server(settings.data_dir):
             return _serve(settings)
+    except SettingsError as error:
+        print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
+        return 2
     except (ServerRunningError, StoreError) as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -173,7 +173,9 @@ class Knowledge:
             entry = entry.with_note("Nothing is filed there.")
         elif len(claims) < total:
             entry = entry.marked("truncated", f"The newest {len(claims):,} of {total:,} memories.")
-        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref) for claim in claims))
+        # A group holds nothing retracted or superseded; a claim that is named has to say that it is.
+        note = "; ".join(found["notes"]) if kind == "claim" else ""
+        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref, note=note) for claim in claims))
 
     def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
         if not claim_ids:
@@ -281,8 +283,13 @@ def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:
     ]
 
 
-def _item(claim: Claim, source: Source, *refs: str) -> PkbItem:
-    key = f"{_CLAIM_KEY}{claim.claim_id}"
+def _item(claim: Claim, source: Source, *refs: str, note: str = "") -> PkbItem:
     return PkbItem(
-        source=source, type=claim.claim_type, refs=refs, key=key, name=claim.friendly_id, body=claim.rendered()
+        source=source,
+        type=claim.claim_type,
+        refs=refs,
+        key=f"{_CLAIM_KEY}{claim.claim_id}",
+        name=claim.friendly_id,
+        body=claim.rendered(),
+        note=note,
     )

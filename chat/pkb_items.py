@@ -43,6 +43,7 @@ class PkbItem:
         key: What the item is (a message's or a claim's id): items of one key are one item. None is like no other.
         name: The readable id of a claim.
         truncated_from: Characters of the whole text when the body was cut, else None.
+        note: What a reader has to know of it ("retracted", "superseded by @…"), or "".
     """
 
     body: str
@@ -53,6 +54,7 @@ class PkbItem:
     key: str | None = None
     name: str = ""
     truncated_from: int | None = None
+    note: str = ""
 
     @property
     def text(self) -> str:
@@ -70,6 +72,8 @@ def _element(item: PkbItem) -> str:
     attributes = [("source", item.source), ("type", item.type)]
     if item.refs:
         attributes.append(("ref", " ".join(item.refs)))
+    if item.note:
+        attributes.append(("note", item.note))
     opening = " ".join(["<pkb_item", *(f'{name}="{value.translate(_ESCAPES)}"' for name, value in attributes)])
     # Over label and body at once: a tag could also stand across their border.
     return f"{opening}>{_TAG_IN_BODY.sub('&lt;', item.text)}{_CLOSING}"

@@ -128,3 +128,14 @@ def test_every_row_of_the_table_fills_one_field_and_explains_itself():
     fields = [row.field for row in SETTINGS_TABLE]
     assert sorted(fields) == sorted(Settings.__dataclass_fields__)
     assert all(row.meaning.endswith(".") for row in SETTINGS_TABLE)
+
+
+@pytest.mark.parametrize("role", ["MAIN", "CHEAP", "EMBEDDING"])
+def test_a_model_that_is_not_in_the_catalogue_ends_the_start_with_a_sentence(role: str, tmp_path: Path) -> None:
+    environ = {**os.environ, f"ANAPHORA_{role}_MODEL": "embedded:nonsense", "ANAPHORA_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "server.py", "--port", "1"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'nonsense' is not in the catalogue" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,7 +13,9 @@ from language_models.scripted import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 from truth_management_system import StructuredAPI
 
-ITEM = re.compile(r'<pkb_item source="(\w+)" type="(\w+)"(?: ref="([^"]*)")?>(.*?)</pkb_item>', re.DOTALL)
+ITEM = re.compile(
+    r'<pkb_item source="(\w+)" type="(\w+)"(?: ref="([^"]*)")?(?: note="[^"]*")?>(.*?)</pkb_item>', re.DOTALL
+)
 
 
 @pytest.fixture
@@ -78,6 +80,7 @@ class TestNaming:
         entry = report(talk.say(talk.new(), "@my_home where?"))["@my_home"]
         assert (entry["status"], entry["notes"]) == ("resolved", ["retracted"])
         assert given(talk)[0][3] == "I live in Rome"
+        assert 'ref="@my_home" note="retracted">I live in Rome</pkb_item>' in talk.last_prompt
 
     def test_a_superseded_claim_names_its_successor(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         old = remember(knowledge, "I live in Rome", friendly_id="my_home")

@@ -79,6 +79,23 @@ class HybridSearchStrategy(SearchStrategy):
             return Found(warnings=[_FAILED])
 
 
+class MeaningElseWords(SearchStrategy):
+    """By meaning alone; where that can't take part, by words, and a warning says so."""
+
+    name = "embedding"
+
+    def __init__(self, both: HybridSearchStrategy) -> None:
+        self._both = both
+
+    def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
+        """At most `k` claims, best first."""
+        by_meaning = self._both.by_meaning.find(query, k, filters)
+        if by_meaning.results or not by_meaning.warnings:
+            return by_meaning
+        by_words = self._both.by_words.find(query, k, filters)
+        return Found(results=by_words.results, warnings=[*by_meaning.warnings, *by_words.warnings])
+
+
 def _merged(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult], k: int) -> list[SearchResult]:
     if not by_meaning:
         return merge_results_rrf([by_words], k)

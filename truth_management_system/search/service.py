@@ -9,7 +9,7 @@ from ..config import PKBConfig
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError
 from .base import Found, SearchFilters, SearchStrategy
-from .hybrid_search import HybridSearchStrategy
+from .hybrid_search import HybridSearchStrategy, MeaningElseWords
 from .model_search import MapReduceSearchStrategy, RewriteSearchStrategy
 from .notes_search import FoundNotes, NoteSearch
 
@@ -35,7 +35,7 @@ class ClaimSearch:
         self._strategies: dict[str, Callable[[], SearchStrategy]] = {
             "hybrid": self._hybrid,
             "fts": lambda: self._hybrid().by_words,
-            "embedding": lambda: self._hybrid().by_meaning,
+            "embedding": lambda: MeaningElseWords(self._hybrid()),
             "rewrite": lambda: self._aided(RewriteSearchStrategy),
             "mapreduce": lambda: self._aided(MapReduceSearchStrategy),
         }

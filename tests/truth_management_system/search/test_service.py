@@ -74,3 +74,11 @@ def test_words_are_searched_without_loading_what_vectors_need():
     )
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_where_nothing_can_be_found_by_meaning_words_are_searched_and_that_is_said(db: PKBDatabase, ann: Person):
+    ann.claim("I drink tea")
+    came_to = ClaimSearch(db, ANN).search("tea", strategy="embedding")
+    assert [result.claim.statement for result in came_to.results] == ["I drink tea"]
+    assert came_to.results[0].source == "fts"
+    assert "no embedding model" in came_to.warnings[0]
