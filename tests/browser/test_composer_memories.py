@@ -86,7 +86,7 @@ def test_a_memory_named_in_a_message_reaches_the_model_and_shows_its_card(
     chip = page.locator(".from-user .message-body .reference-chip")
     chip.hover()
     expect(page.locator(".reference-card")).to_contain_text(TEA)
-    expect(page.locator(".from-user .report-line")).to_have_text("1 reference")
+    expect(page.locator(".from-user .report-line", has_text="reference")).to_have_text("1 reference")
     chip.click()
     expect(page.locator("#knowledge")).to_be_visible()
     expect(page.locator("#knowledge")).to_contain_text(TEA)
@@ -271,6 +271,17 @@ def test_what_is_to_be_remembered_is_proposed_under_the_answer_and_kept_when_acc
     assert {claim["source_activity_id"] for claim in claims} <= ids
     card.get_by_role("button", name="Undo").click()
     expect(card).to_have_count(0)
+    assert statements(person) == []
+
+
+def test_memories_are_proposed_after_every_answer_for_who_wants_that(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person, "/interface/?panel=knowledge&tab=add")
+    page.get_by_role("checkbox", name="Propose memories after every answer").check()
+    page.get_by_role("button", name="Back to the conversation").click()
+    write(page, "I moved to Leipzig in May. Where is a good lake?")
+    sent(page)
+    card = page.locator(".message-card.from-assistant .memory-proposals")
+    expect(card).to_contain_text("I moved to Leipzig in May")
     assert statements(person) == []
 
 

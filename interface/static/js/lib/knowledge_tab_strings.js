@@ -103,6 +103,8 @@ export const knowledgeTabStrings = {
     useModel: 'Let the model read it (better, slower)',
     type: 'Type where none is found',
     domain: 'Domain where none is found',
+    proposeAlways: 'Propose memories after every answer',
+    proposeAlwaysHint: 'In this browser. Otherwise they are proposed when you write “remember this”, by /memory, and by a message’s menu.',
     auto: 'Found automatically',
     start: 'Find memories',
     running: 'Reading the text…',

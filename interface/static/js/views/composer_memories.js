@@ -1,4 +1,5 @@
 import { icon } from '../lib/icons.js';
+import { rememberedSwitch } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { excerpt } from '../models/message.js';
 import { element, setHidden } from './dom.js';
@@ -7,29 +8,8 @@ const words = strings.composer;
 const SWITCH_KEY = 'anaphora:use-memories';
 const MOST_ATTACHED = 50;
 
-/** Whether memories are used, as this browser remembers it; where it may not remember, for as long as the page lives. */
-function rememberedSwitch() {
-  let value = true;
-  try {
-    value = localStorage.getItem(SWITCH_KEY) !== 'off';
-  } catch {
-    // Storage is forbidden.
-  }
-  return {
-    get: () => value,
-    set(on) {
-      value = on;
-      try {
-        localStorage.setItem(SWITCH_KEY, on ? 'on' : 'off');
-      } catch {
-        // As above.
-      }
-    },
-  };
-}
-
 function createSwitch() {
-  const setting = rememberedSwitch();
+  const setting = rememberedSwitch(SWITCH_KEY, true);
   const button = element('button', { type: 'button', id: 'use-memories', class: 'composer-switch', 'aria-label': words.useMemories.name }, icon('lightbulb'));
   const tell = () => {
     button.setAttribute('aria-pressed', String(setting.get()));

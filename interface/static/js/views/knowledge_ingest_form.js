@@ -1,4 +1,5 @@
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
+import { proposesAlways } from '../lib/remembered_switch.js';
 import { MOST_TEXT_BYTES, bytesOf, refusalOf } from '../models/knowledge_text.js';
 import { element, setHidden } from './dom.js';
 import { button, checkbox, field, fillSelect, select } from './knowledge_parts.js';
@@ -59,7 +60,9 @@ export function createIngestForm(page, { text, onText, onStart }) {
       useModel = checked;
     }),
     element('div', { class: 'knowledge-row' }, field(words.type, type), field(words.domain, domain)),
-    element('div', { class: 'knowledge-buttons' }, start));
+    element('div', { class: 'knowledge-buttons' }, start),
+    element('hr'), checkbox(words.proposeAlways, proposesAlways.get(), proposesAlways.set),
+    element('p', { class: 'knowledge-note', text: words.proposeAlwaysHint }));
 
   function tell(said) {
     problem.textContent = said;

@@ -1,5 +1,6 @@
 import { ApiError } from '../lib/api.js';
 import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
+import { proposesAlways } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
 import { asksToBeRemembered, isFromUser } from '../models/message.js';
@@ -203,7 +204,8 @@ export class Turns {
     else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
     await this.#page.refresh();
     this.#tellOfFailedAttempt(turn);
-    if (state.outcome === 'complete' && turn.question && asksToBeRemembered(turn.question)) this.#propose(answer);
+    const wanted = turn.question && (proposesAlways.get() || asksToBeRemembered(turn.question));
+    if (state.outcome === 'complete' && wanted) this.#propose(answer);
   }
 
   /** The answer of before is back in its place, which doesn't say why. */
