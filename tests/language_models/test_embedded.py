@@ -382,8 +382,11 @@ def test_a_model_that_crashes_again_and_again_is_given_up_with_advice() -> None:
 
 
 A_SERVER = """
-import sys, threading, time
+import signal, sys, threading, time
 from pathlib import Path
+
+# What starts in the background of a shell may have been told to ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from language_models.embedded_runtime import EmbeddedRuntime, model_file
 
@@ -407,8 +410,11 @@ def test_the_model_s_process_ends_with_its_server_however_that_ends(ending: sign
     )
     with server:
         assert server.stdout is not None
-        child = int(server.stdout.readline())
-        assert child in children_of(server.pid)
-        server.send_signal(ending)
-        wait_for_the_end(child)
-        assert server.wait(PATIENCE) != 0
+        try:
+            child = int(server.stdout.readline())
+            assert child in children_of(server.pid)
+            server.send_signal(ending)
+            wait_for_the_end(child)
+            assert server.wait(PATIENCE) != 0
+        finally:
+            server.kill()
