@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.endpoints.conftest import ada, app, eve, main_model, person, settings
+from tests.endpoints.conftest import ada, app, cheap_model, eve, main_model, person, settings
 
-__all__ = ["ada", "app", "eve", "main_model", "person", "settings"]
+__all__ = ["ada", "app", "cheap_model", "eve", "main_model", "person", "settings"]
