@@ -93,7 +93,7 @@ def locked(file: Path, mode: str) -> Iterator[None]:
         process.communicate()
 
 
-def answered_without_memories(talk: Talk, **more: Any) -> None:
+def assert_answered_without_memories(talk: Talk, **more: Any) -> None:
     """A message is answered, and its report says in a sentence that the memories could not be had."""
     other = talk.about("Running Plans", ("When?", "At dawn."))
     message = f"@conversation_{other.get_metadata()['conversation_friendly_id']}_message_2"
@@ -110,7 +110,7 @@ def answered_without_memories(talk: Talk, **more: Any) -> None:
     assert "At dawn." in talk.last_prompt
 
 
-def answered_with_memories(talk: Talk) -> None:
+def assert_answered_with_memories(talk: Talk) -> None:
     """A message is answered with its memories."""
     events = talk.say(talk.new(), "@my_mornings how am I?")
     assert (joined(events), report(events)["@my_mornings"]["status"]) == (ANSWER, "resolved")
@@ -122,7 +122,7 @@ def test_a_message_is_answered_while_the_memories_can_not_be_read(
     broken: Callable[[Path], None], talk: Talk, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken(file)
-    answered_without_memories(talk)
+    assert_answered_without_memories(talk)
     assert any("memories can't be read" in message or "can't be opened" in message for message in caplog.messages)
 
 
@@ -130,53 +130,53 @@ def test_a_message_is_answered_while_the_memories_can_not_be_read(
 def test_mending_the_file_is_enough(broken: Callable[[Path], None], talk: Talk, file: Path) -> None:
     whole = file.read_bytes()
     broken(file)
-    answered_without_memories(talk)
+    assert_answered_without_memories(talk)
     mended = file.with_suffix(".mended")
     mended.write_bytes(whole)
     if file.is_dir():
         file.rmdir()
     mended.replace(file)
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
 
 
 @pytest.mark.parametrize("broken", [overwrite, tear])
 def test_a_file_that_breaks_while_it_is_open_is_given_up_and_taken_up_again(
     broken: Callable[[Path], None], talk: Talk, file: Path
 ) -> None:
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
     whole = file.read_bytes()
     other = file.with_suffix(".other")
     other.write_bytes(whole)
     broken(other)
     other.replace(file)
-    answered_without_memories(talk)
+    assert_answered_without_memories(talk)
     other.write_bytes(whole)
     other.replace(file)
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
 
 
 def test_a_file_that_is_deleted_while_it_is_open_is_made_anew(
     talk: Talk, knowledge: KnowledgeAccess, file: Path
 ) -> None:
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
     file.unlink()
     events = talk.say(talk.new(), "@my_mornings how am I?")
     assert report(events)["@my_mornings"]["status"] == "not_found"
     remember(knowledge, "I prefer morning workouts", friendly_id="my_mornings")
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
     knowledge.close()
-    answered_with_memories(talk)
+    assert_answered_with_memories(talk)
 
 
 def test_another_process_that_writes_for_long_takes_no_memories_away(talk: Talk, file: Path) -> None:
     with locked(file, "NORMAL"):
-        answered_with_memories(talk)
+        assert_answered_with_memories(talk)
 
 
 def test_another_process_that_lets_nobody_read_holds_no_message_up(talk: Talk, file: Path) -> None:
     with locked(file, "EXCLUSIVE"):
-        answered_without_memories(talk)
-    answered_with_memories(talk)
+        assert_answered_without_memories(talk)
+    assert_answered_with_memories(talk)
 
 
 def test_readers_of_the_knowledge_base_wait_a_second_at_most(knowledge: KnowledgeAccess) -> None:

@@ -123,6 +123,7 @@ def test_closing_ends_what_runs_and_the_next_call_begins_anew() -> None:
 def test_closing_with_nothing_open_is_fine() -> None:
     blocking.close()
     blocking.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "blocking-model-calls"]
 
 
 def test_a_model_answers_worker_threads_and_an_event_loop_side_by_side(recording_model: RecordingModel) -> None:

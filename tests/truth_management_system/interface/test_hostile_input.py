@@ -94,7 +94,7 @@ def my() -> Iterator[Things]:
         yield Things.of(StructuredAPI(database, {}, database.config))
 
 
-def answers(action: Callable[[Things, Any], ActionResult], my: Things, it: Any) -> None:
+def assert_answered(action: Callable[[Things, Any], ActionResult], my: Things, it: Any) -> None:
     result = action(my, it)
     assert isinstance(result, ActionResult)
     assert result.success or result.errors
@@ -105,13 +105,13 @@ def answers(action: Callable[[Things, Any], ActionResult], my: Things, it: Any) 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(it=ANY_TEXT | NOT_TEXT)
 def test_anything_is_answered(my: Things, action: Callable[[Things, Any], ActionResult], it: Any) -> None:
-    answers(action, my, it)
+    assert_answered(action, my, it)
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
 def test_the_worst_texts_are_answered(my: Things, action: Callable[[Things, Any], ActionResult]) -> None:
     for text in WORST:
-        answers(action, my, text)
+        assert_answered(action, my, text)
 
 
 @pytest.mark.parametrize("text", WORST)

@@ -61,7 +61,7 @@ def my(ann: Things) -> Things:
     return ann
 
 
-def is_taken_back(my: Things, stored: Stored, change: Change) -> None:
+def assert_taken_back(my: Things, stored: Stored, change: Change) -> None:
     before = stored()
     result = change(my)
     assert result.success, result.errors
@@ -77,17 +77,17 @@ def is_taken_back(my: Things, stored: Stored, change: Change) -> None:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_taken_back_and_made_again(my: Things, stored: Stored, name: str) -> None:
-    is_taken_back(my, stored, lambda my: CHANGES[name](my, my))
+    assert_taken_back(my, stored, lambda my: CHANGES[name](my, my))
 
 
 @pytest.mark.parametrize("change", FURTHER.values(), ids=FURTHER)
 def test_so_is_one_of_these(my: Things, stored: Stored, change: Change) -> None:
-    is_taken_back(my, stored, change)
+    assert_taken_back(my, stored, change)
 
 
 def test_a_conflict_is_taken_back(my: Things, stored: Stored) -> None:
     my.api.resolve_conflict_set(my.conflict)
-    is_taken_back(my, stored, lambda my: my.api.create_conflict_set([my.claim, my.other_claim], "Again"))
+    assert_taken_back(my, stored, lambda my: my.api.create_conflict_set([my.claim, my.other_claim], "Again"))
 
 
 def test_a_plan_that_was_carried_out_is_one_change(my: Things, stored: Stored) -> None:
