@@ -29,7 +29,7 @@ CHROMIUM_OPTIONS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser on a machine that is short of time may miss it: such a test gets one more try, which the report lists."""
+    """A browser may be starved on a busy machine: such a test gets one more try, which the report lists."""
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
