@@ -85,6 +85,7 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
   const remove = (path, body) => request('DELETE', path, { body });
 
   return {
+    open,
     get,
     post,
     put,

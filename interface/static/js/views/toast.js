@@ -49,10 +49,11 @@ function whileUnattended(element, seconds, onEnd) {
 
 /**
  * @param {string} text
- * @param {{actionLabel?: string, onAction?: () => void, kind?: 'info'|'success'|'error'}} [options]
+ * @param {{actionLabel?: string, onAction?: () => void, kind?: 'info'|'success'|'error', lasting?: boolean}} [options]
+ *   `lasting`: it stays until it is taken away
  * @returns {() => void} takes the message away
  */
-export function showToast(text, { actionLabel, onAction, kind = 'info' } = {}) {
+export function showToast(text, { actionLabel, onAction, kind = 'info', lasting = false } = {}) {
   const toast = document.createElement('div');
   toast.className = `toast-message toast-${kind}`;
   if (kind === 'error') toast.setAttribute('role', 'alert');
@@ -62,7 +63,8 @@ export function showToast(text, { actionLabel, onAction, kind = 'info' } = {}) {
   toast.append(words);
 
   const withAction = Boolean(actionLabel && onAction);
-  const stop = whileUnattended(toast, withAction || kind === 'error' ? ACTION_SECONDS : PLAIN_SECONDS, remove);
+  const seconds = withAction || kind === 'error' ? ACTION_SECONDS : PLAIN_SECONDS;
+  const stop = lasting ? () => {} : whileUnattended(toast, seconds, remove);
   function remove() {
     stop();
     toast.remove();
