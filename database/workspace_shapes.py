@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypedDict
 
 from sqlalchemy import Row
@@ -27,6 +28,21 @@ class WorkspaceShape(TypedDict):
     conversation_count: int
 
 
+class RemovedWorkspace(TypedDict):
+    """A workspace that was deleted, and all that `restore_workspace` needs to bring it back.
+
+    `workspace_ids` and `conversation_ids` lay directly in it, archived and deleted conversations among them.
+    """
+
+    workspace_id: str
+    workspace_name: str
+    workspace_color: str
+    expanded: bool
+    parent_workspace_id: str | None
+    workspace_ids: list[str]
+    conversation_ids: list[str]
+
+
 def workspace_shape(row: Row[Any]) -> WorkspaceShape:
     """The shape of a stored workspace; whoever counts its conversations adds them."""
     return WorkspaceShape(
@@ -37,6 +53,21 @@ def workspace_shape(row: Row[Any]) -> WorkspaceShape:
         expanded=bool(row.expanded),
         parent_workspace_id=row.parent_workspace_id,
         conversation_count=0,
+    )
+
+
+def removed_workspace(
+    row: Row[Any], *, workspace_ids: Iterable[str], conversation_ids: Iterable[str]
+) -> RemovedWorkspace:
+    """What is told of a workspace that goes, `row`, and of what lay in it."""
+    return RemovedWorkspace(
+        workspace_id=row.workspace_id,
+        workspace_name=row.workspace_name,
+        workspace_color=row.workspace_color,
+        expanded=bool(row.expanded),
+        parent_workspace_id=row.parent_workspace_id,
+        workspace_ids=list(workspace_ids),
+        conversation_ids=list(conversation_ids),
     )
 
 

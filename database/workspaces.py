@@ -21,7 +21,16 @@ from .default_workspace import (
 )
 from .errors import InvalidChangeError, WorkspaceNotFoundError
 from .schema import conversation_workspaces, conversations, workspaces
-from .workspace_shapes import WorkspaceShape, by_name, unstored_default, valid_color, valid_name, workspace_shape
+from .workspace_shapes import (
+    RemovedWorkspace,
+    WorkspaceShape,
+    by_name,
+    removed_workspace,
+    unstored_default,
+    valid_color,
+    valid_name,
+    workspace_shape,
+)
 
 _c = workspaces.c
 _place = conversation_workspaces.c
@@ -157,15 +166,19 @@ def moveWorkspaceToParent(
     open_store(users_dir).write(job)
 
 
-def deleteWorkspace(*, users_dir: str, user_email: str, workspace_id: str, domain: str | None = None) -> None:
+def deleteWorkspace(
+    *, users_dir: str, user_email: str, workspace_id: str, domain: str | None = None
+) -> RemovedWorkspace:
     """Remove a workspace; what lies in it goes to its parent, or to the default workspace where it has none.
+
+    What it answers brings it back by `workspace_restoring.restore_workspace`.
 
     Raises:
         WorkspaceNotFoundError: missing, somebody else's, or not in `domain`.
         InvalidChangeError: it is the default workspace.
     """
 
-    def job(connection: Connection) -> None:
+    def job(connection: Connection) -> RemovedWorkspace:
         row = access_workspace(connection, user_email=user_email, workspace_id=workspace_id)
         if domain is not None and row.domain != domain:
             raise WorkspaceNotFoundError
@@ -173,15 +186,18 @@ def deleteWorkspace(*, users_dir: str, user_email: str, workspace_id: str, domai
         heir = row.parent_workspace_id or ensure_default_workspace(connection, user_email=user_email, domain=row.domain)
         _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
         children = and_(_c.user_email == user_email, _c.parent_workspace_id == workspace_id)
-        connection.execute(update(workspaces).where(children).values(parent_workspace_id=heir))
-        connection.execute(
-            update(conversation_workspaces)
-            .where(_place.user_email == user_email, _place.workspace_id == workspace_id)
-            .values(workspace_id=heir)
+        inside = and_(_place.user_email == user_email, _place.workspace_id == workspace_id)
+        removed = removed_workspace(
+            row,
+            workspace_ids=connection.execute(select(_c.workspace_id).where(children)).scalars(),
+            conversation_ids=connection.execute(select(_place.conversation_id).where(inside)).scalars(),
         )
+        connection.execute(update(workspaces).where(children).values(parent_workspace_id=heir))
+        connection.execute(update(conversation_workspaces).where(inside).values(workspace_id=heir))
         connection.execute(delete(workspaces).where(_own(user_email, workspace_id)))
+        return removed
 
-    open_store(users_dir).write(job)
+    return open_store(users_dir).write(job)
 
 
 def getWorkspacePath(*, users_dir: str, user_email: str, workspace_id: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What a conversation is besides its words: flagged, pinned, archived, temporary, or in the bin."""
+"""What a conversation is besides its words: flagged, pinned, archived, temporary, or in the bin; many at once, too."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from http import HTTPStatus
 from flask import Blueprint, Response
 
 from database import bin as the_bin
+from database import conversation_bulk, conversations
 from database import conversation_marks as marks
-from database import conversations
 from database.temporary_conversations import create_temporary_conversation as create_temporary
 
-from . import schemas, shapes
+from . import bulk_shapes, schemas, shapes
 from .conversations import check_domain
 from .replies import json_reply, ok
-from .request_scope import own
+from .request_scope import current_state, own
 from .validation import answers, takes
 
 blueprint = Blueprint("conversation_states", __name__)
@@ -51,6 +51,20 @@ def unpin_conversation(conversation_id: str) -> Response:
     """Take a conversation's pin away."""
     marks.set_pinned(**own(), conversation_id=conversation_id, pinned=False)
     return ok()
+
+
+@blueprint.post("/conversations/bulk")
+@takes(bulk_shapes.BulkChange)
+@answers(bulk_shapes.BulkResults)
+def change_conversations(body: bulk_shapes.BulkChange) -> Response:
+    """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
+    ids = body.conversation_ids
+    if body.change == "delete":
+        for conversation_id in conversation_bulk.being_answered(**own(), conversation_ids=ids):
+            current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
+    fates = conversation_bulk.change_conversations(**own(), conversation_ids=ids, change=body.change, value=body.value)
+    results = [{"conversation_id": conversation_id, "status": fate} for conversation_id, fate in fates.items()]
+    return json_reply({"results": results})
 
 
 @blueprint.post("/create_temporary_conversation/<domain>")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import TYPE_CHECKING, cast
 
 from flask import Blueprint, Response
 
-from database import conversations, workspaces
+from database import conversations, workspace_restoring, workspaces
 
-from . import schemas, shapes
+from . import bulk_shapes, schemas, shapes
 from .conversations import check_domain
 from .errors import InvalidRequestError
 from .replies import json_reply, ok
 from .request_scope import own
 from .validation import answers, takes
+
+if TYPE_CHECKING:
+    from database.workspace_shapes import RemovedWorkspace
 
 blueprint = Blueprint("workspaces", __name__)
 _LONGEST_NAME = 200
@@ -62,10 +66,20 @@ def collapse_workspaces(body: schemas.WorkspacesCollapse) -> Response:
 
 
 @blueprint.delete("/delete_workspace/<domain>/<workspace_id>")
-@answers(shapes.Done)
+@answers(bulk_shapes.WorkspaceRemoved)
 def delete_workspace(domain: str, workspace_id: str) -> Response:
     """Remove a workspace; what is in it goes to its parent, else to the default one."""
-    workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    removed = workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    return json_reply({"status": "ok", "removed": removed})
+
+
+@blueprint.post("/restore_workspace/<domain>")
+@takes(bulk_shapes.LostWorkspace)
+@answers(shapes.Done)
+def restore_workspace(domain: str, body: bulk_shapes.LostWorkspace) -> Response:
+    """Bring a deleted workspace back, with what lay in it and has not been put elsewhere since."""
+    removed = cast("RemovedWorkspace", body.model_dump())
+    workspace_restoring.restore_workspace(**own(), domain=check_domain(domain), removed=removed)
     return ok()
 
 
