@@ -9,12 +9,14 @@ StoreError
  │   ├─ WorkspaceNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
+ │   ├─ ShareNotFoundError
  │   └─ UserNotFoundError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
  │   ├─ StaleIndexError
  │   ├─ ThreadMismatchError
  │   ├─ FriendlyIdTakenError
+ │   ├─ NotShareableError
  │   └─ UserExistsError
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
@@ -85,6 +87,15 @@ class TokenNotFoundError(NotFoundError):
     noun = "token"
 
 
+class ShareNotFoundError(NotFoundError):
+    """No share behind this link. Mistyped, withdrawn and never made are one."""
+
+    noun = "share"
+
+    def __init__(self, message: str = "This link leads nowhere: it was withdrawn or mistyped.") -> None:
+        super().__init__(message)
+
+
 class UserNotFoundError(NotFoundError):
     """No such account."""
 
@@ -108,6 +119,10 @@ class StaleIndexError(ConflictError):
 
 class FriendlyIdTakenError(ConflictError):
     """Another conversation of this user has this friendly id."""
+
+
+class NotShareableError(ConflictError):
+    """The conversation, as it is, can't be shared."""
 
 
 class ThreadMismatchError(ConflictError):
