@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from http import HTTPStatus
 
 from flask import Blueprint, Response
 
-from . import shapes
+from . import model_shapes
+from .errors import InvalidRequestError
 from .replies import json_reply
 from .request_scope import current_state
 from .validation import answers
@@ -15,7 +17,20 @@ blueprint = Blueprint("models", __name__)
 
 
 @blueprint.get("/models")
-@answers(shapes.ModelStates)
+@answers(model_shapes.Models)
 def list_models() -> Response:
-    """The models by role, with the progress of what is being fetched or loaded."""
-    return json_reply({role: asdict(state) for role, state in current_state().models.states().items()})
+    """The models by role and those that conversations may choose, with the progress of what is fetched or loaded."""
+    models = current_state().models
+    states = {role: asdict(state) for role, state in models.states().items()}
+    return json_reply({**states, **asdict(models.menu())})
+
+
+@blueprint.post("/models/<path:model_id>/fetch")
+@answers(model_shapes.Begun)
+def fetch_model(model_id: str) -> Response:
+    """Begin to fetch and load an embedded model; a fetch that broke off goes on where it was."""
+    try:
+        current_state().models.begin(model_id)
+    except ValueError as error:
+        raise InvalidRequestError(str(error)) from error
+    return json_reply({"status": "ok"}, status=HTTPStatus.ACCEPTED)

@@ -77,10 +77,6 @@ class EmbeddedChatModel:
 
         A regex response format is honoured. Raises ModelUnavailableError when the model is not to be had.
         """
-        async for status in self._until_ready():
-            yield Delta(status=status)
-        if not self._runtime.gate.is_free_for(self._urgency):
-            yield Delta(status="Waiting for the model: it is answering others.")
         body = request_body(
             self.name,
             messages,
@@ -93,9 +89,15 @@ class EmbeddedChatModel:
         # The runtime sees when it writes that nobody listens any more: so it is to write while it reads the prompt too.
         body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True, "return_progress": True}
         is_quoted = response_format is not None and response_format.get("type") == "regex"
-        async with self._runtime.gate.slot(self._urgency), aclosing(self._answer(body)) as steps:
-            async for step in _unquoted(steps) if is_quoted else steps:
-                yield step
+        # From here on the model makes no way for another one.
+        with self._runtime.in_use():
+            async for status in self._until_ready():
+                yield Delta(status=status)
+            if not self._runtime.gate.is_free_for(self._urgency):
+                yield Delta(status="Waiting for the model: it is answering others.")
+            async with self._runtime.gate.slot(self._urgency), aclosing(self._answer(body)) as steps:
+                async for step in _unquoted(steps) if is_quoted else steps:
+                    yield step
 
     async def complete(
         self,
@@ -126,6 +128,8 @@ class EmbeddedChatModel:
         said = ""
         self._runtime.start()
         while (state := self._runtime.state()).phase != "ready":
+            if state.phase == "waiting":
+                self._runtime.start()  # it had just gone to rest when it was asked
             if state.phase == "failed":
                 raise ModelUnavailableError(state.detail, model=self.name)
             if state.detail != said:

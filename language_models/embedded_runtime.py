@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from language_models import fetching
 from language_models.catalogue import CatalogueEntry, entry_named
 from language_models.embedded_process import SLOTS, EmbeddedProcess
+from language_models.embedded_room import EmbeddedRoom
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState, Phase
 from language_models.slot_gate import SlotGate
 
 log = logging.getLogger(__name__)
 _CRASH_WINDOW = 300.0
+_AT_REST = "The model is loaded when it is first needed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,14 @@ class ModelFile:
     def name(self) -> str:
         """What people call the model."""
         return self.entry.name if self.entry else self.path.stem
+
+    def is_there(self) -> bool:
+        """Whether the file is there already, as far as its size tells."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            return False
+        return self.entry is None or size == self.entry.size
 
     def obtain(self, progress: fetching.Progress, stop: threading.Event) -> Path:
         """The file, fetched if need be. Raises ModelUnavailableError."""
@@ -58,16 +70,23 @@ class EmbeddedRuntime:
     `start` returns at once; a thread fetches, loads and watches. `state` and `process` may be read from any thread.
     """
 
-    def __init__(self, file: ModelFile, *, first_pause: float = 0.4, most_crashes: int = 5) -> None:
+    def __init__(
+        self, file: ModelFile, *, room: EmbeddedRoom | None = None, first_pause: float = 0.4, most_crashes: int = 5
+    ) -> None:
         """Restart after a crash, `first_pause` seconds later, twice as long each time.
 
-        After `most_crashes` within five minutes it is given up until somebody asks again.
+        After `most_crashes` within five minutes it is given up until somebody asks again. room: which its process needs
+        a place in, and makes way in; None: it may always have one.
         """
         self.file = file
         self.gate = SlotGate(SLOTS)
         self._first_pause = first_pause
         self._most_crashes = most_crashes
-        self._state = ModelState(name=file.name, phase="waiting", detail="The model is loaded when it is first needed.")
+        self._room = room
+        self._users = 0
+        self._resting = False
+        self._last_used = time.monotonic()
+        self._state = ModelState(name=file.name, phase="waiting", detail=_AT_REST)
         self._process: EmbeddedProcess | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -78,6 +97,7 @@ class EmbeddedRuntime:
         with self._lock:
             if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
                 return
+            self._resting = False
             self._say("loading", "The model is being loaded.")
             self._thread = threading.Thread(target=self._keep_running, name="embedded-model", daemon=True)
             self._thread.start()
@@ -86,6 +106,35 @@ class EmbeddedRuntime:
         """Whether it can answer."""
         return self._state
 
+    @property
+    def last_used(self) -> float:
+        """When the last one who used it was done, on the monotonic clock."""
+        return self._last_used
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep it from resting for the block, also while it is still being loaded."""
+        with self._lock:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._last_used = time.monotonic()
+
+    def rest(self) -> bool:
+        """End the process until somebody asks again, unless somebody uses it; then False."""
+        with self._lock:
+            if self._users:
+                return False
+            self._say("waiting", _AT_REST)
+            self._resting = True
+        process = self._process
+        if process is not None:
+            process.kill()
+        return True
+
     def process(self) -> EmbeddedProcess | None:
         """The process that answers now, or None."""
         return self._process if self._state.phase == "ready" else None
@@ -93,6 +142,7 @@ class EmbeddedRuntime:
     def close(self) -> None:
         """End the process and the thread, for good; blocks for a moment."""
         with self._lock:
+            self._resting = False
             self._say("failed", "The model was stopped, as the server stops.")
             self._stop.set()
         process = self._process
@@ -102,20 +152,10 @@ class EmbeddedRuntime:
             self._thread.join(timeout=10.0)
 
     def _keep_running(self) -> None:
-        crashes: deque[float] = deque(maxlen=self._most_crashes)
         try:
             path = self.file.obtain(self._note_progress, self._stop)
-            while not self._stop.is_set():
-                self._run_once(path)
-                if self._stop.is_set():
-                    return
-                crashes.append(time.monotonic())
-                if len(crashes) == self._most_crashes and crashes[-1] - crashes[0] < _CRASH_WINDOW:
-                    raise ModelUnavailableError(
-                        f"{self.file.name} has crashed {self._most_crashes} times. There may be too little memory: "
-                        "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
-                    )
-                self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))
+            if self._has_room():
+                self._run(path)
         except fetching.FetchCancelledError:
             return
         except ModelUnavailableError as error:
@@ -123,12 +163,38 @@ class EmbeddedRuntime:
         except Exception as error:  # the thread must not end without a word
             log.exception("the embedded model could not be kept running")
             self._say("failed", f"The embedded model can't be used: {error}")
+        finally:
+            if self._room is not None:
+                self._room.leave(self)
+
+    def _has_room(self) -> bool:
+        if self._room is None:
+            return True
+        self._say("loading", "The model waits for room in memory: another one is answering.")
+        return self._room.enter(self, stop=self._stop)
+
+    def _run(self, path: Path) -> None:
+        crashes: deque[float] = deque(maxlen=self._most_crashes)
+        while not self._is_over():
+            self._run_once(path)
+            if self._is_over():
+                return
+            crashes.append(time.monotonic())
+            if len(crashes) == self._most_crashes and crashes[-1] - crashes[0] < _CRASH_WINDOW:
+                raise ModelUnavailableError(
+                    f"{self.file.name} has crashed {self._most_crashes} times. There may be too little memory: "
+                    "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
+                )
+            self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))
+
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or self._resting
 
     def _run_once(self, path: Path) -> None:
         self._say("loading", "The model is being loaded.")
         process = self._process = EmbeddedProcess()
         try:
-            if self._stop.is_set():
+            if self._is_over():
                 return
             process.load(path)
             self._say("ready", "")
@@ -138,7 +204,7 @@ class EmbeddedRuntime:
         finally:
             self._process = None
             process.close()
-        if not self._stop.is_set():
+        if not self._is_over():
             log.warning("the embedded model's process ended with %s; it is started again", code)
 
     def _note_progress(self, done: int, total: int) -> None:
@@ -150,5 +216,5 @@ class EmbeddedRuntime:
         progress = 1.0 if phase == "ready" else progress
         with self._lock:
             # What was said at the end stands.
-            if not self._stop.is_set():
+            if not self._is_over():
                 self._state = ModelState(name=self.file.name, phase=phase, progress=progress, detail=detail)

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
+RoleName = Literal["main", "cheap"]
 WHAT_WOULD_BE_RIGHT = (
     "'embedded', 'embedded:<catalogue name or path of a .gguf file>', 'openai:<model>', 'anthropic:<model>' or 'none'"
 )

@@ -5,27 +5,34 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never, cast
 
 from language_models import blocking
+from language_models.embedded_room import EmbeddedRoom
 from language_models.embedding_role import EmbeddingRole
 from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.model_settings import OPENAI_BASE_URL, ModelSetting, parse_model_setting
+from language_models.model_settings import OPENAI_BASE_URL, Kind, ModelSetting, RoleName, parse_model_setting
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
 from language_models.provider import ProviderChatModel
+from language_models.provider_list import ProviderList, offered_models
 from language_models.scripted import ScriptedChatModel
 from language_models.unavailable import UnavailableChatModel
 
 if TYPE_CHECKING:
     from language_models.embedded import EmbeddedRuntime
+    from language_models.menu import ModelMenu
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 Urgency = Literal["answer", "job"]
 
 
 class ModelRoles:
-    """Models by role, made from settings when first asked for. Roles that name one file share its process."""
+    """Models by role, made from settings when first asked for. Roles that name one file share its process.
+
+    Embedded models that no role names, and people choose, have one process among them: a laptop has so much memory.
+    """
 
     def __init__(
         self,
@@ -47,7 +54,10 @@ class ModelRoles:
         tests. Raises ValueError for a setting that names no model, for an embedded model that is not in the catalogue,
         and for one that does other work.
         """
-        self._settings = {role: self._checked(role, text) for role, text in (("main", main), ("cheap", cheap))}
+        self._settings: dict[RoleName, ModelSetting] = {
+            "main": self._checked("main", main),
+            "cheap": self._checked("cheap", cheap),
+        }
         self._openai_base_url = openai_base_url or OPENAI_BASE_URL
         self._openai_api_key = openai_api_key
         self._anthropic_api_key = anthropic_api_key
@@ -63,7 +73,9 @@ class ModelRoles:
         )
         self._overrides = cast("dict[str, ChatModel]", given)
         self._models: dict[tuple[ModelSetting, Urgency], ChatModel] = {}
-        self._runtimes: dict[str, EmbeddedRuntime] = {}
+        self._runtimes: dict[Path, EmbeddedRuntime] = {}
+        self._room = EmbeddedRoom()
+        self._lists = self._provider_lists()
         # Requests of several threads may be the first to ask for a model, and it is to have one process.
         self._lock = threading.RLock()
 
@@ -80,18 +92,46 @@ class ModelRoles:
         return self._embedding.model()
 
     def for_name(self, setting: str) -> ChatModel:
-        """The model that a conversation asks for instead of the main one.
+        """The model that a conversation asks for instead of the main one; "main" and "cheap" are the server's own.
 
         Raises ValueError for what names no model, and for what only the operator may choose: a file on the server, a
         scripted model.
         """
         if setting in self._overrides:
             return self._overrides[setting]
+        if setting in self._settings:
+            return self._model(self._settings[setting], "answer")
         wanted = parse_model_setting(setting)
         if wanted not in self._settings.values() and (wanted.is_path or wanted.kind == "scripted"):
             raise ValueError(f"{setting!r} can only be chosen in the server's settings; choose a model by its name")
         self._check_catalogue(wanted)
         return self._model(wanted, "answer")
+
+    def setting(self, role: RoleName) -> ModelSetting:
+        """What the setting of a role names."""
+        return self._settings[role]
+
+    def made(self, setting: ModelSetting) -> ChatModel | None:
+        """The model that answers under `setting`, if anybody has asked for it."""
+        with self._lock:
+            return self._models.get((setting, "answer"))
+
+    def menu(self) -> ModelMenu:
+        """What a conversation may be answered by, with states; never blocks."""
+        from language_models.menu import menu
+
+        return menu(self, folder=self._model_dir, lists=self._lists)
+
+    def begin(self, name: str) -> None:
+        """Begin to fetch and load the embedded model that `for_name` knows as `name`; returns at once.
+
+        Raises ValueError as `for_name` does, and for a model that is not embedded.
+        """
+        model = self.for_name(name)
+        setting = self._settings.get(cast("RoleName", name)) or parse_model_setting(name)
+        if setting.kind != "embedded":
+            raise ValueError(f"{model.name} is not embedded: there is nothing to fetch")
+        self._runtime(setting).start()
 
     def states(self) -> dict[str, ModelState]:
         """Whether each role's model can answer now, by role."""
@@ -103,9 +143,9 @@ class ModelRoles:
 
     def start(self) -> None:
         """Begin to fetch and load what is embedded; returns at once."""
-        for role in ("main", "cheap"):
-            if role not in self._overrides and self._settings[role].kind == "embedded":
-                self._runtime(self._settings[role]).start()
+        for role, setting in self._settings.items():
+            if role not in self._overrides and setting.kind == "embedded":
+                self._runtime(setting).start()
         self._embedding.start()
 
     async def aclose(self) -> None:
@@ -176,8 +216,23 @@ class ModelRoles:
         from language_models.embedded import EmbeddedRuntime, model_file
 
         file = model_file(setting.model, folder=self._model_dir)
-        key = str(file.path)
+        own = [
+            model_file(each.model, folder=self._model_dir).path
+            for each in self._settings.values()
+            if each.kind == "embedded"
+        ]
         with self._lock:
-            if key not in self._runtimes:
-                self._runtimes[key] = EmbeddedRuntime(file)
-            return self._runtimes[key]
+            if file.path not in self._runtimes:
+                room = None if file.path in own else self._room
+                self._runtimes[file.path] = EmbeddedRuntime(file, room=room)
+            return self._runtimes[file.path]
+
+    def _provider_lists(self) -> dict[Kind, ProviderList]:
+        lists: dict[Kind, ProviderList] = {}
+        if self._openai_api_key is not None or self._openai_base_url != OPENAI_BASE_URL:
+            ask = partial(offered_models, base_url=self._openai_base_url, api_key=self._openai_api_key)
+            lists["openai"] = ProviderList(ask)
+        if self._anthropic_api_key is not None:
+            ask = partial(offered_models, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
+            lists["anthropic"] = ProviderList(ask)
+        return lists

@@ -23,6 +23,7 @@ MISSING = {
     "identifier": "zzzzzz",
     "session_id": "00000000-0000-4000-8000-000000000002",
     "token_id": "00000000-0000-4000-8000-000000000003",
+    "user_email": "nobody@example.org",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
 
@@ -81,6 +82,7 @@ PROBES = {
     ("DELETE", "/share/<conversation_id>"): Probe(),
     ("DELETE", "/sessions/<session_id>"): Probe(),
     ("DELETE", "/api_tokens/<token_id>"): Probe(),
+    ("PUT", "/users/<user_email>"): Probe({"disabled": True}, status=403),
 }
 # These take no id of a person's thing in their address.
 WITHOUT_ID = {
@@ -96,6 +98,7 @@ WITHOUT_ID = {
     ("GET", "/healthz"),
     ("GET", "/interface/"),
     ("GET", "/list_conversation_by_user/<domain>"),
+    ("GET", "/limits"),
     ("GET", "/list_workspaces/<domain>"),
     ("GET", "/login"),
     ("GET", "/metrics"),
@@ -105,6 +108,7 @@ WITHOUT_ID = {
     ("GET", "/references/resolve"),
     ("GET", "/search"),
     ("GET", "/sessions"),
+    ("GET", "/settings"),
     ("GET", "/setup"),
     # Whoever has the token may see what it shows; tests/attack/test_shares.py tries what they may not.
     ("GET", "/shared_chat/<token>"),
@@ -119,11 +123,15 @@ WITHOUT_ID = {
     ("POST", "/empty_bin/<domain>"),
     ("POST", "/login"),
     ("POST", "/logout"),
+    ("POST", "/models/<path:model_id>/fetch"),
     ("POST", "/modify_user_detail"),
     ("POST", "/modify_user_preference"),
     ("POST", "/restore_workspace/<domain>"),
     ("POST", "/setup"),
     ("POST", "/users"),
+    ("POST", "/welcome"),
+    ("GET", "/users"),
+    ("PUT", "/get_user_info"),
     ("DELETE", "/sessions"),
     ("PUT", "/password"),
 }
@@ -146,6 +154,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "workspace_id": workspace["workspace_id"],
         "token_id": token["token_id"],
         "session_id": session["session_id"],
+        "user_email": ada.email,
     }
 
 
