@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ApiError, createApi, nextCursor } from '../../interface/static/js/lib/api.js';
+import { ApiError, createApi, mayPass, nextCursor } from '../../interface/static/js/lib/api.js';
 
 /** An API whose server answers with `answer`; what it was asked is in `requests`. */
 function apiAnswering(answer, options = {}) {
@@ -105,4 +105,34 @@ test('the next page is found in the Link header', async () => {
   });
   assert.equal(nextCursor(null), null);
   assert.equal(nextCursor('</x?cursor=1>; rel=prev'), null);
+});
+
+test('it is told while a request runs that somebody waits for, once for several', async () => {
+  const told = [];
+  const pending = [];
+  const api = createApi({ fetch: () => new Promise((resolve) => pending.push(resolve)), onBusy: (busy) => told.push(busy) });
+  const both = [api.pinMessage('m'), api.listEdits('m')];
+  assert.deepEqual(told, [true]);
+  pending[0](Response.json({}));
+  await both[0];
+  assert.deepEqual(told, [true]);
+  pending[1](Response.json([], { status: 500 }));
+  await assert.rejects(both[1]);
+  assert.deepEqual(told, [true, false]);
+});
+
+test('nothing is told of what nobody waits for', async () => {
+  const told = [];
+  const { api } = apiAnswering(() => Response.json({}), { onBusy: (busy) => told.push(busy) });
+  await api.models();
+  await api.resolveReference('conversation_x_message_1');
+  await api.watchStream('m', 0);
+  await api.autocompleteConversations('x', {}, { quiet: true });
+  assert.deepEqual(told, []);
+});
+
+test('what nobody answered, or the server could not do now, may go well the next time', () => {
+  const errors = [0, 429, 500, 503, 404, 409, 422].map((status) => new ApiError({ status }));
+  assert.deepEqual(errors.map(mayPass), [true, true, true, true, false, false, false]);
+  assert.equal(mayPass(new TypeError('Failed to fetch dynamically imported module')), true);
 });

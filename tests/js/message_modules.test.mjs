@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import test from 'node:test';
 
+/** What the page asks for once it has messages to show. */
+const BROUGHT = ['js/views/message_card.js', 'js/views/transcript_actions.js', 'js/views/transcript_selection.js'];
 const INTERFACE = new URL('../../interface/', import.meta.url);
 const IMPORT = /^(?:import|export)\s(?:[^;]*?\sfrom\s+)?'([^']+)';/gm;
 
@@ -20,5 +22,6 @@ function importsOf(path, found = new Set()) {
 test('a page opened at a conversation also preloads exactly what shows messages', () => {
   const preloaded = [...read('templates/_message_modules.html').matchAll(/'([^']+\.m?js)'/g)].map(([, path]) => path);
   const already = importsOf('js/main.js');
-  assert.deepEqual(preloaded, [...importsOf('js/views/message_card.js')].filter((path) => !already.has(path)).sort());
+  const brought = new Set(BROUGHT.flatMap((path) => [...importsOf(path)]));
+  assert.deepEqual(preloaded, [...brought].filter((path) => !already.has(path)).sort());
 });

@@ -3,6 +3,7 @@
 import { createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
 import { shellStrings } from './lib/shell_strings.js';
+import { createBusyBar } from './views/busy_bar.js';
 import { installCopyFallbacks } from './views/copy_fallbacks.js';
 import { element } from './views/dom.js';
 import { mountModelStatus } from './views/models_status.js';
@@ -85,6 +86,7 @@ function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
   const events = createEvents();
   const api = createApi({
+    onBusy: createBusyBar(),
     onUnauthorized: () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`),
   });
   installCopyFallbacks();

@@ -28,6 +28,19 @@ export function formatAddress(conversationId, messageId = null) {
 }
 
 /**
+ * Says in the browser's address what is open.
+ *
+ * @param {'push'|'replace'|'none'} keep whether the address of before is gone back to
+ * @param {string|null} conversationId
+ * @param {string|null} messageId
+ */
+export function writeAddress(keep, conversationId, messageId) {
+  const address = formatAddress(conversationId, messageId);
+  if (keep === 'none' || address === location.pathname + location.search) return;
+  history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
+}
+
+/**
  * @param {string} origin
  * @param {string} friendlyId
  * @param {string|number} hashOrIndex

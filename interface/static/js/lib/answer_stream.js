@@ -1,4 +1,4 @@
-import { ApiError } from './api.js';
+import { mayPass } from './api.js';
 import { ndjsonBatches } from './ndjson.js';
 
 const FIRST_PAUSE_MS = 400;
@@ -20,10 +20,6 @@ function pause(milliseconds, signal) {
       reject(signal.reason);
     }, { once: true });
   });
-}
-
-function isPassing(error) {
-  return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
 /**
@@ -73,7 +69,7 @@ async function followOnce(source, { watch, seen, onEvents, onAlive, signal }) {
       if (seen.done) return;
     }
   } catch (error) {
-    if (signal?.aborted || !isPassing(error)) throw error;
+    if (signal?.aborted || !mayPass(error)) throw error;
   }
 }
 

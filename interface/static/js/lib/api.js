@@ -16,7 +16,34 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * Whether what went wrong may go well the next time: nobody answered, or the server could not do it now.
+ *
+ * @param {Error} error
+ * @returns {boolean}
+ */
+export function mayPass(error) {
+  return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
+}
+
+/** Calls `onBusy(true)` when the first of several jobs begins, `onBusy(false)` when the last has ended. */
+function createCounter(onBusy) {
+  let open = 0;
+  return async (job) => {
+    open += 1;
+    if (open === 1) onBusy(true);
+    try {
+      return await job();
+    } finally {
+      open -= 1;
+      if (open === 0) onBusy(false);
+    }
+  };
+}
+
 const part = encodeURIComponent;
+/** Of requests that no person waits for: what is looked at from time to time, or offered while somebody types. */
+const quietly = (options) => ({ ...options, quiet: true });
 
 function withQuery(path, query = {}) {
   const filled = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
@@ -48,11 +75,18 @@ export function nextCursor(header) {
 }
 
 /**
- * @param {{fetch?: typeof globalThis.fetch, onUnauthorized?: () => void}} [options]
+ * @param {{fetch?: typeof globalThis.fetch, onUnauthorized?: () => void, onBusy?: (busy: boolean) => void}} [options] `onBusy`
+ *   tells when requests that somebody waits for begin and end
  */
-export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUnauthorized = () => {} } = {}) {
-  /** The raw response of a request that succeeded. */
-  async function open(method, path, { query, body, signal, accept = 'application/json' } = {}) {
+export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUnauthorized = () => {}, onBusy = () => {} } = {}) {
+  const counted = createCounter(onBusy);
+
+  /** The raw response of a request that succeeded. `quiet`: nobody waits for it. */
+  function open(method, path, { quiet = false, ...options } = {}) {
+    return quiet ? ask(method, path, options) : counted(() => ask(method, path, options));
+  }
+
+  async function ask(method, path, { query, body, signal, accept = 'application/json' }) {
     const headers = { Accept: accept };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     let response;
@@ -79,8 +113,8 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
     return response.status === 204 ? null : response.json();
   }
 
-  const get = (path, query, { signal } = {}) => request('GET', path, { query, signal });
-  const post = (path, body = {}, { signal } = {}) => request('POST', path, { body, signal });
+  const get = (path, query, { signal, quiet } = {}) => request('GET', path, { query, signal, quiet });
+  const post = (path, body = {}, { signal, quiet } = {}) => request('POST', path, { body, signal, quiet });
   const put = (path, body = {}) => request('PUT', path, { body });
   const remove = (path, body) => request('DELETE', path, { body });
 
@@ -94,7 +128,7 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
     ...messageCalls({ open, get, post, put, remove }),
     ...referenceCalls({ get }),
     ...workspaceCalls({ get, post, put, remove }),
-    models: (options) => get('/models', {}, options),
+    models: (options) => get('/models', {}, quietly(options)),
   };
 }
 
@@ -149,7 +183,7 @@ function messageCalls({ open, get, post, put, remove }) {
     listEdits: (messageId) => get(`/messages/${part(messageId)}/edits`),
     pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
-    listPinnedMessages: (id) => get(`/conversations/${part(id)}/pinned_messages`),
+    listPinnedMessages: (id, options) => get(`/conversations/${part(id)}/pinned_messages`, {}, options),
     forkConversation: (id, messageId) => post(`/fork_conversation/${part(id)}/${part(messageId)}`),
     /** Makes an answer again: the response whose body is its event stream. */
     regenerate: (id, messageId, { signal } = {}) =>
@@ -162,7 +196,7 @@ function messageCalls({ open, get, post, put, remove }) {
       open('POST', `/send_message/${part(id)}`, { body: payload, signal, accept: 'application/x-ndjson' }),
     /** Watches an answer from the event after number `after` on: the response with the event stream. */
     watchStream: (messageId, after, { signal } = {}) =>
-      open('GET', `/stream/${part(messageId)}`, { query: { after }, signal, accept: 'application/x-ndjson' }),
+      open('GET', `/stream/${part(messageId)}`, { query: { after }, signal, accept: 'application/x-ndjson', quiet: true }),
     cancelResponse: (id) => post(`/cancel_response/${part(id)}`),
   };
 }
@@ -173,7 +207,7 @@ function referenceCalls({ get }) {
       get('/conversations/autocomplete', { q, domain, limit }, options),
     findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
       get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
-    resolveReference: (ref, options) => get('/references/resolve', { ref }, options),
+    resolveReference: (ref, options) => get('/references/resolve', { ref }, quietly(options)),
     listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
   };
 }

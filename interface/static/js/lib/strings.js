@@ -5,6 +5,12 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export const strings = {
   product: 'Anaphora',
   unreachable: 'The server cannot be reached.',
+  busy: 'Working…',
+
+  attempt: {
+    again: 'Try again',
+    perhapsDone: 'It may have been done all the same: trying again can do it twice.',
+  },
 
   sender: { user: 'You', assistant: 'Assistant' },
 
@@ -79,6 +85,7 @@ export const strings = {
     open: 'Go to this message',
     remove: (index) => `Unpin message ${index}`,
     failed: (message) => `The pin could not be changed. ${message}`,
+    loadFailed: (message) => `The pinned messages could not be loaded. ${message}`,
   },
 
   fork: {
@@ -175,7 +182,9 @@ export const strings = {
     earlier: 'Loading earlier messages…',
     later: 'Loading later messages…',
     toNewest: 'To the newest message',
+    sideFailed: { earlier: 'Earlier messages could not be loaded.', later: 'Later messages could not be loaded.' },
     failed: (message) => `The messages could not be loaded. ${message}`,
+    stale: (message) => `What is shown may be out of date: it could not be loaded again. ${message}`,
     again: 'Try again',
     gone: 'This conversation does not exist, or was deleted.',
     messageGone: 'That message is not there any more.',

@@ -136,7 +136,7 @@ export class MessageCard {
     this.#ending.dataset.kind = this.message.status;
   }
 
-  /** @param {(text: string) => Promise<boolean>} onSave */
+  /** @param {(text: string, again: () => void) => Promise<boolean>} onSave */
   edit(onSave) {
     if (this.#editor) return;
     const close = () => {

@@ -5,7 +5,8 @@ import { element } from './dom.js';
  * A field in the place of a message's text.
  *
  * @param {string} text
- * @param {{onSave: (text: string) => Promise<boolean>, onClose: () => void}} options `onSave` tells whether it was saved
+ * @param {{onSave: (text: string, again: () => void) => Promise<boolean>, onClose: () => void}} options `onSave` tells whether it was
+ *   saved; `again` saves what is typed by then
  * @returns {HTMLElement}
  */
 export function createEditor(text, { onSave, onClose }) {
@@ -16,10 +17,12 @@ export function createEditor(text, { onSave, onClose }) {
   const form = element('form', { class: 'message-editor' }, field,
     element('div', { class: 'message-editor-buttons' }, cancel, save));
 
+  const again = () => form.isConnected && form.requestSubmit();
+
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     save.disabled = true;
-    const saved = field.value === text || (field.value.trim() !== '' && (await onSave(field.value)));
+    const saved = field.value === text || (field.value.trim() !== '' && (await onSave(field.value, again)));
     save.disabled = false;
     if (saved) onClose();
     else field.focus();

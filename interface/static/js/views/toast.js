@@ -5,6 +5,13 @@ import { shellStrings } from '../lib/shell_strings.js';
 
 const PLAIN_SECONDS = 4;
 const ACTION_SECONDS = 10;
+/** Who was told that something failed may first have to find the network again. */
+const FAILURE_SECONDS = 30;
+
+function secondsFor({ withAction, isFailure }) {
+  if (withAction && isFailure) return FAILURE_SECONDS;
+  return withAction || isFailure ? ACTION_SECONDS : PLAIN_SECONDS;
+}
 
 /** The one place of all toasts, raised above whatever dialog is open. */
 function region() {
@@ -49,11 +56,11 @@ function whileUnattended(element, seconds, onEnd) {
 
 /**
  * @param {string} text
- * @param {{actionLabel?: string, onAction?: () => void, kind?: 'info'|'success'|'error', lasting?: boolean}} [options]
- *   `lasting`: it stays until it is taken away
+ * @param {{actionLabel?: string, onAction?: () => void, onGone?: () => void, kind?: 'info'|'success'|'error', lasting?: boolean}} [options]
+ *   `lasting`: it stays until it is taken away; `onGone` is called when it goes without its action
  * @returns {() => void} takes the message away
  */
-export function showToast(text, { actionLabel, onAction, kind = 'info', lasting = false } = {}) {
+export function showToast(text, { actionLabel, onAction, onGone = () => {}, kind = 'info', lasting = false } = {}) {
   const toast = document.createElement('div');
   toast.className = `toast-message toast-${kind}`;
   if (kind === 'error') toast.setAttribute('role', 'alert');
@@ -63,11 +70,15 @@ export function showToast(text, { actionLabel, onAction, kind = 'info', lasting 
   toast.append(words);
 
   const withAction = Boolean(actionLabel && onAction);
-  const seconds = withAction || kind === 'error' ? ACTION_SECONDS : PLAIN_SECONDS;
-  const stop = lasting ? () => {} : whileUnattended(toast, seconds, remove);
+  const seconds = secondsFor({ withAction, isFailure: kind === 'error' });
+  const stop = lasting ? () => {} : whileUnattended(toast, seconds, giveUp);
   function remove() {
     stop();
     toast.remove();
+  }
+  function giveUp() {
+    remove();
+    onGone();
   }
   if (withAction) {
     toast.append(
@@ -77,10 +88,10 @@ export function showToast(text, { actionLabel, onAction, kind = 'info', lasting 
       }),
     );
   }
-  const dismiss = button('', 'icon-button toast-dismiss', remove);
+  const dismiss = button('', 'icon-button toast-dismiss', giveUp);
   dismiss.setAttribute('aria-label', shellStrings.toast.dismiss);
   dismiss.append(icon('x-lg'));
   toast.append(dismiss);
   region().append(toast);
-  return remove;
+  return giveUp;
 }

@@ -1,5 +1,6 @@
 import { strings } from '../lib/strings.js';
 import { TranscriptWindow } from '../models/transcript_window.js';
+import { attempt } from './attempts.js';
 import { element, setHidden } from './dom.js';
 import { icon } from '../lib/icons.js';
 import { createCardList } from './transcript_list.js';
@@ -18,7 +19,7 @@ const words = strings.transcript;
  * `page` is what its cards share, see `MessageCard`; `page.onCard(card)` is called with each card that is made.
  */
 export class Transcript {
-  #api;
+  #page;
   #window = new TranscriptWindow({ limit: MOST_CARDS });
   #Card = null;
   #list;
@@ -27,15 +28,17 @@ export class Transcript {
   #toNewest;
   #container;
   #loading = null;
+  /** The side whose messages could not be loaded, until somebody tries again. */
+  #failed = null;
   #conversationId = null;
 
   constructor({ container, page }) {
-    this.#api = page.api;
+    this.#page = page;
     this.#container = container;
     const inner = element('div', { class: 'transcript' });
     const cards = element('div', { class: 'transcript-cards' });
-    this.#notes.earlier = element('p', { class: 'transcript-note', text: words.earlier, hidden: true });
-    this.#notes.later = element('p', { class: 'transcript-note', text: words.later, hidden: true });
+    this.#notes.earlier = element('p', { class: 'transcript-note', role: 'status', hidden: true });
+    this.#notes.later = element('p', { class: 'transcript-note', role: 'status', hidden: true });
     this.#notes.state = element('div', { class: 'transcript-state', hidden: true });
     inner.append(this.#notes.state, this.#notes.earlier, cards, this.#notes.later);
     this.#toNewest = element('button', {
@@ -50,6 +53,7 @@ export class Transcript {
       return card;
     });
     this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
+    container.addEventListener('keydown', (event) => this.#onKey(event));
   }
 
   get messages() {
@@ -81,7 +85,7 @@ export class Transcript {
   /** Empties the transcript, and turns it to another conversation. */
   clear(conversationId) {
     this.#conversationId = conversationId;
-    this.#loading = null;
+    this.#forgetLoading();
     this.#window.clear();
     this.#list.show([]);
     this.showState();
@@ -90,7 +94,9 @@ export class Transcript {
 
   /** Brings what cards are made of: a page without messages does without. */
   async prepare() {
-    this.#Card ??= (await import('./message_card.js')).MessageCard;
+    if (this.#Card) return;
+    const [{ MessageCard }] = await Promise.all([import('./message_card.js'), this.#page.prepare()]);
+    this.#Card = MessageCard;
   }
 
   /**
@@ -102,9 +108,9 @@ export class Transcript {
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
     const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
-    const [messages] = await Promise.all([this.#api.listMessages(conversationId, query, { signal }), this.prepare()]);
+    const [messages] = await Promise.all([this.#page.api.listMessages(conversationId, query, { signal }), this.prepare()]);
     if (conversationId !== this.#conversationId) return;
-    this.#loading = null;
+    this.#forgetLoading();
     this.#window.replace(messages, { atEnd: around === null });
     this.#list.show(this.messages);
     if (around === null) this.#scroll.toEnd();
@@ -128,10 +134,27 @@ export class Transcript {
     if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });
   }
 
-  async toNewest() {
-    if (!this.atEnd) await this.load();
-    this.#scroll.toEnd();
-    this.#tellEnds();
+  toNewest() {
+    return attempt(async () => {
+      if (!this.atEnd) await this.load();
+      this.#scroll.toEnd();
+      this.#tellEnds();
+    }, { failed: words.failed, again: () => this.toNewest() });
+  }
+
+  #toFirst() {
+    return attempt(async () => {
+      if (!this.#window.atStart) await this.load({ around: 1 });
+      this.#scroll.toStart();
+    }, { failed: words.failed, again: () => this.#toFirst() });
+  }
+
+  /** Home and End mean the whole conversation, also where only a part of it is on the page. */
+  #onKey(event) {
+    const jump = { Home: () => this.#toFirst(), End: () => this.toNewest() }[event.key];
+    if (!jump || event.defaultPrevented || event.ctrlKey || event.shiftKey || event.target.matches('input, textarea, select')) return;
+    event.preventDefault();
+    jump();
   }
 
   /** Puts messages at the end that were just written here. */
@@ -156,11 +179,11 @@ export class Transcript {
   }
 
   /** Fetches again what is shown, and what came since: another tab, or a move, may have changed it. */
-  async refresh() {
+  async refresh(options) {
     const conversationId = this.#conversationId;
     const first = this.#window.first?.message_index ?? 1;
     const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
-    const messages = await this.#api.listMessages(conversationId, { after: first - 1, limit });
+    const messages = await this.#page.api.listMessages(conversationId, { after: first - 1, limit }, options);
     if (conversationId !== this.#conversationId) return;
     const atEnd = messages.length < limit;
     // What was just written and is not numbered yet is not in the server's answer.
@@ -184,32 +207,57 @@ export class Transcript {
   }
 
   async #extend(side) {
-    if (this.#loading) return;
+    if (this.#loading || this.#failed === side) return;
     const conversationId = this.#conversationId;
     const mine = {};
     this.#loading = mine;
-    setHidden(this.#notes[side], false);
+    this.#note(side, words[side]);
     try {
       const query = side === 'earlier' ? { before: this.#window.first.message_index } : { after: this.#window.last.message_index };
-      const messages = await this.#api.listMessages(conversationId, { ...query, limit: PAGE });
-      if (this.#loading === mine) this.#take(side, messages);
+      const messages = await this.#page.api.listMessages(conversationId, { ...query, limit: PAGE });
+      if (this.#loading !== mine) return;
+      this.#take(side, messages);
+      requestAnimationFrame(() => this.#fill());
     } catch {
-      // Scrolling on asks again.
+      if (this.#loading === mine) this.#noteFailure(side);
     } finally {
-      setHidden(this.#notes[side], true);
       if (this.#loading === mine) this.#loading = null;
     }
-    if (conversationId === this.#conversationId) requestAnimationFrame(() => this.#fill());
+  }
+
+  /** @param {'earlier'|'later'} side of the messages @param {string} text '' for nothing to say */
+  #note(side, text, ...controls) {
+    const note = this.#notes[side];
+    note.replaceChildren(text, ...controls);
+    note.classList.toggle('failed', controls.length > 0);
+    setHidden(note, !text);
+  }
+
+  /** Whoever reads on is not kept asking the server: they say when. */
+  #noteFailure(side) {
+    this.#failed = side;
+    const again = () => {
+      this.#failed = null;
+      this.#extend(side);
+    };
+    this.#note(side, `${words.sideFailed[side]} `, element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.again, onclick: again }));
   }
 
   #take(side, messages) {
     this.#scroll.keepInPlace(() => {
-      setHidden(this.#notes[side], true);
+      this.#note(side, '');
       if (side === 'earlier') this.#window.addOlder(messages);
       else this.#window.addNewer(messages, { atEnd: messages.length < PAGE });
       this.#list.show(this.messages);
     }, this.#list.nodes());
     this.#tellEnds();
+  }
+
+  /** What was being loaded belongs to what was shown before. */
+  #forgetLoading() {
+    this.#loading = null;
+    this.#failed = null;
+    for (const side of ['earlier', 'later']) this.#note(side, '');
   }
 
   #tellEnds() {

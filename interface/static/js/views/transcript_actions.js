@@ -2,6 +2,7 @@ import { permalink } from '../lib/address.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { strings } from '../lib/strings.js';
+import { attempt, tellFailure } from './attempts.js';
 import { showToast } from './toast.js';
 
 async function copyAndTell(text, said) {
@@ -9,52 +10,65 @@ async function copyAndTell(text, said) {
 }
 
 /**
- * What the menu of a message does, and the bar of those that are selected.
+ * What the menu of a message does, and the bar of those that are selected. What fails is said, and can be tried again.
  *
  * @param {object} page
  * @returns {{act: (name: string, message: object, detail?: any) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
  *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and can be undone
  */
 export function createMessageActions(page) {
-  /** Runs a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
-  async function attempt(message, job, failed) {
+  /** Does a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
+  async function inPlace(message, job) {
     const { conversationId } = page.conversation();
+    const known = page.find(message.message_id) ?? message;
     try {
-      await job(conversationId, message);
+      return await job(conversationId, known);
     } catch (error) {
-      if (error.status !== 409) return tell(failed, error);
+      if (error.status !== 409) throw error;
       await page.refresh();
       const again = page.find(message.message_id);
-      if (!again || again.message_index === message.message_index) return tell(failed, error);
-      try {
-        await job(conversationId, again);
-      } catch (second) {
-        return tell(failed, second);
-      }
+      if (!again || again.message_index === known.message_index) throw error;
+      return job(conversationId, again);
     }
-    return true;
   }
 
   async function changed() {
     page.changed();
-    await page.refresh();
+    await page.reload();
   }
 
-  function tell(failed, error) {
-    showToast(failed(error.message), { kind: 'error' });
-    return false;
+  /** A change that needs nothing but the message's place. @returns {Promise<boolean>} whether it was made */
+  async function changeOne(message, job, failed) {
+    const done = await attempt(() => inPlace(message, job), { failed });
+    if (done) await changed();
+    return Boolean(done);
+  }
+
+  async function removeOne(message) {
+    try {
+      await inPlace(message, (id, { message_id: messageId, message_index: index }) => page.api.deleteMessage(id, messageId, index));
+    } catch (error) {
+      // An earlier try may have got there, and only its answer was lost.
+      if (error.code !== 'message_not_found') throw error;
+    }
+    page.onSelect(message, false);
+  }
+
+  /** From the last on, so that the places of the others hold. @returns {Promise<string[]>} ids of those that are gone */
+  async function removeFromTheLastOn(messages) {
+    const left = [...messages];
+    const gone = [];
+    try {
+      for (; left.length > 0; gone.push(left.pop().message_id)) await removeOne(left.at(-1));
+    } catch (error) {
+      tellFailure(error, { failed: strings.remove.failed, again: () => remove(left) });
+    }
+    return gone;
   }
 
   async function remove(messages) {
     const { conversationId } = page.conversation();
-    const job = (id, message) => page.api.deleteMessage(id, message.message_id, message.message_index);
-    const gone = [];
-    // From the last on, so that the places of the others hold.
-    for (const message of [...messages].reverse()) {
-      if (!(await attempt(message, job, strings.remove.failed))) break;
-      gone.push(message.message_id);
-      page.onSelect(message, false);
-    }
+    const gone = await removeFromTheLastOn(messages);
     await changed();
     if (gone.length === 0) return;
     page.transcript().takeFocus();
@@ -63,17 +77,12 @@ export function createMessageActions(page) {
   }
 
   async function restore(conversationId, messageIds) {
-    try {
-      for (const messageId of messageIds) await page.api.restoreMessage(conversationId, messageId);
-    } catch (error) {
-      tell(strings.remove.restoreFailed, error);
-    }
+    const left = [...messageIds];
+    const job = async () => {
+      for (; left.length > 0; left.shift()) await page.api.restoreMessage(conversationId, left[0]);
+    };
+    await attempt(job, { failed: strings.remove.restoreFailed, again: () => restore(conversationId, left) });
     await changed();
-  }
-
-  /** A change that needs nothing but the message's place. */
-  async function changeOne(message, job, failed) {
-    if (await attempt(message, job, failed)) await changed();
   }
 
   function showOrHide(message, how) {
@@ -83,8 +92,13 @@ export function createMessageActions(page) {
 
   const pin = (message) => changeOne(message, (_, { message_id: id }) => page.api.pinMessage(id), strings.pins.failed);
   const unpin = (message) => changeOne(message, (_, { message_id: id }) => page.api.unpinMessage(id), strings.pins.failed);
-  const chooseVariant = (message, number) =>
-    changeOne(message, (_, { message_id: id }) => page.api.chooseVariant(id, number), strings.variants.failed);
+
+  async function chooseVariant(message, number) {
+    const job = (_, { message_id: id }) => page.api.chooseVariant(id, number);
+    const done = await changeOne(message, job, strings.variants.failed);
+    // The switch showed at once what was asked for.
+    if (!done) page.transcript().card(message.message_id)?.update(page.find(message.message_id));
+  }
 
   async function regenerate(message) {
     try {
@@ -92,7 +106,10 @@ export function createMessageActions(page) {
       page.changed();
     } catch (error) {
       // Who has left the conversation since finds it there.
-      if (error.name !== 'AbortError') tell(strings.variants.regenerateFailed, error);
+      if (error.name === 'AbortError') return;
+      tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => regenerate(message) });
+      // It may have begun, and only the word of it was lost: then it is watched.
+      await page.refresh();
     }
   }
 
@@ -104,30 +121,34 @@ export function createMessageActions(page) {
       await page.goTo({ conversation_id: made.conversation_id });
       showToast(strings.fork.done, { kind: 'success' });
     } catch (error) {
-      tell(strings.fork.failed, error);
+      tellFailure(error, { failed: strings.fork.failed, again: () => fork(message), creates: true });
     } finally {
       settle();
     }
   }
 
   function edit(message) {
-    const job = (text) => (conversationId, { message_id: id, message_index: index }) =>
-      page.api.editMessage(conversationId, id, index, text);
-    page.transcript().card(message.message_id)?.edit(async (text) => {
-      const done = await attempt(message, job(text), strings.edit.failed);
+    page.transcript().card(message.message_id)?.edit(async (text, again) => {
+      const job = (conversationId, { message_id: id, message_index: index }) => page.api.editMessage(conversationId, id, index, text);
+      const done = await attempt(() => inPlace(message, job), { failed: strings.edit.failed, again });
       if (done) await changed();
-      return done;
+      return Boolean(done);
     });
   }
 
+  const placesOf = (messageIds) => messageIds.map((id) => page.find(id)?.message_index);
+
   async function move(messageIds, direction) {
     const { conversationId } = page.conversation();
-    try {
-      await page.api.moveMessages(conversationId, messageIds, direction);
-    } catch (error) {
-      tell(strings.move.failed, error);
-    }
-    await changed();
+    const before = placesOf(messageIds);
+    const again = async () => {
+      await page.reload();
+      // Where the messages stand elsewhere by now the first try got there: a second one would move them twice.
+      if (String(placesOf(messageIds)) === String(before)) await move(messageIds, direction);
+    };
+    const job = () => page.api.moveMessages(conversationId, messageIds, direction);
+    if (await attempt(job, { failed: strings.move.failed, again })) await changed();
+    else await page.refresh();
   }
 
   function copyPermalink(message) {

@@ -1,15 +1,17 @@
 import { ApiError } from '../lib/api.js';
-import { formatAddress, parseAddress } from '../lib/address.js';
+import { parseAddress, writeAddress } from '../lib/address.js';
 import { strings } from '../lib/strings.js';
 import { connectTabs } from '../lib/tabs.js';
 import { createReferenceCache } from '../models/reference_cache.js';
 import { mountComposer } from './composer.js';
+import { attempt, tellFailure } from './attempts.js';
 import { showToast } from './toast.js';
 import { Transcript } from './transcript.js';
-import { createMessageActions } from './transcript_actions.js';
-import { createSelection } from './transcript_selection.js';
 import { createPins, emptyState, failureState, showConversationTitle } from './transcript_states.js';
 import { Turns } from './transcript_turns.js';
+
+/** Now, as the server writes times. */
+const serverTime = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
 
 /** The open conversation: its transcript, its composer, the answers being written, its address. */
 export class ConversationPage {
@@ -19,7 +21,8 @@ export class ConversationPage {
   #transcript;
   #turns;
   #composer;
-  #selection;
+  #doing = null;
+  #selection = null;
   #pins;
   #announcer = document.getElementById('announcer');
   #tabs;
@@ -32,14 +35,10 @@ export class ConversationPage {
     this.#events = events;
     this.#domain = bootstrap.domain;
     const page = this.#shared();
-    const actions = createMessageActions(page);
-    page.onAction = (name, message, detail) => actions.act(name, message, detail);
-    page.onSelect = (message, selected) => this.#selection.set(message, selected);
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
-    this.#selection = createSelection(document.getElementById('composer'), page, actions);
     this.#composer = mountComposer({ ...page, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
       onSend: (payload) => this.#send(payload),
       onStop: () => this.#stop(),
@@ -48,9 +47,16 @@ export class ConversationPage {
     this.#follow();
   }
 
+  /** Brings what is done with messages: a page without messages does without. */
+  async #prepare(page) {
+    const [{ createMessageActions }, { createSelection }] = await Promise.all([import('./transcript_actions.js'), import('./transcript_selection.js')]);
+    this.#doing ??= createMessageActions(page);
+    this.#selection ??= createSelection(document.getElementById('composer'), page, this.#doing);
+  }
+
   /** What the parts of the page share. */
   #shared() {
-    return {
+    const page = {
       api: this.#api,
       events: this.#events,
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
@@ -63,6 +69,10 @@ export class ConversationPage {
       goTo: (target) => this.goTo(target),
       replyTo: (message) => this.#composer.replyTo(message),
       refresh: () => this.refresh(),
+      reload: () => this.#reload(),
+      prepare: () => this.#prepare(page),
+      onAction: (name, message, detail) => this.#doing.act(name, message, detail),
+      onSelect: (message, selected) => this.#selection.set(message, selected),
       regenerate: (message) => this.#turns.regenerate(message),
       changed: () => this.#tabs.changed(this.#conversation?.conversationId),
       announce: (text) => {
@@ -75,6 +85,7 @@ export class ConversationPage {
         this.#selection?.adopt(card);
       },
     };
+    return page;
   }
 
   /** Opens what the address names. */
@@ -93,9 +104,9 @@ export class ConversationPage {
     const opening = new AbortController();
     this.#opening = opening;
     this.#made = null;
-    this.#writeAddress(keep, conversationId, messageId);
+    writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
-    this.#selection.clear();
+    this.#selection?.clear();
     this.#conversation = conversationId ? { conversationId, friendlyId: '', title: '' } : null;
     this.#transcript.clear(conversationId);
     this.#pins.clear();
@@ -110,7 +121,7 @@ export class ConversationPage {
     try {
       await this.#load(messageId, opening.signal);
     } catch (error) {
-      if (!opening.signal.aborted) this.#tellFailure(error, { conversationId, messageId });
+      if (!opening.signal.aborted) this.#showFailure(error, { conversationId, messageId });
     }
   }
 
@@ -130,7 +141,7 @@ export class ConversationPage {
     this.#transcript.clear(conversationId);
     this.#showWhetherEmpty();
     this.#composer.rename(conversationId);
-    this.#writeAddress(keep, conversationId, null);
+    writeAddress(keep, conversationId, null);
     this.#events.emit('conversation:shown', { conversationId });
   }
 
@@ -142,7 +153,7 @@ export class ConversationPage {
     ]);
     if (signal.aborted) return;
     this.#takeChanges(details, { tell: false });
-    this.#pins.refresh();
+    this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
     else this.#composer.focus();
@@ -163,7 +174,7 @@ export class ConversationPage {
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
   async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
     if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
-    this.#writeAddress('push', conversationId, messageId);
+    writeAddress('push', conversationId, messageId);
     return this.#jump(messageId);
   }
 
@@ -174,27 +185,35 @@ export class ConversationPage {
       await this.#transcript.load({ around: messageId });
       this.#transcript.reveal(messageId);
     } catch (error) {
-      showToast(error.code === 'message_not_found' ? strings.transcript.messageGone : strings.transcript.failed(error.message));
+      if (error.code === 'message_not_found') showToast(strings.transcript.messageGone);
+      else tellFailure(error, { failed: strings.transcript.failed, again: () => this.#jump(messageId) });
     }
     return undefined;
   }
 
   /** Shows what changed on the server meanwhile. */
   async refresh() {
-    if (!this.#conversation) return;
     try {
-      await Promise.all([this.#transcript.refresh(), this.#pins.refresh()]);
-      this.#showWhetherEmpty();
-      this.#watchUnfinished();
+      await this.#look({ quiet: true });
     } catch {
       // The next look finds what this one missed.
     }
   }
 
-  #writeAddress(keep, conversationId, messageId) {
-    const address = formatAddress(conversationId, messageId);
-    if (keep === 'none' || address === location.pathname + location.search) return;
-    history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
+  /** Shows what somebody changed here; where that fails, what is shown is said to be old. */
+  async #reload() {
+    const conversationId = this.#conversation?.conversationId;
+    await attempt(() => this.#look(), {
+      failed: strings.transcript.stale,
+      again: () => conversationId === this.#conversation?.conversationId && this.#reload(),
+    });
+  }
+
+  async #look(options) {
+    if (!this.#conversation) return;
+    await Promise.all([this.#transcript.refresh(options), this.#pins.refresh(options)]);
+    this.#showWhetherEmpty();
+    this.#watchUnfinished();
   }
 
   #takeChanges(details, { tell = true } = {}) {
@@ -242,8 +261,7 @@ export class ConversationPage {
   #tellActivity() {
     const { conversationId } = this.#conversation;
     this.#tabs.changed(conversationId);
-    const now = new Date().toISOString().slice(0, 19).replace('T', ' ');
-    this.#events.emit('conversation:updated', { conversationId, last_updated: now });
+    this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
   }
 
   async #create() {
@@ -260,20 +278,18 @@ export class ConversationPage {
       const response = await this.#api.sendMessage(conversationId, payload);
       await response.body.cancel();
     } catch (error) {
-      showToast(strings.send.failed(error.message), { kind: 'error' });
+      const again = () => this.#sendUnseen(conversationId, payload).catch(() => {});
+      tellFailure(error, { failed: strings.send.failed, again, creates: true });
       throw error;
     }
   }
 
   async #stop() {
-    try {
-      await this.#api.cancelResponse(this.#conversation.conversationId);
-    } catch (error) {
-      showToast(strings.send.stopFailed(error.message), { kind: 'error' });
-    }
+    const { conversationId } = this.#conversation;
+    await attempt(() => this.#api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
   }
 
-  #tellFailure(error, { conversationId, messageId }) {
+  #showFailure(error, { conversationId, messageId }) {
     const gone = error instanceof ApiError && error.status === 404;
     const again = () => this.open(conversationId, { messageId, history: 'none' });
     const text = gone ? strings.transcript.gone : strings.transcript.failed(error.message);

@@ -19,6 +19,11 @@ export function createScrollKeeper(scroller, content, { onScroll }) {
     scroller.scrollTop = scroller.scrollHeight;
   }
 
+  function toStart() {
+    following = false;
+    scroller.scrollTop = 0;
+  }
+
   scroller.addEventListener('scroll', () => {
     // Only a move upwards is somebody leaving the end: content that grows moves the end away, not the person.
     if (scroller.scrollTop < lastTop - 1 && distanceToEnd() > AT_END_PX) following = false;
@@ -54,6 +59,7 @@ export function createScrollKeeper(scroller, content, { onScroll }) {
 
   return {
     toEnd,
+    toStart,
     keepInPlace,
     distanceToEnd,
     distanceToStart: () => scroller.scrollTop,

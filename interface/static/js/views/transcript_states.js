@@ -1,4 +1,5 @@
 import { strings } from '../lib/strings.js';
+import { attempt } from './attempts.js';
 import { element } from './dom.js';
 
 /** Shows what conversation is open, in the page and in the window's title. @param {{title?: string}|null} conversation */
@@ -23,21 +24,25 @@ export function emptyState() {
  *
  * @param {HTMLElement} transcript
  * @param {object} page
- * @returns {{refresh: () => Promise<void>, clear: () => void}}
+ * @returns {{load: () => Promise<void>, refresh: (options?: {quiet?: boolean}) => Promise<void>, clear: () => void}} `load` says what
+ *   failed, `refresh` throws it
  */
 export function createPins(transcript, page) {
   let bar = null;
 
-  async function refresh() {
+  async function refresh(options) {
     const conversationId = page.conversationId();
-    // Where they can't be had now, the next look brings them.
-    const pinned = await page.api.listPinnedMessages(conversationId).catch(() => null);
-    if (pinned === null || conversationId !== page.conversationId()) return;
+    const pinned = await page.api.listPinnedMessages(conversationId, options);
+    if (conversationId !== page.conversationId()) return;
     if (pinned.length > 0) bar ??= (await import('./pinned_messages.js')).createPinnedBar(transcript, page);
     if (conversationId === page.conversationId()) bar?.show(pinned);
   }
 
-  return { refresh, clear: () => bar?.show([]) };
+  function load() {
+    return attempt(() => refresh(), { failed: strings.pins.loadFailed, again: load });
+  }
+
+  return { load, refresh, clear: () => bar?.show([]) };
 }
 
 /**
