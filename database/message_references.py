@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, delete, exists, func, insert, literal, select, update
 
 from .connection import open_store
-from .conversation_head import touch
+from .conversation_head import touch_quietly
 from .errors import MessageNotFoundError
 from .prepared import Prepared
 from .schema import conversations, message_references, messages
@@ -45,15 +45,21 @@ def store_report(*, users_dir: str, user_email: str, message_id: str, report: Se
         conversation_id = _access(connection, user_email=user_email, message_id=message_id)
         _KEEP.run(connection, message=message_id, report=entries)
         _FORGET.run(connection, message=message_id)
-        rows = [
-            {"message_id": message_id, "position": position, "user_email": user_email} | _reference(entry)
-            for position, entry in enumerate(entries)
-        ]
+        rows = reference_rows(entries, message_id=message_id, user_email=user_email)
         if rows:
             _REFER.run_each(connection, rows)
-        touch(connection, conversation_id)
+        # What is asked counts as something new, and has been counted already.
+        touch_quietly(connection, conversation_id)
 
     open_store(users_dir).write(store, urgency=Urgency.STREAM)
+
+
+def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:
+    """The rows of `message_references` that a message's report makes."""
+    return [
+        {"message_id": message_id, "position": position, "user_email": user_email} | _reference(entry)
+        for position, entry in enumerate(report)
+    ]
 
 
 def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .clock import now_iso
@@ -40,6 +40,17 @@ class UserRow:
     preference: dict[str, Any]
     created_at: str
     disabled_at: str | None
+
+
+class AccountShape(TypedDict):
+    """One account, as an administrator sees it. `last_seen_at`: the latest of its sessions, None without one."""
+
+    user_email: str
+    name: str
+    is_admin: bool
+    created_at: str
+    disabled_at: str | None
+    last_seen_at: str | None
 
 
 def normalise_email(email: str) -> str:
@@ -93,6 +104,47 @@ def get_user(*, users_dir: str, user_email: str) -> UserRow:
     if row is None:
         raise UserNotFoundError
     return _user_row(row)
+
+
+def list_users(*, users_dir: str) -> list[AccountShape]:
+    """All accounts, the oldest first."""
+    seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
+    query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
+    with open_store(users_dir).reading() as connection:
+        return [
+            AccountShape(
+                user_email=row.user_email,
+                name=row.name,
+                is_admin=bool(row.is_admin),
+                created_at=row.created_at,
+                disabled_at=row.disabled_at,
+                last_seen_at=row.last_seen_at,
+            )
+            for row in connection.execute(query.order_by(_c.created_at, _c.user_email))
+        ]
+
+
+def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
+    """Shut an account out, which ends its sessions and stills its tokens, or let it in again.
+
+    Raises UserNotFoundError.
+    """
+    key, moment = _key(user_email), now_iso()
+
+    def job(connection: Connection) -> None:
+        since = func.coalesce(_c.disabled_at, moment) if disabled else None
+        changed = connection.execute(update(users).where(_c.user_email == key).values(disabled_at=since))
+        if changed.rowcount == 0:
+            raise UserNotFoundError
+        if disabled:
+            connection.execute(sessions.delete().where(sessions.c.user_email == key))
+
+    open_store(users_dir).write(job)
+
+
+def rename_user(*, users_dir: str, user_email: str, name: str) -> None:
+    """Change what the user is called; "" for no name. Raises UserNotFoundError."""
+    _update(users_dir, _key(user_email), {"name": storable(name.strip())})
 
 
 def verify_password(*, users_dir: str, user_email: str, password: str) -> UserRow | None:

@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, tokens, users
 
-from . import schemas, shapes
+from . import account_shapes, schemas, shapes
 from .auth import signed_in, user_info
-from .errors import ForbiddenError, RateLimitedError
+from .errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from .replies import json_reply, ok
 from .request_scope import current_access, current_state, own
 from .validation import answers, takes
@@ -26,8 +26,7 @@ blueprint = Blueprint("accounts", __name__)
 @answers(shapes.UserInfo)
 def create_user(body: schemas.NewAccount) -> Response:
     """Make a further account; administrators only."""
-    if not users.get_user(**own()).is_admin:
-        raise ForbiddenError("Only an administrator makes accounts.")
+    _require_administrator("Only an administrator makes accounts.")
     user = users.create_user(
         users_dir=current_state().users_dir,
         user_email=body.email,
@@ -38,10 +37,39 @@ def create_user(body: schemas.NewAccount) -> Response:
     return json_reply(user_info(user), status=HTTPStatus.CREATED)
 
 
+@blueprint.get("/users")
+@answers(list[account_shapes.AccountItem])
+def list_users() -> Response:
+    """All accounts of this server; administrators only."""
+    _require_administrator("Only an administrator sees the accounts.")
+    return json_reply(users.list_users(users_dir=current_state().users_dir))
+
+
+@blueprint.put("/users/<user_email>")
+@takes(account_shapes.AccountState)
+@answers(shapes.Done)
+def change_user(user_email: str, body: account_shapes.AccountState) -> Response:
+    """Shut an account out, or let it in again; administrators only, and never for their own."""
+    _require_administrator("Only an administrator changes accounts.")
+    if users.normalise_email(user_email) == own()["user_email"]:
+        raise InvalidRequestError("You can't shut yourself out.")
+    users.set_disabled(users_dir=current_state().users_dir, user_email=user_email, disabled=body.disabled)
+    return ok()
+
+
 @blueprint.get("/get_user_info")
 @answers(shapes.UserInfo)
 def get_user_info() -> Response:
     """Who is signed in."""
+    return json_reply(user_info(users.get_user(**own())))
+
+
+@blueprint.put("/get_user_info")
+@takes(account_shapes.OwnName)
+@answers(shapes.UserInfo)
+def rename(body: account_shapes.OwnName) -> Response:
+    """Change the name that the account bears."""
+    users.rename_user(**own(), name=body.name)
     return json_reply(user_info(users.get_user(**own())))
 
 
@@ -146,3 +174,8 @@ def revoke_token(token_id: str) -> Response:
     """Revoke a token; it fails from now on."""
     tokens.revoke_token(**own(), token_id=token_id)
     return ok()
+
+
+def _require_administrator(refusal: str) -> None:
+    if not users.get_user(**own()).is_admin:
+        raise ForbiddenError(refusal)

@@ -14,6 +14,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, users
 from database.errors import StoreError
+from database.told_conversations import has_begun
 
 from . import schemas, shapes
 from .errors import RateLimitedError, RequestError, UnauthorizedError, row_of
@@ -24,6 +25,7 @@ from .validation import FORM_TYPES, View, answers, public, takes
 
 blueprint = Blueprint("auth", __name__)
 HOME = "/interface/"
+WELCOME = "/interface/?welcome=1"
 _COOKIE_SECONDS = 30 * 24 * 3600
 _FIELD_PROBLEMS = {
     "email": "That is not an e-mail address.",
@@ -115,7 +117,7 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
         address=request.remote_addr or "",
     )
     answer: BaseResponse = (
-        redirect(safe_next(next_page) or HOME, code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
+        redirect(_way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
     )
     answer.set_cookie(
         SESSION_COOKIE,
@@ -127,6 +129,14 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
         secure=request.is_secure,
     )
     return answer
+
+
+def _way_on(user: users.UserRow, next_page: str) -> str:
+    """Where a person goes from the form: who has never had a conversation is welcomed, by the page's script."""
+    target = safe_next(next_page) or HOME
+    if target not in ("/", HOME):
+        return target
+    return HOME if has_begun(users_dir=current_state().users_dir, user_email=user.user_email) else WELCOME
 
 
 def user_info(user: users.UserRow) -> dict[str, object]:

@@ -1,0 +1,55 @@
+"""What the settings page and the first run send and are answered."""
+
+from __future__ import annotations
+
+from .schemas import Body, Name
+from .shapes import Shape
+
+
+class Welcome(Shape):
+    """Where the welcome is."""
+
+    conversation_id: str | None
+
+
+class Limit(Shape):
+    """One limit; the server's administrator changes it by its setting."""
+
+    setting: str
+    value: int | float | None
+    meaning: str
+
+
+class Limits(Shape):
+    """What the server is set to.
+
+    context_window: of the main model, in tokens. read_only: whoever asks may only look.
+    """
+
+    message_characters: int
+    context_window: int
+    read_only: bool
+    settings: list[Limit]
+
+
+class AccountItem(Shape):
+    """An account, as an administrator sees it. `last_seen_at`: of its sessions; null where there is none."""
+
+    user_email: str
+    name: str
+    is_admin: bool
+    created_at: str
+    disabled_at: str | None
+    last_seen_at: str | None
+
+
+class OwnName(Body):
+    """What a person wants to be called."""
+
+    name: Name
+
+
+class AccountState(Body):
+    """Whether an account may come in."""
+
+    disabled: bool

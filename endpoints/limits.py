@@ -1,0 +1,48 @@
+"""What this server is set to: figures that explain what a person sees, and no secrets."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from chat.turn import MAX_MESSAGE_CHARS
+from settings import SETTINGS_TABLE
+
+from . import account_shapes
+from .replies import json_reply
+from .request_scope import current_access, current_state
+from .validation import answers
+
+blueprint = Blueprint("limits", __name__)
+# By name, so that a setting that is added stays unsaid until somebody decides that it may be told.
+_TOLD = (
+    "ANAPHORA_CONTEXT_WINDOW",
+    "ANAPHORA_DISTILL_BUDGET",
+    "ANAPHORA_DISTILL_TIMEOUT",
+    "ANAPHORA_TITLE_TIMEOUT",
+    "ANAPHORA_REFERENCE_CAP",
+    "ANAPHORA_CONVERSATION_CAP",
+    "ANAPHORA_MEMORIES_OF_GROUP",
+    "ANAPHORA_MEMORIES_ATTACHED",
+    "ANAPHORA_MEMORIES_PINNED",
+    "ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION",
+    "ANAPHORA_MEMORIES_FOUND",
+)
+
+
+@blueprint.get("/limits")
+@answers(account_shapes.Limits)
+def list_limits() -> Response:
+    """What the server is set to: each limit with its setting; `value` null is "as the model allows"."""
+    state = current_state()
+    rows = {row.name: row for row in SETTINGS_TABLE}
+    return json_reply(
+        {
+            "message_characters": MAX_MESSAGE_CHARS,
+            "context_window": state.models.main().context_window,
+            "read_only": current_access().read_only,
+            "settings": [
+                {"setting": name, "value": getattr(state.settings, rows[name].field), "meaning": rows[name].meaning}
+                for name in _TOLD
+            ],
+        }
+    )
