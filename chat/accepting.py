@@ -8,7 +8,7 @@ from typing import Any
 from conversation_reference_utils import parse_references
 from database.stored_text import storable
 
-from . import journeys
+from .choosing import chosen_model
 from .errors import EmptyMessageError, MessageTooLongError
 from .histories import History
 from .ports import TurnServices
@@ -32,13 +32,13 @@ def accept(query: Mapping[str, Any], history: History) -> Turn:
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
     services: TurnServices = query.get("_services") or default_services()
-    model = journeys.model_for(query, services)
+    chosen = chosen_model(query, history.metadata()["conversation_settings"], services=services)
     accepted = history.accept(
         text=text,
         config={"checkboxes": dict(query.get("checkboxes") or {})},
         reply_to=query.get("reply_to"),
         thread_id=query.get("thread_id"),
-        model_name=model.name,
+        model_name=chosen.model.name,
     )
     references, claim_ids = named_references(query, text)
     return Turn(
@@ -47,17 +47,20 @@ def accept(query: Mapping[str, Any], history: History) -> Turn:
         references=references,
         claim_ids=claim_ids,
         services=services,
-        model=model,
+        model=chosen.model,
         query=query,
         loader=query.get("_conversation_loader"),
+        has_own_model=chosen.is_own,
+        notice=chosen.notice,
+        config={"notice": chosen.notice} if chosen.notice else {},
     )
 
 
 def _accept_again(query: Mapping[str, Any], history: History) -> Turn:
     """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
     services: TurnServices = query.get("_services") or default_services()
-    model = journeys.model_for(query, services)
-    accepted = history.accept_again(str(query[ANSWER_AGAIN]), model_name=model.name)
+    chosen = chosen_model(query, history.metadata()["conversation_settings"], services=services)
+    accepted = history.accept_again(str(query[ANSWER_AGAIN]), model_name=chosen.model.name)
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
     memories = accepted.answer_config.get("memories") or ()
     query = {
@@ -74,7 +77,10 @@ def _accept_again(query: Mapping[str, Any], history: History) -> Turn:
         references=references,
         claim_ids=claim_ids,
         services=services,
-        model=model,
+        model=chosen.model,
         query=query,
         loader=query.get("_conversation_loader"),
+        has_own_model=chosen.is_own,
+        notice=chosen.notice,
+        config={"notice": chosen.notice} if chosen.notice else {},
     )

@@ -9,6 +9,7 @@ from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta
 
 from . import events
+from .choosing import instead_of
 from .events import Event
 from .prompt import answer_tokens
 from .turn import Turn
@@ -36,6 +37,14 @@ async def answer(turn: Turn, make_prompt: PromptMaker) -> AsyncIterator[Event]:
             yield events.status("The conversation is too long for the model: older messages are left out.")
         else:
             return
+
+
+def fall_back(turn: Turn) -> Event:
+    """Have the main model answer where the conversation's own is not to be had any more; the event that says so."""
+    chosen = instead_of(turn.model.name, services=turn.services)
+    turn.model, turn.has_own_model = chosen.model, False
+    turn.config["notice"] = chosen.notice
+    return events.notice(chosen.notice)
 
 
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:

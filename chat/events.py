@@ -25,6 +25,11 @@ def status(sentence: str) -> Event:
     return {"text": "", "status": sentence}
 
 
+def notice(sentence: str) -> Event:
+    """Something about this answer that the person ought to know, also when it is complete."""
+    return {"text": "", "status": sentence, "notice": sentence}
+
+
 def text(delta: str) -> Event:
     """More of the answer."""
     return {"text": delta, "status": ""}

@@ -11,13 +11,13 @@ from typing import Any
 from database.errors import NotFoundError, StorageBusyError, StoreError
 from database.titles import heuristic_title
 from database.turn_identity import FinishedTurn, RepeatedTurn
-from language_models.ports import ChatModel
+from language_models.errors import ModelUnknownError
 
 from . import answering, events
 from .context import GatheredContext
 from .distillation import Distilled, distil, needs_distilling, undistilled
 from .histories import History
-from .ports import Message, TurnServices
+from .ports import Message
 from .prompt import build_prompt, context_chars
 from .summaries import EVERY_MESSAGES, summarise
 from .threads import in_thread
@@ -30,18 +30,9 @@ _SMALLEST_CONTEXT = 4_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
 _INTERRUPTIONS = {
-    "interrupted": "The server stopped in the middle of this answer. What was said is kept.",
-    "storage_failed": "This answer could not be stored as it came, and was stopped. What was said is kept.",
+    "interrupted": "The server stopped in the middle of this answer.",
+    "storage_failed": "This answer could not be stored as it came, and was stopped.",
 }
-
-
-def model_for(query: Mapping[str, Any], services: TurnServices) -> ChatModel:
-    """The model that answers: the one the query names, else the main one.
-
-    Raises ValueError for a name that makes no sense.
-    """
-    name = query.get("model")
-    return services.models.for_name(name) if name else services.models.main()
 
 
 def max_context_chars(turn: Turn) -> int:
@@ -54,7 +45,7 @@ def begin_title(turn: Turn) -> asyncio.Task[str] | None:
 
     It is shown at the end of the answer: the first words of this one and of others come before it.
     """
-    if turn.accepted.conversation_friendly_id:
+    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
         return None
     asyncio.get_running_loop().call_later(_TITLE_AFTER, turn.under_way.set)
     return asyncio.create_task(_title(turn))
@@ -67,7 +58,7 @@ async def _title(turn: Turn) -> str:
 
 async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
     """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
-    if turn.accepted.conversation_friendly_id:
+    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
         return None
     if title is None:
         return heuristic_title(turn.text)
@@ -125,8 +116,17 @@ async def answer(
             share=share,
         )
 
-    async for event in answering.answer(turn, prompt):
-        yield event
+    if turn.notice:
+        yield events.notice(turn.notice)
+    try:
+        async for event in answering.answer(turn, prompt):
+            yield event
+    except ModelUnknownError:
+        if not turn.has_own_model:
+            raise
+        yield answering.fall_back(turn)
+        async for event in answering.answer(turn, prompt):
+            yield event
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:
@@ -142,12 +142,14 @@ def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
     """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
     _go_on()
     why = str(stop.args[0]) if stop.args else ""
+    fate = "What was said is kept." if turn.accepted.kept else "What was said is not kept."
     if why in _INTERRUPTIONS:
         turn.status = "interrupted"
-        turn.config["error"] = {"code": why, "message": _INTERRUPTIONS[why]}
-        return events.error(code=why, message=_INTERRUPTIONS[why])
+        message = f"{_INTERRUPTIONS[why]} {fate}"
+        turn.config["error"] = {"code": why, "message": message}
+        return events.error(code=why, message=message)
     turn.status = "cancelled"
-    return events.status("Stopped. What was said is kept.")
+    return events.status(f"Stopped. {fate}")
 
 
 def _go_on() -> None:
@@ -185,6 +187,8 @@ def summary_before(turn: Turn, summary: str, *, summarised: int) -> str:
 
 async def refresh_summary(turn: Turn, history: History) -> None:
     """Bring the running summary up to date when enough was said since; a failure leaves the old one."""
+    if not turn.accepted.kept:
+        return
     said = turn.accepted.response_message_index - int(history.memory()["summarised_messages"])
     if turn.status != "complete" or said < EVERY_MESSAGES:
         return
@@ -206,7 +210,7 @@ def _unsummarised(history: History) -> tuple[str, int, Sequence[Message]]:
     first = int(memory["summarised_messages"]) + 1
     if count - first + 1 < EVERY_MESSAGES:
         return "", count, ()
-    recent = history.last_messages(max_chars=_SUMMARY_CHARS)
+    recent = history.last_messages(max_chars=_SUMMARY_CHARS, before=count + 1)
     return memory["running_summary"], count, [message for message in recent if message["message_index"] >= first]
 
 

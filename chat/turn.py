@@ -24,8 +24,9 @@ class Turn:
     """A question that was accepted, and the answer as it grows.
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
-    what the person wants models to know of them. status: the answer's, as it will be stored. under_way: set when
-    there is time for what is not urgent, such as the title.
+    what the person wants models to know of them. has_own_model: the model is the one that the conversation has chosen.
+    notice: what the person ought to know of this choice. status: the answer's, as it will be stored. under_way: set
+    when there is time for what is not urgent, such as the title.
     """
 
     accepted: AcceptedTurn
@@ -37,6 +38,8 @@ class Turn:
     query: Mapping[str, Any]
     loader: ConversationLoader | None
     preferences: str = ""
+    has_own_model: bool = False
+    notice: str = ""
     answer: list[str] = field(default_factory=list)
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)

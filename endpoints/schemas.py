@@ -215,7 +215,7 @@ class Outgoing(BaseModel):
 
 
 class Repetition(Body):
-    """Which model makes an answer again; null: the main one."""
+    """Which model makes an answer again; null: the one that the conversation has chosen, else the main one."""
 
     model: Annotated[Text, Field(max_length=200)] | None = None
 

@@ -2,6 +2,7 @@
 
 ModelError
  ├─ ModelUnavailableError    none configured, not reachable, still being fetched and not to be had
+ │   └─ ModelUnknownError    the provider has no such model
  ├─ ModelRateLimitedError    the provider asks us to wait
  ├─ ContextTooLongError      prompt and answer do not fit the context window
  ├─ BadCredentialsError      the provider refuses the key
@@ -26,6 +27,10 @@ class ModelUnavailableError(ModelError):
     """No model is configured, or it cannot be reached or loaded."""
 
     code = "model_unavailable"
+
+
+class ModelUnknownError(ModelUnavailableError):
+    """The provider has no model of that name, or has it no more."""
 
 
 class ModelRateLimitedError(ModelError):

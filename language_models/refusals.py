@@ -18,6 +18,7 @@ from language_models.errors import (
     ModelFailedError,
     ModelRateLimitedError,
     ModelUnavailableError,
+    ModelUnknownError,
 )
 
 _LONGEST_QUOTE = 300
@@ -125,7 +126,7 @@ def _error_for(status: int, complaint: ProviderComplaint, *, model: str, retry_a
         message = f"The provider of {model} asks us to slow down{said}"
         return ModelRateLimitedError(message, model=model, retry_after=retry_after)
     if status == 404:
-        return ModelUnavailableError(f"The provider does not have {model} (404){said}", model=model)
+        return ModelUnknownError(f"The provider does not have {model} (404){said}", model=model)
     if status >= 500 or status in (408, 425):
         return ModelUnavailableError(f"The provider of {model} is out of order ({status}){said}", model=model)
     if 300 <= status < 400:

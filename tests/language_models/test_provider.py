@@ -20,6 +20,7 @@ from language_models.errors import (
     ModelFailedError,
     ModelRateLimitedError,
     ModelUnavailableError,
+    ModelUnknownError,
 )
 from language_models.http_client import Timeouts, is_loopback
 from language_models.ports import Delta, Usage
@@ -324,7 +325,7 @@ def test_an_answer_in_one_piece_that_never_ends_is_given_up(then: Handler) -> No
         (401, {"error": {"message": "wrong key"}}, BadCredentialsError),
         (403, [{"error": {"message": "no access"}}], BadCredentialsError),
         (402, {"detail": "pay first"}, ModelUnavailableError),
-        (404, "", ModelUnavailableError),
+        (404, "", ModelUnknownError),
         (307, "", ModelUnavailableError),
         (429, {"error": {"message": "all spent", "code": "insufficient_quota"}}, ModelUnavailableError),
     ],
