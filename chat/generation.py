@@ -34,6 +34,7 @@ STORAGE_FAILED = "storage_failed"
 _SALVAGE_EVERY = 1.0
 _STOP_SECONDS = 2.0
 _LOOK_EVERY = 0.02
+_HOLD_SECONDS = 30.0
 
 
 class Replies(Protocol):
@@ -68,6 +69,7 @@ class TurnRunner:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._salvaging: dict[str, asyncio.Task[None]] = {}
         self._stopping: set[str] = set()
+        self._ended: dict[str, LiveStream] = {}
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
@@ -96,6 +98,7 @@ class TurnRunner:
                 message_id=turn.accepted.response_message_id,
                 conversation_id=conversation.conversation_id,
                 user_email=conversation.user_id,
+                kept=turn.accepted.kept,
             )
             with self._lock:
                 # Together, so that whoever finds the stream and wants it stopped comes after its task.
@@ -110,10 +113,11 @@ class TurnRunner:
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
         """The events of an answer after number `after`, live or stored.
 
-        Raises MessageNotFoundError, StreamExpiredError.
+        An answer that is not kept can be watched again for half a minute after its end. Raises MessageNotFoundError,
+        StreamExpiredError.
         """
         with self._lock:
-            stream = self._streams.get(message_id)
+            stream = self._streams.get(message_id) or self._ended.get(message_id)
         if stream is not None and stream.user_email == user_email:
             return stream
         stored = read_events(users_dir=self._users_dir, user_email=user_email, message_id=message_id, after=after)
@@ -203,6 +207,11 @@ class TurnRunner:
             known = self._streams.get(stream.message_id) is stream
             if known:
                 del self._streams[stream.message_id]
+            if known and not stream.kept:
+                self._ended[stream.message_id] = stream
+        if known and not stream.kept:
+            # Whoever lost the connection just now finds the end of what is stored nowhere.
+            asyncio.get_running_loop().call_later(_HOLD_SECONDS, self._ended.pop, stream.message_id, None)
         if known:
             self._metrics.change("turns_running", -1)
         stream.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from database import conversations, message_references, messages, turns, variants
+from database import conversations, message_references, messages, turns, unkept_turns, variants
 from database.conversation_rows import ConversationRow, conversation_metadata
 from database.message_rows import message_shape, text_shape
 from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
@@ -37,7 +37,7 @@ class History(Protocol):
         ...
 
     def fresh_memory(self) -> dict[str, Any]:
-        """`memory` as it is stored now, with `message_count`."""
+        """`memory` as it is stored now, with `message_count`, of the messages that are kept."""
         ...
 
     def metadata(self) -> dict[str, Any]:
@@ -140,7 +140,9 @@ class StoredHistory:
     def fresh_memory(self) -> dict[str, Any]:
         """See `History`."""
         self._refresh()
-        return {**self.memory(), "message_count": self._row.message_count}
+        where = {name: self._who[name] for name in ("users_dir", "conversation_id")}
+        passing = unkept_turns.count_unkept(**where) if self._row.running_message_id is not None else 0
+        return {**self.memory(), "message_count": self._row.message_count - passing}
 
     def metadata(self) -> dict[str, Any]:
         """See `History`."""

@@ -42,7 +42,7 @@ class Journal:
         self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def append(self, stream: LiveStream, event: Event) -> None:
-        """Store `event`, then publish it to the watchers of `stream`.
+        """Store `event`, if it is to be kept, then publish it to the watchers of `stream`.
 
         After a failure nothing more of the stream is stored: what is stored has no gaps.
         """
@@ -76,7 +76,9 @@ class Journal:
         self._in_flight, self._pending = self._pending, {}
         try:
             batch = {stream: _encoded(stream, pending) for stream, pending in self._in_flight.items()}
-            await asyncio.wrap_future(self._submit([row for rows in batch.values() for row in rows]))
+            to_store = [row for stream, rows in batch.items() if stream.kept for row in rows]
+            if to_store:
+                await asyncio.wrap_future(self._submit(to_store))
         except StorageBusyError as error:
             log.warning("events of %d answers wait to be stored: %s", len(self._in_flight), error)
             self._take_back()

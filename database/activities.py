@@ -92,14 +92,21 @@ def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, c
 
 
 def find_place(
-    connection: Connection, *, user_email: str, conversation_id: str, reply_to: str | None, thread_id: str | None
+    connection: Connection,
+    *,
+    user_email: str,
+    conversation_id: str,
+    reply_to: str | None,
+    thread_id: str | None,
+    may_open_thread: bool = True,
 ) -> Place:
     """Where a new activity stands that replies to `reply_to` or joins `thread_id`.
 
     reply_to: an activity id or short id of this conversation.
 
-    A reply to an activity without a thread makes one, with that activity as its root. Raises MessageNotFoundError,
-    ThreadNotFoundError, and ThreadMismatchError when `thread_id` is not the thread of the parent.
+    A reply to an activity without a thread makes one, with that activity as its root, if it may.
+    Raises MessageNotFoundError, ThreadNotFoundError, and ThreadMismatchError when `thread_id` is not the thread of the
+    parent.
     """
     if reply_to is None:
         if thread_id is not None:
@@ -108,7 +115,9 @@ def find_place(
     parent = _find_parent(connection, user_email=user_email, conversation_id=conversation_id, reply_to=reply_to)
     if thread_id is not None and thread_id != parent.thread_id:
         raise ThreadMismatchError("The message you reply to belongs to another thread.")
-    thread = parent.thread_id or _open_thread(connection, user_email=user_email, root=parent)
+    thread = parent.thread_id
+    if thread is None and may_open_thread:
+        thread = _open_thread(connection, user_email=user_email, root=parent)
     return Place(reply_to_id=parent.activity_id, thread_id=thread)
 
 

@@ -29,6 +29,7 @@ from .message_rows import row_with_id
 from .schema import activities, conversations, messages, threads
 from .store import Store, Urgency
 from .titles import heuristic_title
+from .unkept_turns import is_unkept, unkept_in
 
 _MESSAGES_AT_ONCE = 50
 _CHARACTERS_AT_ONCE = 500_000
@@ -102,7 +103,7 @@ def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
         last = row_with_id(connection, conversation_id, message_id)
-        if last is None or last.deleted_at is not None:
+        if last is None or last.deleted_at is not None or is_unkept(last.config):
             raise MessageNotFoundError
         if source.summarised_ordinal > last.index:
             source = replace(source, running_summary="", summarised_ordinal=0)
@@ -130,7 +131,11 @@ def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
     return (
         select(*columns)
         .join_from(messages, activities, _a.seq == _m.seq)
-        .where(_m.conversation_id == conversation_id, _m.deleted_at.is_(None))
+        .where(
+            _m.conversation_id == conversation_id,
+            _m.deleted_at.is_(None),
+            _m.message_id.not_in(unkept_in(conversation_id)),
+        )
         .order_by(_m.ordinal)
     )
 

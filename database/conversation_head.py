@@ -24,6 +24,7 @@ _HEADS = select(
     _c.message_count,
     _c.last_ordinal,
     _c.running_message_id,
+    _c.stateless,
 ).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
 _HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
 _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
@@ -31,7 +32,10 @@ _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationHead:
-    """The head of one conversation, as of this transaction. `message_count` counts live messages."""
+    """The head of one conversation, as of this transaction.
+
+    message_count: of live messages. stateless: turns that begin now are not kept.
+    """
 
     conversation_id: str
     user_email: str
@@ -42,6 +46,7 @@ class ConversationHead:
     message_count: int
     last_ordinal: int
     running_message_id: str | None
+    stateless: bool
 
 
 _FIELDS = tuple(ConversationHead.__dataclass_fields__)
@@ -62,12 +67,17 @@ def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id
 
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
-    _touching(tuple(changes)).run(connection, touched=conversation_id, updated_at=now_iso(), **changes)
+    touch_quietly(connection, conversation_id, updated_at=now_iso(), **changes)
+
+
+def touch_quietly(connection: Connection, conversation_id: str, **changes: Any) -> None:
+    """`touch` for what doesn't count as something new: the time, and with it the place in lists, stays."""
+    _touching(tuple(changes)).run(connection, touched=conversation_id, **changes)
 
 
 @cache
 def _touching(columns: tuple[str, ...]) -> Prepared:
-    return Prepared(_TOUCH, columns=("updated_at", *columns))
+    return Prepared(_TOUCH, columns=columns)
 
 
 def _one(connection: Connection, query: Prepared, *, user_email: str, conversation_id: str) -> ConversationHead:
@@ -75,5 +85,6 @@ def _one(connection: Connection, query: Prepared, *, user_email: str, conversati
     if row is None:
         raise ConversationNotFoundError
     values = dict(zip(_FIELDS, row, strict=True))
-    values["title_force_set"] = bool(values["title_force_set"])
+    for flag in ("title_force_set", "stateless"):
+        values[flag] = bool(values[flag])
     return ConversationHead(**values)

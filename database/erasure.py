@@ -6,7 +6,7 @@ and a start goes on where a crash stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
@@ -62,6 +62,15 @@ def erase_incomplete(*, users_dir: str) -> int:
     return len(found)
 
 
+def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
+    """Delete some messages (`seq` → id) for good, with what hangs on them: index, events, edits, references."""
+    forget(connection, list(which))
+    connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(which.values())))
+    connection.execute(delete(threads).where(threads.c.root_activity_id.in_(which.values())))
+    connection.execute(delete(messages).where(messages.c.seq.in_(which)))
+    connection.execute(delete(activities).where(activities.c.seq.in_(which)))
+
+
 def _erase(store: Store, conversation_id: str) -> None:
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
@@ -69,17 +78,11 @@ def _erase(store: Store, conversation_id: str) -> None:
 
 
 def _erase_messages(connection: Connection, conversation_id: str) -> int:
-    """One slice; how many messages it was. Edits and references of a message go with it."""
+    """One slice; how many messages it was."""
     query = select(messages.c.seq, messages.c.message_id).where(messages.c.conversation_id == conversation_id)
     found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
     if found:
-        numbers = [row.seq for row in found]
-        ids = [row.message_id for row in found]
-        forget(connection, numbers)
-        connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(ids)))
-        connection.execute(delete(threads).where(threads.c.root_activity_id.in_(ids)))
-        connection.execute(delete(messages).where(messages.c.seq.in_(numbers)))
-        connection.execute(delete(activities).where(activities.c.seq.in_(numbers)))
+        remove_messages(connection, {row.seq: row.message_id for row in found})
     return len(found)
 
 

@@ -18,6 +18,7 @@ class Turn:
 
     user_message_index, response_message_index: 1-based, 0 for a message that was deleted.
     user_message_short_hash, response_message_short_hash, conversation_friendly_id: None until they exist.
+    kept: False for a turn of which nothing stays when it has ended.
     """
 
     user_message_id: str
@@ -30,9 +31,11 @@ class Turn:
     response_message_short_hash: str | None
     title: str
     conversation_friendly_id: str | None
+    kept: bool = True
 
     def message_ids(self) -> dict[str, str | int | None]:
-        """The identifiers as the `message_ids` event gives them."""
+        """The identifiers as the `message_ids` event gives them, with `kept: false` where nothing of them stays."""
+        fate = {} if self.kept else {"kept": False}
         return {
             "user_message_id": self.user_message_id,
             "response_message_id": self.response_message_id,
@@ -42,6 +45,7 @@ class Turn:
             "response_message_index": self.response_message_index,
             "user_short_id": self.user_short_id,
             "response_short_id": self.response_short_id,
+            **fate,
         }
 
 

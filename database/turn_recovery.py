@@ -22,7 +22,7 @@ def close_interrupted_turns(*, users_dir: str, only: str | None = None) -> int:
     For a server that is just starting, or for one answer (`only`, its message id) that nobody writes any more.
 
     Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and
-    friendly id, and the closing events. A second run finds nothing to do.
+    friendly id, and the closing events. A turn that is not kept is erased. A second run finds nothing to do.
     """
     store = open_store(users_dir)
     questions = messages.alias("questions")
@@ -60,6 +60,8 @@ def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]]) -> None:
         config=None,
         title=head.title or heuristic_title(answer.question or ""),
     )
+    if not turn.kept:
+        return
     contents: list[dict[str, Any]] = [{"error": INTERRUPTED}]
     if head.friendly_id is None:
         contents.append(

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from .activities import NewActivity, Place, StoredActivity, find_place, insert_activities
 from .clock import now_iso
 from .connection import open_store
-from .conversation_head import ConversationHead, access_head, head_even_in_bin, touch
+from .conversation_head import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from .errors import MessageNotFoundError, TurnInProgressError
 from .friendly_ids import assign_friendly_id
 from .message_hashes import TakenHashes, hash_unhashed
@@ -24,6 +24,7 @@ from .schema import messages
 from .store import Urgency
 from .stored_text import storable
 from .turn_identity import AcceptedTurn, FinishedTurn, finished_turn
+from .unkept_turns import MARK, erase_turn, is_unkept
 from .variants import finish_variant
 
 __all__ = ["AcceptedTurn", "FinishedTurn", "accept_turn", "finish_in", "finish_turn", "store_report"]
@@ -47,7 +48,7 @@ _COLUMNS = (
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
-    select(messages.c.status, messages.c.chosen_variant).where(
+    select(messages.c.status, messages.c.chosen_variant, messages.c.config).where(
         messages.c.message_id == bindparam("answer"),
         messages.c.conversation_id == bindparam("conversation"),
         messages.c.sender != "user",
@@ -80,7 +81,8 @@ def accept_turn(
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
-    config is kept with the user's message. reply_to: an activity id or short id of this conversation.
+    config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
+    conversation the turn is marked as one that is not kept, and gets no hash.
     Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
     ThreadMismatchError.
     """
@@ -91,7 +93,12 @@ def accept_turn(
         if head.running_message_id is not None:
             raise TurnInProgressError
         place = find_place(
-            connection, user_email=user_email, conversation_id=conversation_id, reply_to=reply_to, thread_id=thread_id
+            connection,
+            user_email=user_email,
+            conversation_id=conversation_id,
+            reply_to=reply_to,
+            thread_id=thread_id,
+            may_open_thread=not head.stateless,
         )
         return _accept(connection, head, question, place)
 
@@ -115,6 +122,7 @@ def finish_turn(
 
     On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
     message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
+    A turn that is not kept is erased instead, and can't be finished twice.
     Raises ConversationNotFoundError, MessageNotFoundError.
     """
 
@@ -142,7 +150,9 @@ def finish_in(
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    answer_status, chosen_variant = found
+    answer_status, chosen_variant, known_config = found
+    if answer_status == "streaming" and is_unkept(known_config):
+        return erase_turn(connection, head, response_message_id, status=status)
     if answer_status == "streaming":
         head = _name(connection, head, title=title)
         if chosen_variant is not None:
@@ -167,10 +177,11 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
     )
     short_hash = None
-    if head.friendly_id is not None:
+    if head.friendly_id is not None and not head.stateless:
         short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
     _INSERT.run_each(connection, _message_rows(head, question, user, response, short_hash, created_at))
-    touch(
+    note = touch_quietly if head.stateless else touch
+    note(
         connection,
         head.conversation_id,
         message_count=head.message_count + 2,
@@ -190,6 +201,7 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         conversation_friendly_id=head.friendly_id,
         first_turn=head.last_ordinal == 0,
         created_at=created_at,
+        kept=not head.stateless,
     )
 
 
@@ -201,6 +213,7 @@ def _message_rows(
     short_hash: str | None,
     created_at: str,
 ) -> list[dict[str, Any]]:
+    mark = MARK if head.stateless else {}
     common = {
         "user_email": head.user_email,
         "conversation_id": head.conversation_id,
@@ -216,7 +229,7 @@ def _message_rows(
         "status": "complete",
         "message_short_hash": short_hash,
         "in_answer_to": None,
-        "config": dict(question.config),
+        "config": {**question.config, **mark},
     }
     answer = {
         "seq": response.seq,
@@ -227,7 +240,7 @@ def _message_rows(
         "status": "streaming",
         "message_short_hash": None,
         "in_answer_to": user.activity_id,
-        "config": {"model": question.model_name} if question.model_name else {},
+        "config": ({"model": question.model_name} if question.model_name else {}) | mark,
     }
     return [common | asked, common | answer]
 
