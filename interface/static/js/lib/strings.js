@@ -249,7 +249,7 @@ export const strings = {
     many: (n) => count(n, 'message', 'messages'),
     open: 'Open',
     looking: 'Looking it up…',
-    lookupFailed: 'It could not be looked up now.',
+    lookupFailed: (message) => `It could not be looked up now. ${message}`,
   },
 
   used: {
@@ -269,7 +269,7 @@ export const strings = {
     label: (n) => `${count(n, 'message refers', 'messages refer')} to this one`,
     title: 'Referred to by',
     none: 'No message refers to this one any more.',
-    failed: 'The list could not be loaded.',
+    failed: (message) => `The list could not be loaded. ${message}`,
   },
 
   models: {

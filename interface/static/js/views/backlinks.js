@@ -2,7 +2,7 @@ import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { excerpt, senderName } from '../models/message.js';
 import { element, setHidden } from './dom.js';
-import { hidePopup, place, showBeside } from './popup.js';
+import { fillPopup, hidePopup, place, showBeside } from './popup.js';
 
 function row(link, onOpen) {
   const title = link.title || strings.transcript.untitled;
@@ -13,20 +13,10 @@ function row(link, onOpen) {
     element('span', { class: 'backlink-preview', text: excerpt(link.preview ?? '', 160) })));
 }
 
-async function fill(popup, message, page) {
-  let links;
-  try {
-    links = await page.api.listBacklinks(message.message_id);
-  } catch {
-    popup.append(element('p', { class: 'popup-note', text: strings.backlinks.failed }));
-    return;
-  }
-  if (links.length === 0) popup.append(element('p', { class: 'popup-note', text: strings.backlinks.none }));
-  const open = (link) => () => {
-    hidePopup(popup);
-    page.goTo(link);
-  };
-  popup.append(element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, open(link)))));
+/** The messages, each of which leads there; or that there are none any more. */
+function listOf(links, onOpen) {
+  if (links.length === 0) return [element('p', { class: 'popup-note', text: strings.backlinks.none })];
+  return [element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, () => onOpen(link))))];
 }
 
 /**
@@ -39,11 +29,18 @@ export function createBacklinks(current, page) {
   const node = element('button', { type: 'button', class: 'backlinks-button', hidden: true, 'aria-haspopup': 'dialog' });
 
   node.addEventListener('click', async () => {
+    const content = element('div');
     const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': strings.backlinks.title },
-      element('h3', { class: 'popup-title', text: strings.backlinks.title }));
+      element('h3', { class: 'popup-title', text: strings.backlinks.title }), content);
+    const open = (link) => {
+      hidePopup(popup);
+      page.goTo(link);
+    };
     popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
     place().append(popup);
-    await fill(popup, current(), page);
+    await fillPopup(content, () => page.api.listBacklinks(current().message_id), {
+      show: (links) => listOf(links, open), failed: strings.backlinks.failed,
+    });
     showBeside(popup, node);
     popup.querySelector('button')?.focus();
   });

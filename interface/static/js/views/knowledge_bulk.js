@@ -42,7 +42,7 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
 
   async function oppose() {
     const ids = selection.ids;
-    const answer = await page.attempt(() => page.api.pkbAddConflict(ids));
+    const answer = await page.attempt(() => page.api.pkbAddConflict(ids), { creates: true });
     if (!answer) return;
     page.tellDone(words.opposed(ids.length), answer.audit_id);
     clear();

@@ -33,7 +33,7 @@ export function createContextActions(page, { model }) {
 
   /** Runs a change, says it, and shows everything anew, also where it failed: the tree may show what did not happen. */
   async function change(job, said) {
-    const answer = await page.attempt(job);
+    const answer = await page.attempt(job, { again: () => change(job, said) });
     if (answer) page.tellDone(said, answer.audit_id);
     page.changed();
   }
@@ -42,7 +42,7 @@ export function createContextActions(page, { model }) {
     const title = parent ? words.newBelowTitle(parent.name) : words.newTitle;
     const name = await askText({ title, label: words.name, confirmLabel: words.create });
     if (!name) return;
-    const answer = await page.attempt(() => api.pkbAddContext({ name, parent_context_id: parent?.context_id ?? null }));
+    const answer = await page.attempt(() => api.pkbAddContext({ name, parent_context_id: parent?.context_id ?? null }), { creates: true });
     page.changed({ show: !answer });
     if (answer) page.go({ tab: 'contexts', open: answer.context.friendly_id });
   }

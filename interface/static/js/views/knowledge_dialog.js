@@ -1,6 +1,7 @@
 /** Dialogs of the Memories panel that hold more than one question. */
 
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
+import { failureText } from './attempts.js';
 import { element } from './dom.js';
 import { button } from './knowledge_parts.js';
 
@@ -69,7 +70,7 @@ export function chooseFrom({ title, options, none, filterLabel, create }) {
     try {
       dialog.close(await create.make(text));
     } catch (error) {
-      problem.textContent = knowledgeStrings.panel.failed(error.message);
+      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
       problem.hidden = false;
     }
   }

@@ -3,6 +3,7 @@
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { differences, excerpt } from '../models/knowledge_claim.js';
 import { worthAsking } from '../models/knowledge_suggestions.js';
+import { failureText } from './attempts.js';
 import { confirmAction } from './dialogs.js';
 import { element, setHidden } from './dom.js';
 import { openDialog } from './knowledge_dialog.js';
@@ -76,7 +77,7 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
     try {
       dialog.close(await save(form.value()));
     } catch (error) {
-      tell(knowledgeStrings.panel.failed(error.message));
+      tell(failureText(error, knowledgeStrings.panel.failed, { creates: !existing }));
     } finally {
       submit.disabled = false;
     }

@@ -4,6 +4,7 @@ import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
 import { fullTime, shortTime } from '../lib/times.js';
 import { describeChange } from '../models/knowledge_history.js';
+import { tellFailure } from './attempts.js';
 import { element } from './dom.js';
 import { button, createLoader, emptyBlock } from './knowledge_parts.js';
 import { showToast } from './toast.js';
@@ -36,7 +37,8 @@ export function createTab(page) {
       page.changed();
     } catch (error) {
       control.disabled = false;
-      showToast(error.code === 'conflict' ? words.conflict : knowledgeStrings.panel.failed(error.message), { kind: 'error' });
+      const failed = error.code === 'conflict' ? () => words.conflict : knowledgeStrings.panel.failed;
+      tellFailure(error, { failed, again: () => undo(entry, control) });
     }
   }
 

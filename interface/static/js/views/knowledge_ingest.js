@@ -129,7 +129,9 @@ class IngestTab {
   async #execute(plan, execute) {
     execute.disabled = true;
     execute.textContent = knowledgeTabStrings.plan.executing;
-    const outcome = await this.#page.attempt(() => this.#page.api.pkbExecuteIngest(plan.planId, plan.approvals()));
+    const outcome = await this.#page.attempt(() => this.#page.api.pkbExecuteIngest(plan.planId, plan.approvals()), {
+      again: () => this.#execute(plan, execute),
+    });
     if (!outcome) {
       execute.disabled = false;
       execute.textContent = knowledgeTabStrings.plan.execute(plan.approvedCount);

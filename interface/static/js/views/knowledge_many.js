@@ -4,6 +4,7 @@ import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { splitNames } from '../models/knowledge_claim.js';
 import { statementsIn } from '../models/knowledge_suggestions.js';
 import { MOST_STATEMENTS } from '../models/knowledge_text.js';
+import { failureText } from './attempts.js';
 import { element, setHidden } from './dom.js';
 import { openDialog } from './knowledge_dialog.js';
 import { button, field, fillSelect, select } from './knowledge_parts.js';
@@ -66,7 +67,7 @@ export async function addManyMemories(page) {
       const answer = await page.api.pkbAddClaims(statements.map((statement) => ({ statement, ...shared })));
       take(statements, answer);
     } catch (error) {
-      problem.textContent = knowledgeStrings.panel.failed(error.message);
+      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
       problem.hidden = false;
       submit.disabled = false;
     }

@@ -6,6 +6,7 @@ import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
 import { createKnowledgeStore } from '../models/knowledge_store.js';
 import { KnowledgeTree } from '../models/knowledge_tree.js';
+import { attempt as attemptWith } from './attempts.js';
 import { showToast } from './toast.js';
 
 const words = knowledgeStrings.panel;
@@ -69,18 +70,14 @@ export function createKnowledgePage({ api, events, owner, state, go, refresh, cl
     refresh();
   });
 
-  /** Runs `job`; what it throws is said, with a way to try again. @returns {Promise<any>} null where it failed */
-  async function attempt(job) {
-    try {
-      return (await job()) ?? {};
-    } catch (error) {
-      const again = error.code === 'network_failed' || error.status >= 500;
-      showToast(words.failed(error.message), {
-        kind: 'error', ...(again ? { actionLabel: words.again, onAction: () => attempt(job) } : {}),
-      });
-      return null;
-    }
-  }
+  /**
+   * Runs `job`; what it throws is said, with a way to try again: see `attempts.js`.
+   *
+   * @param {() => Promise<any>} job
+   * @param {{again?: () => void, creates?: boolean}} [options]
+   * @returns {Promise<any>} null where it was given up
+   */
+  const attempt = (job, options = {}) => attemptWith(job, { failed: words.failed, ...options });
 
   /** @returns {Promise<boolean>} whether the change was taken back */
   async function undo(auditId) {

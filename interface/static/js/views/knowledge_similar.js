@@ -45,7 +45,7 @@ export async function askAboutSimilar(page, claim, similar) {
       conflict: () => page.api.pkbAddConflict([old, claim.claim_id], ''),
     }[choice];
     if (!done) continue;
-    const answer = await page.attempt(done);
+    const answer = await page.attempt(done, { creates: choice === 'conflict' });
     if (answer) page.tellDone(choice === 'supersede' ? words.superseded : words.conflicted, answer.audit_id);
     page.changed({ show: false });
   }

@@ -2,6 +2,7 @@ import { createKnowledgeApi } from '../lib/knowledge_api.js';
 import { memoryStrings } from '../lib/memory_strings.js';
 import { askTogether } from '../lib/together.js';
 import { claimFrom, draftOf, nearestQuestion, withSuggestions } from '../models/memory_draft.js';
+import { attempt, failureText } from './attempts.js';
 import { element, setHidden } from './dom.js';
 import { createMemoryFields } from './memory_fields.js';
 import { showToast } from './toast.js';
@@ -117,7 +118,7 @@ class MemoryConfirm {
       this.#leave();
       this.#tellAdded(added);
     } catch (error) {
-      this.#problem.textContent = words.failed(error.message);
+      this.#problem.textContent = failureText(error, words.failed, { creates: true });
       setHidden(this.#problem, false);
     } finally {
       this.#tellWork(false);
@@ -135,13 +136,9 @@ class MemoryConfirm {
   }
 
   async #undo(auditId) {
-    try {
-      await this.#knowledge.pkbUndo(auditId);
-      this.#page.events.emit('knowledge:changed');
-      showToast(words.undone);
-    } catch (error) {
-      showToast(words.undoFailed(error.message), { kind: 'error' });
-    }
+    if (!(await attempt(() => this.#knowledge.pkbUndo(auditId), { failed: words.undoFailed }))) return;
+    this.#page.events.emit('knowledge:changed');
+    showToast(words.undone);
   }
 
   #leave() {

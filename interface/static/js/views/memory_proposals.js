@@ -3,6 +3,7 @@ import { memoryStrings } from '../lib/memory_strings.js';
 import { spoken } from '../models/knowledge_claim.js';
 import { IngestionPlan } from '../models/knowledge_plan.js';
 import { asksToBeRemembered } from '../models/message.js';
+import { attempt } from './attempts.js';
 import { element } from './dom.js';
 import { showToast } from './toast.js';
 
@@ -142,14 +143,10 @@ class ProposalCard {
   }
 
   async #undo(auditId) {
-    try {
-      await this.#knowledge.pkbUndo(auditId);
-      this.close();
-      this.#page.events.emit('knowledge:changed');
-      showToast(words.undone);
-    } catch (error) {
-      showToast(words.failed(error.message), { kind: 'error' });
-    }
+    if (!(await attempt(() => this.#knowledge.pkbUndo(auditId), { failed: words.failed }))) return;
+    this.close();
+    this.#page.events.emit('knowledge:changed');
+    showToast(words.undone);
   }
 }
 

@@ -4,6 +4,7 @@ import { fullTime, shortTime } from '../lib/times.js';
 import { senderName } from '../models/message.js';
 import { createBadge } from './message_card_badge.js';
 import { openMessageMenu } from './message_card_menu.js';
+import { attempt } from './attempts.js';
 import { copyAndSay } from './copy_fallbacks.js';
 import { element, setHidden } from './dom.js';
 
@@ -52,8 +53,8 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
   const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, pinned, edited, time, tools);
 
   async function showHistory() {
-    const { showEarlierTexts } = await import('./message_card_history.js');
-    await showEarlierTexts(edited, message(), { api });
+    const brought = await attempt(() => import('./message_card_history.js'), { failed: strings.history.failed });
+    if (brought) await brought.showEarlierTexts(edited, message(), { api });
   }
 
   function update(shown) {

@@ -1,7 +1,7 @@
 import { strings } from '../lib/strings.js';
 import { fullTime, shortTime } from '../lib/times.js';
 import { element } from './dom.js';
-import { place, showBeside } from './popup.js';
+import { fillPopup, place, showBeside } from './popup.js';
 
 const words = strings.history;
 
@@ -12,15 +12,9 @@ function earlierText({ text, replaced_at: replacedAt }) {
     element('div', { class: 'earlier-text-body', text }));
 }
 
-async function contentOf(message, api) {
-  let edits;
-  try {
-    edits = await api.listEdits(message.message_id);
-  } catch (error) {
-    return element('p', { class: 'popup-note', text: words.failed(error.message) });
-  }
-  if (edits.length === 0) return element('p', { class: 'popup-note', text: words.none });
-  return element('ol', { class: 'earlier-texts', reversed: true }, ...edits.reverse().map(earlierText));
+function listOf(edits) {
+  if (edits.length === 0) return [element('p', { class: 'popup-note', text: words.none })];
+  return [element('ol', { class: 'earlier-texts', reversed: true }, ...edits.reverse().map(earlierText))];
 }
 
 /**
@@ -31,7 +25,8 @@ async function contentOf(message, api) {
  * @param {{api: object}} page
  */
 export async function showEarlierTexts(button, message, { api }) {
-  const content = await contentOf(message, api);
+  const content = element('div');
+  await fillPopup(content, () => api.listEdits(message.message_id), { show: listOf, failed: words.failed });
   const popup = element('div', { class: 'popup-card earlier', popover: 'auto', role: 'dialog', tabindex: '-1', 'aria-label': words.title },
     element('h3', { class: 'popup-title', text: words.title }), content);
   popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());

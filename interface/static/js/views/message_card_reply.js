@@ -1,16 +1,17 @@
+import { mayPass } from '../lib/api.js';
 import { strings } from '../lib/strings.js';
 import { isFromUser, senderName } from '../models/message.js';
 import { element, setHidden } from './dom.js';
 
-/** Looks up the message that is replied to, on the page or on the server; null when it is not there any more. */
+/** The message that is replied to, on the page or on the server; null when it is not there any more, undefined when nobody knows. */
 async function findTarget(replyToId, page) {
   const here = page.find(replyToId);
   if (here) return here;
   try {
-    const around = await page.api.listMessages(page.conversationId(), { around: replyToId, limit: 1 });
+    const around = await page.api.listMessages(page.conversationId(), { around: replyToId, limit: 1 }, { quiet: true });
     return around.find((message) => message.message_id === replyToId) ?? null;
-  } catch {
-    return null;
+  } catch (error) {
+    return mayPass(error) ? undefined : null;
   }
 }
 
@@ -44,6 +45,7 @@ export function createReplyLine(page) {
     replyToId = target;
     link.textContent = strings.reply.to(strings.reply.unknown, '');
     const found = await findTarget(target, page);
+    if (found === undefined) return;
     const name = found ? senderName(found, strings.sender) : strings.reply.deleted;
     link.textContent = strings.reply.to(name, found?.short_id ?? '');
     link.disabled = !found;

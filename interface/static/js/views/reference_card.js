@@ -4,7 +4,7 @@ import { excerpt } from '../models/message.js';
 import { iconOf, knowledgeTarget } from '../models/report.js';
 import { icon } from '../lib/icons.js';
 import { element } from './dom.js';
-import { hidePopup, showBeside } from './popup.js';
+import { fillPopup, hidePopup, showBeside } from './popup.js';
 
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;
@@ -14,6 +14,8 @@ const words = strings.references;
 let popup = null;
 let anchor = null;
 let timer = null;
+/** Whether the card that is shown says that its looking up failed. */
+let isLost = false;
 
 function close() {
   clearTimeout(timer);
@@ -27,11 +29,16 @@ function closeSoon() {
   timer = setTimeout(close, CLOSE_AFTER_MS);
 }
 
+/** A finger that was lifted has left nothing. */
+function leave(event) {
+  if (event.pointerType !== 'touch') closeSoon();
+}
+
 function thePopup() {
   if (popup) return popup;
   popup = element('div', { id: 'reference-card', class: 'popup-card reference-card', popover: 'manual', role: 'tooltip' });
   popup.addEventListener('pointerenter', () => clearTimeout(timer));
-  popup.addEventListener('pointerleave', closeSoon);
+  popup.addEventListener('pointerleave', leave);
   addEventListener('keydown', (event) => event.key === 'Escape' && close());
   addEventListener('scroll', close, { capture: true, passive: true });
   return popup;
@@ -92,23 +99,24 @@ export function openTarget(entry, { goTo, events }) {
 }
 
 async function open(chip, lookUp, page) {
+  clearTimeout(timer);
   const card = thePopup();
+  const content = element('div', {}, element('p', { class: 'popup-note', text: words.looking }));
   anchor = chip;
-  card.replaceChildren(element('p', { class: 'popup-note', text: words.looking }));
-  let content;
-  try {
-    content = describeEntry(await lookUp(), page);
-  } catch {
-    content = [element('p', { class: 'popup-note', text: words.lookupFailed })];
-  }
-  if (anchor !== chip || !chip.isConnected) return;
-  card.replaceChildren(...content);
+  isLost = false;
+  card.replaceChildren(content);
   showBeside(card, chip);
   chip.setAttribute('aria-describedby', card.id);
+  const found = await fillPopup(content, lookUp, { show: (entry) => describeEntry(entry, page), failed: words.lookupFailed });
+  if (anchor !== chip) return;
+  isLost = !found;
+  if (chip.isConnected) showBeside(card, chip);
+  else close();
 }
 
 /**
- * Shows a card when the chip is pointed at for a moment, or has the focus.
+ * Shows a card when the chip is pointed at for a moment, is touched for the first time, or has the focus. A click on what could not
+ * be looked up tries again. To be called before the chip listens to clicks itself.
  *
  * @param {HTMLElement} chip
  * @param {() => Promise<object>} lookUp gives the entry
@@ -120,8 +128,17 @@ export function attachReferenceCard(chip, lookUp, page) {
     clearTimeout(timer);
     if (anchor !== chip) timer = setTimeout(() => open(chip, lookUp, page), OPEN_AFTER_MS);
   });
-  chip.addEventListener('pointerleave', closeSoon);
+  chip.addEventListener('pointerleave', leave);
   chip.addEventListener('focus', () => chip.matches(':focus-visible') && open(chip, lookUp, page));
   chip.addEventListener('blur', closeSoon);
-  chip.addEventListener('click', close);
+  chip.addEventListener('click', (event) => {
+    const isFirstTouch = event.pointerType === 'touch' && anchor !== chip;
+    if (!isFirstTouch && !(anchor === chip && isLost)) {
+      close();
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    open(chip, lookUp, page);
+  });
 }

@@ -30,6 +30,10 @@ export function createChip(typed, entry, page) {
   const chip = element('a', { class: 'reference-chip', tabindex: '0', 'data-reference': bareReference(typed) }, icon(iconOf(entry)), label);
   let known = entry;
 
+  attachReferenceCard(chip, async () => {
+    if (!known) show(await page.references.get(bareReference(typed)));
+    return known;
+  }, page);
   chip.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || !leadsSomewhere(known)) return;
     event.preventDefault();
@@ -41,11 +45,6 @@ export function createChip(typed, entry, page) {
     event.preventDefault();
     chip.click();
   });
-  attachReferenceCard(chip, async () => {
-    known ??= await page.references.get(bareReference(typed));
-    return known;
-  }, page);
-
   function show(found) {
     known = found;
     chip.firstElementChild.replaceWith(icon(iconOf(found)));
