@@ -42,11 +42,12 @@ export const shellStrings = {
 
   flags: { none: 'No flag', red: 'Red', orange: 'Orange', yellow: 'Yellow', green: 'Green', blue: 'Blue', purple: 'Purple' },
   flagged: (title, color) => `${title}, ${color.toLowerCase()} flag`,
+  unkept: (title) => `${title}, not kept`,
 
   filter: {
     searching: 'Searching…',
     matches: (n) => (n ? count(n, 'match', 'matches') : 'Nothing matches.'),
-    failed: 'The search failed.',
+    failed: (message) => `The search failed. ${message}`,
     workspace: 'Workspace',
   },
 

@@ -30,10 +30,11 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
   };
 }
 
-/** What a conversation is called where its flag cannot be seen: its title, and the flag where it has one. */
-export function spokenTitle({ title, flag }) {
+/** What a conversation is called where its marks cannot be seen: its title, its flag, and whether nothing in it is kept. */
+export function spokenTitle({ title, flag, stateless }) {
   const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
-  return color ? shellStrings.flagged(title || UNTITLED, color) : title || UNTITLED;
+  const flagged = color ? shellStrings.flagged(title || UNTITLED, color) : title || UNTITLED;
+  return stateless ? shellStrings.unkept(flagged) : flagged;
 }
 
 /** The node of a conversation below `parent`, a node id. */
@@ -46,15 +47,14 @@ export function conversationNode(conversation, parent) {
     'data-conversation-friendly-id': friendlyId || '',
   };
   const link = { title: title || UNTITLED, 'data-conversation-id': id, href: formatAddress(id) };
-  if (flag !== 'none') {
-    attributes.class = `jstree-flag-${flag}`;
-    link['aria-label'] = spokenTitle(conversation);
-  }
+  if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
+  if (flag !== 'none' || conversation.stateless) link['aria-label'] = spokenTitle(conversation);
   return {
     id: conversationNodeId(id),
     parent,
     text: title || UNTITLED,
     type: 'conversation',
+    ...(conversation.stateless ? { icon: 'fa fa-eye-slash' } : {}),
     li_attr: attributes,
     a_attr: link,
   };

@@ -3,15 +3,16 @@
 import { shellStrings } from '../lib/shell_strings.js';
 import { TreeModel } from '../models/tree.js';
 import { ROOT, workspaceNodeId } from '../models/tree_nodes.js';
+import { tellFailure } from './attempts.js';
 import { createBeginning } from './sidebar_begin.js';
 import { mountControls } from './sidebar_controls.js';
 import { mountDrawer } from './sidebar_drawer.js';
 import { SidebarTree } from './sidebar_tree.js';
-import { mountThemeChoice } from './theme_choice.js';
-import { showToast } from './toast.js';
 
 /** A page that was out of sight for so long may have missed what other windows did. */
 const STALE_MS = 60_000;
+/** What others tell of a conversation, and the tree has to know. */
+const TOLD = ['title', 'conversation_friendly_id', 'last_updated', 'flag', 'pinned', 'stateless'];
 
 class Sidebar {
   #api;
@@ -46,7 +47,6 @@ class Sidebar {
       onMade: (conversation) => this.#take(conversation),
     });
     this.#controls = mountControls({ api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
-    mountThemeChoice(document.getElementById('user-menu'));
     this.#follow(events);
     this.#refreshWhenSeenAgain();
   }
@@ -85,16 +85,14 @@ class Sidebar {
     if (!this.#model.conversation(conversationId)) {
       if (this.#aside.has(conversationId)) Object.assign(this.#aside.get(conversationId), changes);
       else await this.#fetch(conversationId);
+      if (this.conversation(conversationId)?.archived) this.#controls.shelvesChanged('archived');
       return;
     }
-    const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = changes;
-    const told = Object.entries({ title, conversation_friendly_id: friendlyId, last_updated: lastUpdated });
-    const conversation = this.#model.changeConversation(
-      conversationId,
-      Object.fromEntries(told.filter(([, value]) => value !== undefined)),
-    );
+    const told = TOLD.filter((name) => changes[name] !== undefined).map((name) => [name, changes[name]]);
+    const conversation = this.#model.changeConversation(conversationId, Object.fromEntries(told));
     this.#tree?.redrawConversation(conversation);
-    if (lastUpdated !== undefined && !this.#model.isNewest(conversationId)) await this.#add(conversation);
+    const isActive = changes.last_updated !== undefined;
+    if (isActive && !this.#model.isNewest(conversationId)) await this.#add(conversation);
     else this.#controls.drawSections();
   }
 
@@ -113,16 +111,19 @@ class Sidebar {
       find: (conversationId) => this.conversation(conversationId),
       setAside: (conversation) => this.#aside.set(conversation.conversation_id, conversation),
       shelvesChanged: (...sections) => this.#controls.shelvesChanged(...sections),
-      reload: async (workspaceId) => {
-        if (workspaceId !== undefined) await this.#tree?.reload(workspaceId);
+      reload: async (...workspaceIds) => {
+        for (const workspaceId of workspaceIds) await this.#tree?.reload(workspaceId);
         this.#tellState();
       },
-      redraw: (conversation) => {
-        if (this.#model.conversation(conversation.conversation_id)) this.#tree?.redrawConversation(conversation);
-        else this.#controls.shelvesChanged('archived');
-        this.#controls.drawSections();
-      },
+      redraw: (conversations) => this.#redraw(conversations),
     };
+  }
+
+  #redraw(conversations) {
+    const isListed = ({ conversation_id: id }) => this.#model.conversation(id) !== undefined;
+    for (const conversation of conversations.filter(isListed)) this.#tree?.redrawConversation(conversation);
+    if (!conversations.every(isListed)) this.#controls.shelvesChanged('archived');
+    this.#controls.drawSections();
   }
 
   /** Put a conversation where it belongs: into the tree, or aside where it is not listed. */
@@ -235,7 +236,7 @@ class Sidebar {
 
   #tellFailure(error) {
     if (this.#tree) {
-      showToast(shellStrings.sidebar.failed(error.message), { kind: 'error' });
+      tellFailure(error, { failed: shellStrings.sidebar.failed, again: () => this.refresh() });
       return;
     }
     const again = document.createElement('button');

@@ -1,209 +1,182 @@
-/** What the sidebar's menus do: ask the server first, then show what came of it. */
+/** What the sidebar's menus do to conversations: ask the server first, then show what came of it. */
 
 import { formatAddress } from '../lib/address.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
+import { sidebarStrings } from '../lib/sidebar_strings.js';
 import { UNTITLED } from '../models/tree_nodes.js';
-import { askText, confirmAction } from './dialogs.js';
+import { attempt } from './attempts.js';
+import { askText } from './dialogs.js';
+import { createMany } from './sidebar_many.js';
 import { showToast } from './toast.js';
 
-/** Runs `job`; what it throws becomes a message on the page. @returns {Promise<boolean>} whether it succeeded */
-async function orTell(job) {
-  try {
-    await job();
-    return true;
-  } catch (error) {
-    showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
-    return false;
-  }
-}
+const words = shellStrings.conversation;
+const FAILED = { failed: shellStrings.sidebar.actionFailed };
+/** Of what makes something new: done twice, it makes two. */
+const CREATES = { ...FAILED, creates: true };
 
 /** Copy a reference and say so; where it had to be shown for copying by hand, that is message enough. */
 async function copy(reference) {
-  if (await copyText(reference)) {
-    showToast(shellStrings.conversation.referenceCopied(reference), { kind: 'success' });
-  }
+  if (await copyText(reference)) showToast(words.referenceCopied(reference), { kind: 'success' });
+}
+
+/** Tell what was done, with a way back. */
+function offerUndo(message, onAction) {
+  showToast(message, { actionLabel: shellStrings.toast.undo, onAction });
 }
 
 /**
- * @param {object} parts
- * @param {object} parts.api
- * @param {object} parts.events
- * @param {import('../models/tree.js').TreeModel} parts.model
- * @param {{begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
- *          refresh: () => Promise<void>, reload: (workspaceId?: string) => Promise<void>,
- *          redraw: (conversation: object) => void, find: (conversationId: string) => object|undefined,
- *          setAside: (conversation: object) => void, shelvesChanged: (...sections: string[]) => void}} parts.sidebar
+ * @typedef {object} Parts
+ * @property {object} api
+ * @property {object} events
+ * @property {import('../models/tree.js').TreeModel} model
+ * @property {{begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
+ *   refresh: () => Promise<void>, reload: (...workspaceIds: string[]) => Promise<void>,
+ *   redraw: (conversations: object[]) => void, find: (conversationId: string) => object|undefined,
+ *   setAside: (conversation: object) => void, shelvesChanged: (...sections: string[]) => void}} sidebar
  *   `find` also finds what has no row in the tree, as the archived ones
  */
-export function createConversationActions({ api, events, model, sidebar }) {
-  const words = shellStrings.conversation;
+
+/** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
+function createPlacing({ api, events, model, sidebar }) {
+  const changeMany = createMany(api);
   const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
 
-  function change(id, changes) {
-    const conversation = sidebar.find(id);
-    if (conversation) sidebar.redraw(Object.assign(conversation, changes));
+  /** Change the marks of conversations that stay where they are. */
+  function mark(ids, change, { value, marks }) {
+    const apply = (done) => {
+      sidebar.redraw(done.map((id) => sidebar.find(id)).filter(Boolean).map((each) => Object.assign(each, marks)));
+    };
+    return changeMany(ids, change, { value, apply });
   }
 
-  async function rename(id) {
-    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value: sidebar.find(id)?.title ?? '', maxLength: 500 });
-    if (title === null) return;
-    await orTell(async () => {
-      await api.setConversationTitle(id, title);
-      change(id, { title });
-      events.emit('conversation:updated', { conversationId: id, title });
-    });
-  }
-
-  async function clone(id) {
-    await orTell(async () => {
-      const { conversation_id: conversationId } = await api.cloneConversation(id);
-      await sidebar.add(await api.getConversationDetails(conversationId));
-      events.emit('conversation:created', { conversationId });
-      events.emit('conversation:open', { conversationId });
-      showToast(words.cloned(titleOf(id)), { kind: 'success' });
-    });
+  /** Show that conversations left the tree or came to another place in it; `job` does that to the model. */
+  async function rearrange(ids, job, ...more) {
+    const touched = new Set([...ids.map((id) => model.workspaceOf(id)), ...more]);
+    ids.forEach(job);
+    // The tree knows a row by its id: it has to leave its old place before it can appear in the new one.
+    await sidebar.reload(...[...touched].filter((workspaceId) => workspaceId !== undefined));
   }
 
   async function moveConversations(ids, workspaceId) {
-    const left = new Set(ids.map((id) => model.workspaceOf(id)));
-    left.delete(workspaceId);
-    await orTell(async () => {
-      for (const id of ids) {
-        await api.moveConversation(id, workspaceId);
-        model.moveConversation(id, workspaceId);
-      }
-    });
-    // The tree knows a row by its id: it has to leave its old place before it can appear in the new one.
-    for (const each of [...left, workspaceId]) await sidebar.reload(each);
+    const homes = new Map(ids.map((id) => [id, model.workspaceOf(id)]));
+    const moving = ids.filter((id) => homes.get(id) !== workspaceId);
+    const move = (id) => model.moveConversation(id, workspaceId);
+    // A drag has moved their rows already: where nothing came of it, they have to go back.
+    const settle = () => sidebar.reload(workspaceId, ...new Set(homes.values()));
+    await changeMany(moving, 'move', { value: workspaceId, apply: (done) => rearrange(done, move, workspaceId) });
+    if (moving.some((id) => model.workspaceOf(id) !== workspaceId)) await settle();
   }
 
-  async function remove(ids) {
-    const deleted = ids.map((id) => sidebar.find(id)).filter(Boolean);
-    const touched = new Set(ids.map((id) => model.workspaceOf(id)));
-    const message = deleted.length === 1 ? words.deleted(titleOf(ids[0])) : words.deletedMany(deleted.length);
-    const done = await orTell(async () => {
-      for (const { conversation_id: conversationId } of deleted) {
-        await api.deleteConversation(conversationId);
-        model.removeConversation(conversationId);
-        events.emit('conversation:deleted', { conversationId });
-      }
-    });
-    for (const each of touched) await sidebar.reload(each);
-    sidebar.shelvesChanged('archived', 'bin');
-    if (done) {
-      showToast(message, { actionLabel: shellStrings.toast.undo, onAction: () => restore(deleted) });
-    }
-  }
-
-  async function restore(conversations) {
-    await orTell(async () => {
-      for (const { conversation_id: id } of conversations) await api.restoreConversation(id);
-      showToast(words.restored, { kind: 'success' });
-    });
-    await sidebar.refresh();
-    sidebar.shelvesChanged('archived', 'bin');
-    if (conversations.length === 1) {
-      events.emit('conversation:open', { conversationId: conversations[0].conversation_id });
-    }
-  }
-
-  async function flag(ids, color) {
-    await orTell(async () => {
-      for (const id of ids) {
-        await api.setFlag(id, color);
-        change(id, { flag: color });
-      }
-    });
-  }
-
-  async function pin(ids, pinned) {
-    await orTell(async () => {
-      for (const id of ids) {
-        await (pinned ? api.pinConversation(id) : api.unpinConversation(id));
-        change(id, { pinned });
-      }
-    });
-  }
-
-  async function putAway(ids) {
-    const put = ids.map((id) => sidebar.find(id)).filter(Boolean);
-    const touched = new Set(ids.map((id) => model.workspaceOf(id)));
-    const message = put.length === 1 ? words.archived(titleOf(ids[0])) : words.archivedMany(put.length);
-    const done = await orTell(async () => {
-      for (const conversation of put) {
-        await api.archiveConversation(conversation.conversation_id, true);
-        model.removeConversation(conversation.conversation_id);
-        sidebar.setAside({ ...conversation, archived: true });
-      }
-    });
-    for (const each of touched) await sidebar.reload(each);
+  async function putAway(done) {
+    const conversations = done.map((id) => sidebar.find(id)).filter(Boolean);
+    const message = done.length === 1 ? words.archived(titleOf(done[0])) : words.archivedMany(done.length);
+    await rearrange(done, (id) => model.removeConversation(id));
+    for (const conversation of conversations) sidebar.setAside({ ...conversation, archived: true });
     sidebar.shelvesChanged('archived');
-    if (done) showToast(message, { actionLabel: shellStrings.toast.undo, onAction: () => takeBack(ids) });
+    offerUndo(message, () => archive(done, false));
   }
 
-  async function takeBack(ids) {
-    await orTell(async () => {
-      for (const id of ids) await api.archiveConversation(id, false);
-      showToast(ids.length === 1 ? words.unarchived(titleOf(ids[0])) : words.restored, { kind: 'success' });
-    });
+  async function takenBack(done) {
+    showToast(done.length === 1 ? words.unarchived(titleOf(done[0])) : words.restored, { kind: 'success' });
     await sidebar.refresh();
     sidebar.shelvesChanged('archived');
   }
 
-  const archive = (ids, archived) => (archived ? putAway(ids) : takeBack(ids));
-  const openWindow = (id) => window.open(formatAddress(id), '_blank', 'noopener');
+  function archive(ids, archived) {
+    return archived
+      ? changeMany(ids, 'archive', { apply: putAway })
+      : changeMany(ids, 'unarchive', { apply: takenBack });
+  }
+
+  async function thrownAway(done) {
+    const message = done.length === 1 ? words.deleted(titleOf(done[0])) : words.deletedMany(done.length);
+    await rearrange(done, (id) => model.removeConversation(id));
+    for (const conversationId of done) events.emit('conversation:deleted', { conversationId });
+    sidebar.shelvesChanged('archived', 'bin');
+    offerUndo(message, () => changeMany(done, 'restore', { apply: restored }));
+  }
+
+  async function restored(done) {
+    showToast(words.restored, { kind: 'success' });
+    await sidebar.refresh();
+    sidebar.shelvesChanged('archived', 'bin');
+    if (done.length === 1) events.emit('conversation:open', { conversationId: done[0] });
+  }
+
+  return {
+    moveConversations,
+    archive,
+    flag: (ids, flag) => mark(ids, 'flag', { value: flag, marks: { flag } }),
+    pin: (ids, pinned) => mark(ids, pinned ? 'pin' : 'unpin', { marks: { pinned } }),
+    remove: (ids) => changeMany(ids, 'delete', { apply: thrownAway }),
+  };
+}
+
+/** @param {Parts} parts */
+export function createConversationActions({ api, events, model, sidebar }) {
+  const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
+
+  async function rename(id) {
+    const value = sidebar.find(id)?.title ?? '';
+    const title = await askText({ title: words.renameTitle, label: words.renameLabel, value, maxLength: 500 });
+    if (title === null || (await attempt(() => api.setConversationTitle(id, title), FAILED)) === null) return;
+    events.emit('conversation:updated', { conversationId: id, title });
+  }
+
+  /** Take in a copy that was just made, and turn to it. */
+  async function showCopy({ conversation_id: conversationId }, message) {
+    const details = await attempt(() => api.getConversationDetails(conversationId), FAILED);
+    if (details === null) return;
+    await sidebar.add(details);
+    events.emit('conversation:created', { conversationId });
+    events.emit('conversation:open', { conversationId });
+    showToast(message, { kind: 'success' });
+  }
+
+  async function clone(id) {
+    const made = await attempt(() => api.cloneConversation(id), CREATES);
+    if (made !== null) await showCopy(made, words.cloned(titleOf(id)));
+  }
+
+  async function fork(id) {
+    const { askForkPoint } = await import('./fork_dialog.js');
+    const { conversation_friendly_id: friendlyId } = sidebar.find(id) ?? {};
+    const point = await askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
+    if (point === null) return;
+    const make = () => (point.messageId ? api.forkConversation(id, point.messageId) : api.cloneConversation(id));
+    const made = await attempt(make, CREATES);
+    if (made !== null) await showCopy(made, sidebarStrings.fork.done(titleOf(id)));
+  }
+
+  async function setStateless(id, on) {
+    const stateless = await import('../lib/stateless_api.js');
+    if ((await attempt(() => stateless.setStateless(api, id, on), FAILED)) === null) return;
+    events.emit('conversation:updated', { conversationId: id, stateless: on });
+    showToast(on ? sidebarStrings.stateless.on : sidebarStrings.stateless.off, { kind: 'success' });
+  }
+
+  async function share(id) {
+    const { openShareDialog } = await import('./share_dialog.js');
+    await openShareDialog({ api, conversationId: id, title: titleOf(id) });
+  }
+
+  async function exportAs(id, format) {
+    const { exportConversation } = await import('./export_conversation.js');
+    await exportConversation({ conversationId: id, format, api });
+  }
 
   return {
     copy,
     newConversation: sidebar.begin,
     newTemporary: sidebar.beginTemporary,
+    openWindow: (id) => window.open(formatAddress(id), '_blank', 'noopener'),
     rename,
     clone,
-    pin,
-    flag,
-    moveConversations,
-    archive,
-    remove,
-    openWindow,
-  };
-}
-
-/** The same for workspaces. Their changes are rare and may touch the whole tree: it is fetched again. */
-export function createWorkspaceActions({ api, domain, model, sidebar }) {
-  const words = shellStrings.workspace;
-
-  async function change(job) {
-    await orTell(job);
-    await sidebar.refresh();
-  }
-
-  async function newWorkspace(parentId = null) {
-    const name = await askText({ title: words.newTitle, label: words.label, confirmLabel: words.create });
-    if (name === null) return;
-    await change(() => api.createWorkspace(domain, name, { parentId: parentId ?? undefined }));
-  }
-
-  async function renameWorkspace(id) {
-    const value = model.workspace(id).workspace_name;
-    const name = await askText({ title: words.renameTitle, label: words.label, value });
-    if (name !== null) await change(() => api.updateWorkspace(id, { workspace_name: name }));
-  }
-
-  async function deleteWorkspace(id) {
-    const sure = await confirmAction({
-      title: words.deleteTitle(model.workspace(id).workspace_name),
-      text: words.deleteText,
-      confirmLabel: words.deleteConfirm,
-    });
-    if (sure) await change(() => api.deleteWorkspace(domain, id));
-  }
-
-  return {
-    newWorkspace,
-    renameWorkspace,
-    deleteWorkspace,
-    colorWorkspace: (id, color) => change(() => api.updateWorkspace(id, { workspace_color: color })),
-    moveWorkspace: (id, parentId) => change(() => api.moveWorkspace(id, parentId)),
+    fork,
+    setStateless,
+    share,
+    exportAs,
+    ...createPlacing({ api, events, model, sidebar }),
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { shellStrings } from '../lib/shell_strings.js';
-import { showToast } from './toast.js';
+import { attempt } from './attempts.js';
 
 const KEY = 'anaphora.temporary';
 
@@ -57,15 +57,11 @@ export function createBeginning({ api, events, domain, onBegin, onMade }) {
 
   /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
   async function make(create) {
-    try {
-      const conversation = await create();
-      await onMade(conversation);
-      if (conversation.temporary) slot.hold(conversation.conversation_id);
-      return conversation.conversation_id;
-    } catch (error) {
-      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
-      return null;
-    }
+    const conversation = await attempt(create, { failed: shellStrings.sidebar.actionFailed, creates: true });
+    if (conversation === null) return null;
+    await onMade(conversation);
+    if (conversation.temporary) slot.hold(conversation.conversation_id);
+    return conversation.conversation_id;
   }
 
   /** The page turns to the conversation at once, so that what is typed meanwhile is written in it. */

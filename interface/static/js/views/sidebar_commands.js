@@ -1,8 +1,9 @@
 /** All that can be done to a row of the sidebar. Loaded when the pointer first comes near, or a key asks for it. */
 
 import { dressMenus } from './menu_dress.js';
-import { createConversationActions, createWorkspaceActions } from './sidebar_actions.js';
+import { createConversationActions } from './sidebar_actions.js';
 import { conversationMenu, newMenu, workspaceMenu } from './sidebar_menus.js';
+import { createWorkspaceActions } from './sidebar_workspace_actions.js';
 
 /**
  * @param {object} parts what `createConversationActions` needs

@@ -1,8 +1,8 @@
 /** The sidebar's buttons, menus, filter and sections. What they do is loaded when the pointer or a key first asks for it. */
 
 import { shellStrings } from '../lib/shell_strings.js';
+import { tellFailure } from './attempts.js';
 import { mountSections } from './sidebar_sections.js';
-import { showToast } from './toast.js';
 
 /** Loads something once; a failed load is tried again the next time. */
 function once(load) {
@@ -16,7 +16,7 @@ function once(load) {
   };
 }
 
-const tell = (error) => showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
+const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again });
 
 /**
  * @param {object} parts
@@ -38,7 +38,15 @@ export function mountControls({ api, events, domain, model, sidebar }) {
     try {
       await job(await loadCommands());
     } catch (error) {
-      tell(error);
+      tell(error, () => command(job));
+    }
+  }
+
+  async function filterTyped() {
+    try {
+      await loadFilter();
+    } catch (error) {
+      tell(error, filterTyped);
     }
   }
 
@@ -79,7 +87,7 @@ export function mountControls({ api, events, domain, model, sidebar }) {
   onClick('new-workspace', () => command((commands) => commands.newWorkspace()));
   onClick('collapse-workspaces', sidebar.collapse);
   const filter = document.getElementById('sidebar-filter');
-  for (const type of ['focus', 'input']) filter.addEventListener(type, () => loadFilter().catch(tell));
+  for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
 
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });

@@ -8,6 +8,7 @@ import { icon } from '../lib/icons.js';
 import { createLatest } from '../lib/latest.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { UNTITLED } from '../models/tree_nodes.js';
+import { element } from './dom.js';
 
 const LIMIT = 50;
 
@@ -100,8 +101,13 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   const latest = createLatest((q, options) => api.autocompleteConversations(q, { domain, limit: LIMIT }, options), {
     onAnswer: showMatches,
-    onError: () => {
-      status.textContent = words.failed;
+    onError: (error, query) => {
+      const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
+      again.addEventListener('click', () => {
+        input.focus();
+        latest.request(query);
+      });
+      status.replaceChildren(words.failed(error.message), again);
     },
   });
 

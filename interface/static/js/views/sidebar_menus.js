@@ -1,6 +1,8 @@
 /** The items of the sidebar's context menus, as vakata wants them. Labels are HTML to vakata: they are escaped here. */
 
+import { exportStrings } from '../lib/export_strings.js';
 import { shellStrings } from '../lib/shell_strings.js';
+import { sidebarStrings } from '../lib/sidebar_strings.js';
 
 const DEEPEST_INDENT = 6;
 
@@ -62,9 +64,32 @@ function placingItems(conversation, { chosen, home, outline, actions }) {
       submenu: flagItems(flag || 'none', (color) => actions.flag(chosen, color)),
     }),
     ...(archived ? {} : { moveTo }),
-    archive: item(archived ? words.unarchive : named(words.archive, words.archiveMany), 'fa fa-archive', () => actions.archive(chosen, !archived), {
-      separator_after: true,
-    }),
+    archive: item(archived ? words.unarchive : named(words.archive, words.archiveMany), 'fa fa-archive', () => actions.archive(chosen, !archived)),
+  };
+}
+
+/** Copies of it, and whether what is said in it is kept. */
+function copyingItems({ conversation_id: id, stateless }, actions) {
+  const words = sidebarStrings.menu;
+  return {
+    clone: item(shellStrings.conversationMenu.clone, 'fa fa-clone', () => actions.clone(id)),
+    fork: item(words.fork, 'fa fa-code-fork', () => actions.fork(id)),
+    stateless: stateless
+      ? item(words.keep, 'fa fa-eye', () => actions.setStateless(id, false))
+      : item(words.stopKeeping, 'fa fa-eye-slash', () => actions.setStateless(id, true)),
+  };
+}
+
+/** What takes it out of here: a link for others, a file. */
+function outwardItems(id, actions) {
+  const words = sidebarStrings.menu;
+  const formats = Object.entries(exportStrings.formats).map(([format, label]) => [
+    `export_${format}`,
+    item(label, 'fa fa-file-text-o', () => actions.exportAs(id, format)),
+  ]);
+  return {
+    share: item(words.share, 'fa fa-link', () => actions.share(id)),
+    export: item(words.export, 'fa fa-download', undefined, { submenu: Object.fromEntries(formats), separator_after: true }),
   };
 }
 
@@ -97,8 +122,9 @@ export function conversationMenu(conversation, context) {
     ),
     openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
-    clone: item(words.clone, 'fa fa-clone', () => actions.clone(id)),
+    ...copyingItems(conversation, actions),
     ...placingItems(conversation, context),
+    ...outwardItems(id, actions),
     delete: item(many ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
       _class: 'menu-danger',
     }),

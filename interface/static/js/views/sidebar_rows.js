@@ -1,6 +1,5 @@
 /** The rows of the tree: what they stand for, their icons and buttons, their keys, their long presses. */
 
-import { drawNamedIcon, icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { ROOT } from '../models/tree_nodes.js';
 
@@ -19,7 +18,10 @@ export function subjectOf(node) {
   return { kind: 'more', id: attributes['data-more-of'] };
 }
 
-/** A jsTree plugin, `rowmenu`: every row that is drawn gets its icon and its triple-dot button. */
+/**
+ * A jsTree plugin, `rowmenu`: every row that is drawn gets its triple-dot button. Its icon and that of the row are drawn by
+ * the style sheet: an SVG for each of hundreds of rows would cost more than all the rest of the tree.
+ */
 export function installRowMenu($) {
   if ($.jstree.plugins.rowmenu) return;
   const button = document.createElement('span');
@@ -27,14 +29,11 @@ export function installRowMenu($) {
   button.title = shellStrings.sidebar.rowActions;
   // The menu key and the long press open the same menu, so that the button would only be noise to a screen reader.
   button.setAttribute('aria-hidden', 'true');
-  button.append(icon('three-dots'));
   $.jstree.plugins.rowmenu = function rowMenu(_options, parent) {
     this.redraw_node = function redrawNode(...args) {
       const row = parent.redraw_node.apply(this, args);
-      if (!row) return row;
-      const anchor = row.querySelector(':scope > .jstree-anchor');
-      drawNamedIcon(anchor.firstElementChild);
-      if (this.get_type(row.id) !== 'more') anchor.after(button.cloneNode(true));
+      // The handle of the whole row and the arrow come before the anchor, the list of a workspace after it.
+      if (row && row.dataset.moreOf === undefined) row.querySelector(':scope > .jstree-anchor').after(button.cloneNode());
       return row;
     };
   };

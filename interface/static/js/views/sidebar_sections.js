@@ -67,7 +67,8 @@ export function conversationRow(conversation, { onOpen, onMenu }) {
   const title = conversation.title || UNTITLED;
   const flag = conversation.flag || 'none';
   const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title });
-  if (flag !== 'none') link.setAttribute('aria-label', spokenTitle(conversation));
+  if (conversation.stateless) link.prepend(icon('eye-slash'));
+  if (conversation.stateless || flag !== 'none') link.setAttribute('aria-label', spokenTitle(conversation));
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -88,7 +89,7 @@ export function conversationRow(conversation, { onOpen, onMenu }) {
  * @param {import('../models/tree.js').TreeModel} parts.model
  * @param {{onOpen: Function, onMenu: Function}} parts.on as for `conversationRow`
  * @param {() => Promise<{show: (section: string, list: HTMLElement) => Promise<void>}>} parts.loadShelves
- * @param {(error: Error) => void} parts.onFailure
+ * @param {(error: Error, again: () => void) => void} parts.onFailure
  * @returns {{draw: (conversationId: string|null) => void, changed: (...sections: string[]) => void}} `draw` shows the
  *   pinned and the newest anew, the open one marked; `changed` does the same with the archive or the bin, if open
  */
@@ -117,7 +118,7 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
       const shelves = await loadShelves();
       await shelves.show(section, listOf(section));
     } catch (error) {
-      onFailure(error);
+      onFailure(error, () => show(section));
     }
   }
 

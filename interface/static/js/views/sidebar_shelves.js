@@ -3,6 +3,7 @@
 import { icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { UNTITLED, spokenTitle } from '../models/tree_nodes.js';
+import { tellFailure } from './attempts.js';
 import { confirmAction } from './dialogs.js';
 import { element } from './dom.js';
 import { conversationRow } from './sidebar_sections.js';
@@ -108,7 +109,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
     try {
       await job();
     } catch (error) {
-      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error' });
+      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => orTell(list, job) });
       for (const button of list.querySelectorAll('button:disabled')) button.disabled = false;
     }
   }

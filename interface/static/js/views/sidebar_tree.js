@@ -101,6 +101,7 @@ export class SidebarTree {
     const fresh = conversationNode(conversation, node.parent);
     node.li_attr = { ...fresh.li_attr, id: node.li_attr.id };
     node.a_attr = { ...fresh.a_attr, id: node.a_attr.id };
+    node.icon = fresh.icon ?? TYPES.conversation.icon;
     this.#tree.set_text(node, fresh.text);
   }
 

@@ -1,0 +1,48 @@
+/** What the sidebar's actions on many conversations, its forking and its lesser menu items say; loaded with the menus. */
+
+const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+const conversations = (n) => count(n, 'conversation', 'conversations');
+
+export const sidebarStrings = {
+  menu: {
+    fork: 'Fork…',
+    share: 'Share…',
+    export: 'Export',
+    stopKeeping: 'Stop keeping what is said',
+    keep: 'Keep what is said',
+  },
+
+  many: {
+    running: (n) => `Changing ${conversations(n)}…`,
+    left: (n, total) => `${count(n, 'conversation', 'conversations')} of ${total.toLocaleString('en')} could not be changed.`,
+    gone: 'They may be gone, or belong elsewhere.',
+    goneOne: 'That did not work. The conversation may be gone.',
+    moved: (n, name) => `Moved ${conversations(n)} to “${name}”`,
+  },
+
+  stateless: {
+    on: 'From now on, what is said here is not kept.',
+    off: 'What is said here is kept again.',
+  },
+
+  workspace: {
+    deleted: (name) => `Deleted the workspace “${name}”`,
+    restored: (name) => `Brought the workspace “${name}” back`,
+  },
+
+  fork: {
+    title: (title) => `Fork “${title}”`,
+    text: 'A copy that goes on from the message you choose. This conversation stays as it is.',
+    find: 'Find a message',
+    whole: 'The whole conversation',
+    messages: 'Messages',
+    loading: 'Loading messages…',
+    none: 'Nothing matches.',
+    empty: 'There are no messages yet.',
+    failed: (message) => `The messages could not be loaded. ${message}`,
+    cancel: 'Cancel',
+    done: (title) => `Forked “${title}”`,
+    sender: (sender) => (sender === 'user' ? 'You' : 'Assistant'),
+    from: (index) => `#${index}`,
+  },
+};

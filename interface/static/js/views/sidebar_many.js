@@ -1,0 +1,66 @@
+/** Changing many conversations: one request a thousand, and what could not be changed is told and tried again. */
+
+import { createBulkApi, MOST } from '../lib/bulk_api.js';
+import { shellStrings } from '../lib/shell_strings.js';
+import { sidebarStrings } from '../lib/sidebar_strings.js';
+import { failureText } from './attempts.js';
+import { showToast } from './toast.js';
+
+const PATIENCE_MS = 300;
+const words = sidebarStrings.many;
+
+/** Says what runs once it has taken a while; what is returned takes that back. */
+function tellWhenSlow(text) {
+  let remove = () => {};
+  const timer = setTimeout(() => {
+    remove = showToast(text, { lasting: true });
+  }, PATIENCE_MS);
+  return () => {
+    clearTimeout(timer);
+    remove();
+  };
+}
+
+/** What is said where `left` of `total` were not changed. */
+function explain(error, left, total) {
+  if (left === total && error) return failureText(error, shellStrings.sidebar.actionFailed);
+  if (total === 1) return words.goneOne;
+  return [words.left(left, total), error ? error.message : words.gone].join(' ');
+}
+
+/**
+ * @param {object} api
+ * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void}) => Promise<void>}
+ *   `apply` shows what was done; it is called again for those that a later try has done
+ */
+export function createMany(api) {
+  const bulk = createBulkApi(api);
+
+  /** What was done before something failed, and the failure. */
+  async function ask(ids, change, value) {
+    const done = new Set();
+    try {
+      for (let begin = 0; begin < ids.length; begin += MOST) {
+        const { results } = await bulk.changeConversations(ids.slice(begin, begin + MOST), change, value);
+        for (const { conversation_id: id, status } of results) if (status === 'done') done.add(id);
+      }
+      return { done, error: null };
+    } catch (error) {
+      return { done, error };
+    }
+  }
+
+  return async function changeMany(ids, change, { value, apply }) {
+    const settle = tellWhenSlow(words.running(ids.length));
+    const { done, error } = await ask(ids, change, value);
+    settle();
+    if (done.size) await apply([...done]);
+    const left = ids.filter((id) => !done.has(id));
+    if (!left.length) return;
+    showToast(explain(error, left.length, ids.length), {
+      kind: 'error',
+      actionLabel: shellStrings.sidebar.again,
+      onAction: () => changeMany(left, change, { value, apply }),
+    });
+  };
+}
