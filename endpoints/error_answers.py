@@ -21,6 +21,7 @@ log = logging.getLogger("anaphora.requests")
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The fields that were wrong, or what else a client needs to know of one error."""
 
+_SHOWN_TO_PEOPLE = frozenset({"pages", "shared_chats"})
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 
@@ -34,7 +35,7 @@ def register_error_handlers(app: Flask) -> None:
 
 def wants_page() -> bool:
     """Whether a person with a browser waits for a page, and not a program for data."""
-    if request.method not in ("GET", "HEAD") or (request.endpoint and request.blueprint != "pages"):
+    if request.method not in ("GET", "HEAD") or (request.endpoint and request.blueprint not in _SHOWN_TO_PEOPLE):
         return False
     accepted = request.accept_mimetypes
     return accepted["text/html"] > accepted["application/json"]

@@ -1,0 +1,44 @@
+"""What a shared link shows to anyone who has it: a page to people, JSON to programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flask import Blueprint, Response, render_template
+
+from database.shares import read_share
+
+from . import share_shapes
+from .error_answers import wants_page
+from .replies import json_reply
+from .request_scope import current_state
+from .validation import answers, asks, public
+
+blueprint = Blueprint("shared_chats", __name__)
+# The address is the secret: no page that is linked to, no search engine and no cache is to learn it.
+_HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+    "Cache-Control": "no-store",
+    "Vary": "Accept",
+}
+
+
+@blueprint.get("/shared_chat/<token>")
+@public
+@asks(share_shapes.SharedWindow)
+@answers(share_shapes.SharedChat)
+def shared_chat(token: str, query: share_shapes.SharedWindow) -> Response:
+    """A shared conversation as it was when it was shared; for whoever has the link, without an account."""
+    users_dir = current_state().users_dir
+    page = asdict(read_share(users_dir=users_dir, token=token, after=query.after, limit=query.limit))
+    if wants_page():
+        return Response(render_template("shared.html", shared=page), mimetype="text/html")
+    return json_reply(page)
+
+
+@blueprint.after_request
+def keep_secret(response: Response) -> Response:
+    """Also where a link leads nowhere: it may be nearly right, or its conversation may come back from the bin."""
+    response.headers.update(_HEADERS)
+    return response
