@@ -38,11 +38,18 @@ def interface(conversation_id: str | None = None) -> str:
     return render_template("interface.html", bootstrap=_bootstrap())
 
 
+@blueprint.get("/settings")
+@answers(None, media="text/html")
+def settings() -> str:
+    """The page of the own account and of all that can be set."""
+    return render_template("settings.html", bootstrap=_bootstrap())
+
+
 @blueprint.get("/account")
 @answers(None, media="text/html")
-def account() -> str:
-    """The page of the own account."""
-    return render_template("account.html", bootstrap=_bootstrap())
+def account() -> Response:
+    """The way to the settings, for bookmarks of old."""
+    return redirect("/settings")
 
 
 @blueprint.get("/r/<friendly_id>/<identifier>")

@@ -19,7 +19,7 @@ def test_a_fresh_server_leads_to_the_first_account_and_then_into_the_interface(a
     assert client.get("/login", headers=BROWSER).headers["Location"] == "/setup"
     assert client.get("/setup", headers=BROWSER).status_code == 200
     made = client.post("/setup", data={"email": "ada@example.org", "password": PASSWORD}, headers=OWN_PAGE)
-    assert (made.status_code, made.headers["Location"]) == (303, "/interface/")
+    assert (made.status_code, made.headers["Location"]) == (303, "/interface/?welcome=1")
     page = client.get("/interface/", headers=BROWSER)
     assert page.status_code == 200
     assert 'id="bootstrap"' in page.get_data(as_text=True)
@@ -66,8 +66,15 @@ def test_calls_without_a_session_get_json_and_pages_get_the_way_in(app: Flask) -
     client = app.test_client()
     call = client.get("/list_workspaces/assistant", headers=BROWSER)
     assert (call.status_code, call.json["code"]) == (401, "unauthorized")
-    assert client.get("/account", headers=BROWSER).status_code == 302
-    assert client.get("/account").status_code == 401
+    assert client.get("/settings", headers=BROWSER).status_code == 302
+    assert client.get("/settings").status_code == 401
+
+
+def test_the_account_page_of_old_leads_to_the_settings(ada: Person) -> None:
+    assert ada.get("/account", headers=BROWSER).headers["Location"] == "/settings"
+    page = ada.get("/settings", headers=BROWSER)
+    assert page.status_code == 200
+    assert ada.email in page.get_data(as_text=True)
 
 
 def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(ada: Person) -> None:

@@ -4,6 +4,8 @@ import { createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
 import { shellStrings } from './lib/shell_strings.js';
 import { createBusyBar } from './views/busy_bar.js';
+import { shortcutOf } from './models/shortcuts.js';
+import { attempt } from './views/attempts.js';
 import { installCopyFallbacks } from './views/copy_fallbacks.js';
 import { element } from './views/dom.js';
 import { mountModelStatus } from './views/models_status.js';
@@ -70,16 +72,46 @@ function offerPanels(page) {
     if (path === location.pathname && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
     follow();
   });
-  addEventListener('keydown', (event) => {
-    const isShortcut = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k';
-    if (!isShortcut || document.querySelector('dialog[open]')) return;
-    event.preventDefault();
-    page.events.emit('search:open', null);
-  });
   page.events.on('conversation:shown', () => {
     path = location.pathname;
     follow();
   });
+}
+
+/** What keys do is loaded with the first that does something. */
+function offerShortcuts(page) {
+  const failed = shellStrings.sidebar.actionFailed;
+  const run = (name) => attempt(async () => (await import('./views/shortcuts.js')).runShortcut(name, page), { failed });
+
+  addEventListener('keydown', (event) => {
+    const name = shortcutOf(event);
+    if (!name || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    run(name);
+  });
+  document.getElementById('open-shortcuts').addEventListener('click', () => {
+    document.getElementById('user-menu').hidePopover();
+    run('help');
+  });
+}
+
+/** Welcomes who comes for the first time, and offers the messages that a conversation suggests. */
+function offerWelcome(page) {
+  const failed = shellStrings.sidebar.actionFailed;
+  let clear = () => {};
+
+  async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions } }) {
+    if (!suggestions?.length) return;
+    const views = await import('./views/suggested_messages.js');
+    clear = views.clearSuggestedMessages;
+    const isOpen = () => page.shownId() === conversationId;
+    await views.showSuggestedMessages(suggestions, { api: page.api, conversationId, isOpen });
+  }
+
+  page.events.on('conversation:shown', () => clear());
+  page.events.on('conversation:loaded', (details) => attempt(() => suggest(details), { failed }));
+  if (!new URLSearchParams(location.search).has('welcome')) return;
+  attempt(async () => (await import('./views/welcome.js')).beginWelcome(page), { failed });
 }
 
 function start() {
@@ -94,8 +126,15 @@ function start() {
 
   const sidebar = mountSidebar({ api, events, bootstrap });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
-  mountModelStatus(document.getElementById('model-status'), api);
+  mountModelStatus(document.getElementById('model-status'), api, events);
   offerPanels({ api, events, bootstrap });
+  let shown = null;
+  events.on('conversation:shown', ({ conversationId }) => {
+    shown = conversationId;
+  });
+  const page = { api, events, sidebar, shownId: () => shown };
+  offerShortcuts(page);
+  offerWelcome(page);
   new ConversationPage({ api, events, bootstrap }).openAddress();
 }
 

@@ -3,9 +3,7 @@
 import { createApi } from './lib/api.js';
 import { installCopyFallbacks } from './views/copy_fallbacks.js';
 import { mountSharedPage } from './views/shared_page.js';
-import { mountThemeChoice } from './views/theme_choice.js';
 
 installCopyFallbacks();
-mountThemeChoice(document);
 const first = JSON.parse(document.getElementById('shared').textContent);
 mountSharedPage({ api: createApi(), token: decodeURIComponent(location.pathname.split('/').pop()), first });

@@ -30,9 +30,19 @@
     apply(theme);
   }
 
+  /** The radio buttons of the page that choose the theme show which it is. */
+  function tell() {
+    for (const radio of document.querySelectorAll('input[name="theme"]')) radio.checked = radio.value === choice();
+  }
+
   apply(choice());
   addEventListener('storage', (event) => {
-    if (event.key === KEY) apply(choice());
+    if (event.key !== KEY) return;
+    apply(choice());
+    tell();
   });
-  globalThis.anaphoraTheme = Object.freeze({ choice, choose });
+  addEventListener('DOMContentLoaded', tell);
+  addEventListener('change', (event) => {
+    if (event.target.name === 'theme') choose(event.target.value);
+  });
 })();

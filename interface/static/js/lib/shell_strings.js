@@ -1,4 +1,4 @@
-/** What the sidebar, the dialogs and the account page say; `strings.js` has what the conversation itself says. */
+/** What the sidebar and the dialogs say; `strings.js` has what the conversation itself says. */
 
 const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
@@ -111,27 +111,5 @@ export const shellStrings = {
     deleteTitle: (name) => `Delete “${name}”?`,
     deleteText: 'Its conversations and workspaces are kept: they move to the workspace above it.',
     deleteConfirm: 'Delete workspace',
-  },
-
-  account: {
-    saved: 'Saved',
-    revoke: 'Revoke',
-    current: 'this device',
-    lastSeen: (time) => `last seen ${time}`,
-    lastUsed: (time) => (time ? `last used ${time}` : 'never used'),
-    created: (time) => `created ${time}`,
-    unknownDevice: 'Unknown device',
-    noTokens: 'No tokens yet.',
-    readOnly: 'read-only',
-    tokenTitle: 'Your new token',
-    tokenText: 'Copy it now: it is shown this once.',
-    copy: 'Copy',
-    copied: 'Copied',
-    close: 'Close',
-    revokeSession: 'Log out this device?',
-    revokeSessionText: 'It has to log in again.',
-    revokeToken: (name) => `Revoke “${name}”?`,
-    revokeTokenText: 'Programs that use it stop working at once.',
-    failed: (message) => `That did not work. ${message}`,
   },
 };

@@ -133,6 +133,7 @@ export const strings = {
     send: 'Send message',
     stop: 'Stop answering',
     failed: (message) => `The message was not sent. ${message}`,
+    failedPart: (message) => `A part of the page could not be loaded. ${message}`,
     again: 'Try again',
     busy: 'An answer is still being written in this conversation. Your text is kept.',
     tooLong: (limit) => `A message holds at most ${limit.toLocaleString()} characters.`,
@@ -171,9 +172,6 @@ export const strings = {
     attachedNow: (friendlyId) => `@${friendlyId} goes with your next message.`,
     detach: (friendlyId) => `Do not attach @${friendlyId}`,
     tooManyAttached: (most) => `At most ${most} memories go with a message.`,
-    command: {
-      memory: 'Remember a text; without one, what was said last', search: 'Search everything', help: 'Show the commands',
-    },
   },
 
   transcript: {
@@ -197,9 +195,15 @@ export const strings = {
     intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
     steps: [
       ['Type @', 'and a few words to find a conversation and one of its messages, or something that you had remembered.'],
-      ['Click a badge', 'such as #5 · a3f2b1 on a message to copy its reference, and paste it here.'],
-      ['Right-click a conversation', 'in the sidebar to copy its name.'],
+      ['Press Ctrl+K', '(⌘K on a Mac) to search everything that was said; ? shows all keys.'],
+      ['Write /help', 'to see the commands that a message can begin with.'],
     ],
+    models: {
+      ready: 'The model is ready.',
+      prepared: 'The model is being made ready. You can write already: it answers when it is.',
+      failed: 'The model is not available now. Everything else works.',
+      none: 'No model is set up, so nobody answers. Everything else works: references, memories, search.',
+    },
   },
 
   references: {

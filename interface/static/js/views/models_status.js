@@ -20,8 +20,9 @@ function lineFor({ name, phase, progress, detail }) {
  *
  * @param {HTMLElement} place
  * @param {{models: () => Promise<{main: object}>}} api
+ * @param {object} events where `models:known` tells what was found
  */
-export function mountModelStatus(place, api) {
+export function mountModelStatus(place, api, events) {
   const label = element('span', { class: 'model-status-text' });
   const bar = element('progress', { class: 'model-status-bar', max: '1', 'aria-label': words.progress });
   const node = element('div', { class: 'model-status', role: 'status', hidden: true }, label, bar);
@@ -32,6 +33,8 @@ export function mountModelStatus(place, api) {
     const line = lineFor(state);
     setHidden(node, !line);
     node.dataset.phase = state.phase;
+    // What elsewhere depends on it, style sheets show.
+    document.documentElement.dataset.model = state.phase;
     node.title = state.detail ?? '';
     if (label.textContent !== line) label.textContent = line;
     setHidden(bar, !UNDER_WAY.has(state.phase));
@@ -43,7 +46,9 @@ export function mountModelStatus(place, api) {
     clearTimeout(timer);
     let pause = LATER_MS;
     try {
-      const { main } = await api.models();
+      const models = await api.models();
+      const { main } = models;
+      events.emit('models:known', models);
       show(main);
       if (main.phase === 'ready') return;
       if (UNDER_WAY.has(main.phase)) pause = SOON_MS;

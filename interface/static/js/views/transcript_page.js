@@ -153,6 +153,8 @@ export class ConversationPage {
     ]);
     if (signal.aborted) return;
     this.#takeChanges(details, { tell: false });
+    this.#events.emit('conversation:details', details);
+    this.#events.emit('conversation:loaded', details);
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);

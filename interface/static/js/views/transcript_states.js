@@ -13,10 +13,13 @@ export function showConversationTitle(conversation) {
 
 /** What a conversation without messages shows: how to begin, and what can be referred to. */
 export function emptyState() {
-  const { title, intro, steps } = strings.empty;
+  const { title, intro, steps, models } = strings.empty;
   const rows = steps.map(([what, then]) => element('li', {}, element('strong', { text: what }), ` ${then}`));
+  // Which of these is true changes while the page is open: the style sheet shows one.
+  const lines = Object.entries(models).map(([phase, text]) => element('p', { class: 'empty-model', 'data-model': phase, text }));
   return element('section', { class: 'empty-state' },
-    element('h2', { text: title }), element('p', { text: intro }), element('ul', {}, ...rows));
+    element('p', { class: 'empty-name', text: strings.product }), element('h2', { text: title }), element('p', { text: intro }),
+    element('ul', {}, ...rows), ...lines);
 }
 
 /**

@@ -1,0 +1,48 @@
+import { settingsStrings as words } from '../lib/settings_strings.js';
+import { shortTime } from '../lib/times.js';
+import { attempt } from './attempts.js';
+import { confirmAction } from './dialogs.js';
+import { fill, onSubmit, record, records } from './settings_parts.js';
+import { showToast } from './toast.js';
+
+const find = (id) => document.getElementById(id);
+
+/** The accounts of the server, for its administrator. */
+export function mountPeople(section, { settings, bootstrap }) {
+  const place = section.querySelector('[data-fill]');
+
+  async function change(email, disabled) {
+    const { disableTitle, disableText: text, disable: confirmLabel } = words.people;
+    if (disabled && !(await confirmAction({ title: disableTitle(email), text, confirmLabel }))) return;
+    await attempt(() => settings.changePerson(email, { disabled }), { failed: words.notDone });
+    await show();
+  }
+
+  function row(person) {
+    const { user_email: email, name, is_admin: isAdmin, disabled_at: disabledAt, last_seen_at: seen } = person;
+    const isOwn = email === bootstrap.user_email;
+    const { you, admin, disabled, disable, enable, never } = words.people;
+    const badges = [[isOwn, you], [isAdmin, admin], [disabledAt, disabled]].filter(([is]) => is).map(([, text]) => text);
+    return record({
+      name: email,
+      badges,
+      note: [name, words.created(shortTime(person.created_at)), seen ? words.lastSeen(shortTime(seen)) : never].filter(Boolean).join(' · '),
+      action: isOwn ? null : { label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) },
+    });
+  }
+
+  const show = () => fill(place, () => settings.people(), (people) => [records(people.map(row))]);
+  const form = find('person-form');
+  onSubmit(form, async () => {
+    const { user_email: email } = await settings.createPerson({
+      email: find('person-email').value,
+      name: find('person-name').value,
+      password: find('person-password').value,
+      is_admin: find('person-admin').checked,
+    });
+    form.reset();
+    showToast(words.people.made(email), { kind: 'success' });
+    await show();
+  }, { running: words.people.creating });
+  show();
+}
