@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     Text,
     bindparam,
+    cast,
     distinct,
     func,
     select,
@@ -130,6 +131,41 @@ _index = (
 )
 _INDEXED_ROWS = _ROWS.add_columns(_index.label("index")).order_by(messages.c.seq)
 
+_chosen = messages.c.seq.in_(bindparam("seqs", expanding=True))
+_hits = (
+    select(
+        messages.c.seq,
+        messages.c.conversation_id,
+        messages.c.ordinal,
+        func.lag(messages.c.ordinal, 1, 0)
+        .over(partition_by=messages.c.conversation_id, order_by=messages.c.ordinal)
+        .label("previous"),
+    )
+    .where(_chosen, messages.c.deleted_at.is_(None))
+    .subquery()
+)
+_since_previous = (
+    select(func.count())
+    .where(
+        _earlier.c.conversation_id == _hits.c.conversation_id,
+        _earlier.c.deleted_at.is_(None),
+        _earlier.c.ordinal > _hits.c.previous,
+        _earlier.c.ordinal <= _hits.c.ordinal,
+    )
+    .correlate(_hits)
+    .scalar_subquery()
+)
+_steps = select(_hits.c.seq, _hits.c.conversation_id, _hits.c.ordinal, _since_previous.label("step")).subquery()
+_places = select(
+    _steps.c.seq,
+    cast(func.sum(_steps.c.step).over(partition_by=_steps.c.conversation_id, order_by=_steps.c.ordinal), Integer).label(
+        "index"
+    ),
+).subquery()
+_PLACED_ROWS = (
+    _ROWS.add_columns(_places.c.index).join(_places, _places.c.seq == messages.c.seq).order_by(messages.c.seq)
+)
+
 
 def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
@@ -147,6 +183,11 @@ _IN_WINDOW = messages.c.seq.in_(
     .offset(bindparam("start", type_=Integer))
 )
 _WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
+_BEHIND = Prepared(
+    _ROWS.where(_LIVE, messages.c.ordinal > bindparam("ordinal", type_=Integer))
+    .order_by(messages.c.ordinal)
+    .limit(bindparam("limit", type_=Integer))
+)
 # Read backwards through the index, so that only what is asked for is fetched.
 _FROM_END = Prepared(
     select(*(messages.c[name] for name in MessageText._fields if name != "index"))
@@ -174,6 +215,14 @@ def rows_from(connection: Connection, conversation_id: str, *, start: int, limit
     return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, start + 1)])
 
 
+def rows_behind(
+    connection: Connection, conversation_id: str, *, ordinal: int, index: int, limit: int
+) -> list[MessageRow]:
+    """Up to `limit` live messages in order, from the first behind `ordinal` on; `index`: how many come before it."""
+    rows = _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit)
+    return _with_variants(connection, [_message((*row, number, ())) for number, row in enumerate(rows, index + 1)])
+
+
 def newest_first(
     connection: Connection, conversation_id: str, *, before: int, count: int, limit: int
 ) -> Generator[MessageText, None, None]:
@@ -199,6 +248,12 @@ def row_with_hash(connection: Connection, conversation_id: str, short_hash: str)
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
     """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
     rows = connection.execute(_INDEXED_ROWS.where(condition))
+    return _with_variants(connection, [_message((*row, ())) for row in rows])
+
+
+def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRow]:
+    """The live messages with these `seq`, in order of it. Each conversation is counted through once, however many."""
+    rows = connection.execute(_PLACED_ROWS, {"seqs": list(seqs)})
     return _with_variants(connection, [_message((*row, ())) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""Answers that grow: events as NDJSON, one a line."""
+"""Answers that grow: events as NDJSON, one a line, and files."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class StreamBody:
 
 
 class StreamResponse(Response):
-    """Events of `stream` after number `after`, as they come."""
+    """Events of `stream` after number `after`, as they come; or the bytes of a file, as they are made."""
 
     # A caller that measured or copied the body would wait for the whole answer.
     implicit_sequence_conversion = False
     automatically_set_content_length = False
 
-    def __init__(self, stream: EventStream, after: int = 0) -> None:
+    def __init__(self, stream: EventStream, after: int = 0, *, media: str = NDJSON) -> None:
         self.body = StreamBody(stream, after)
         super().__init__(
             self.body,
-            mimetype=NDJSON,
+            mimetype=media,
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
 

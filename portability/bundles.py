@@ -20,6 +20,7 @@ from typing import Any
 import dill
 
 from database.errors import ConversationNotFoundError
+from database.unkept_turns import is_unkept
 
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 
@@ -49,7 +50,7 @@ def save_bundle(
     memory: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a bundle into `folder`, each file whole or not at all, the index last.
+    """Write a bundle into `folder`, each file whole or not at all, the index last. What is not kept stays out.
 
     Raises OSError, BrokenBundleError.
     """
@@ -65,7 +66,10 @@ def save_bundle(
         "created_at": memory.get("created_at", ""),
         "conversation_friendly_id": memory.get("conversation_friendly_id", ""),
     }
-    _write(folder / f"{conversation_id}-messages.json", _json(list(messages)))
+    _write(
+        folder / f"{conversation_id}-messages.json",
+        _json([message for message in messages if not is_unkept(message.get("config") or {})]),
+    )
     _write(folder / f"{conversation_id}-memory.json", _json(dict(memory)))
     _write(folder / f"{conversation_id}.index", dill.dumps(state, protocol=4))
     return folder

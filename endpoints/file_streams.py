@@ -1,0 +1,33 @@
+"""Files that are made while they are sent: never whole in memory, and no thread waits for a slow reader."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+_BYTES_AT_ONCE = 64 * 1024
+
+
+class FileStream:
+    """The bytes of one file, in order; they can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+
+    async def tail(self, after: int) -> AsyncIterator[bytes]:
+        """The bytes, each piece made in a thread when the one before has been sent; `after` counts for events only."""
+        pieces = self.lines(after)
+        while piece := await asyncio.to_thread(next, pieces, b""):
+            yield piece
+
+    def lines(self, after: int) -> Iterator[bytes]:
+        """The bytes in pieces worth sending; `after` counts for events only."""
+        del after
+        piece = bytearray()
+        for chunk in self._chunks:
+            piece += chunk
+            if len(piece) >= _BYTES_AT_ONCE:
+                yield bytes(piece)
+                piece.clear()
+        if piece:
+            yield bytes(piece)

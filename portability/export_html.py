@@ -1,0 +1,102 @@
+"""A conversation as one web page that needs nothing else: no script, no picture, no request."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from html import escape
+
+from markdown_it import MarkdownIt
+
+from database.conversation_rows import ConversationRow
+from database.message_pages import MessagePage
+from database.message_rows import MessageRow
+
+from .export_parts import facts_of, moment, notes_of, reply_of, speaker_of, title_of
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; --own: #1c2733; --code: #20262e; }
+  body { background: #14181d; }
+  a { color: #79b8ff; }
+}
+body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); }
+body { font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .2rem 1rem; color: var(--muted); font-size: .875rem; }
+dd { margin: 0; }
+article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem; }
+article.user { background: var(--own); }
+article.hidden { border-style: dashed; }
+header { color: var(--muted); font-size: .875rem; }
+header b { color: var(--text); }
+pre, code { font-family: ui-monospace, monospace; font-size: .9em; background: var(--code); border-radius: .25rem; }
+pre { padding: .75rem; overflow-x: auto; }
+table { display: block; overflow-x: auto; border-collapse: collapse; }
+th, td { padding: .25rem .6rem; border: 1px solid var(--line); }
+blockquote { margin-inline: 0; padding-left: 1rem; border-left: 3px solid var(--line); }
+"""
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+_ADDRESS = re.compile(r"(?i)(https?://|mailto:|#)")
+
+
+class _Renderer(MarkdownIt):
+    """Markdown without raw HTML and without pictures, which would be asked for when the page is read."""
+
+    def __init__(self, *, breaks: bool) -> None:
+        super().__init__("commonmark", {"html": False, "breaks": breaks})
+        self.enable(["table", "strikethrough"]).disable("image")
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
+        """Only what leads to the web, to a mailbox, or to a place in this page."""
+        return _ADDRESS.match(url) is not None
+
+
+@cache
+def _renderer(*, typed: bool) -> _Renderer:
+    # Who types a line break means one.
+    return _Renderer(breaks=typed)
+
+
+def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+    """The page, piece by piece."""
+    title = escape(title_of(conversation))
+    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts_of(conversation))
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n<dl>{facts}</dl>\n<main>\n"
+    )
+    for page in pages:
+        for message in page.messages:
+            yield _article(message, page)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _article(message: MessageRow, page: MessagePage) -> str:
+    typed = message.sender == "user"
+    kinds = f"{'user' if typed else 'assistant'}{' hidden' if message.show_hide == 'hide' else ''}"
+    notes = "".join(f" <i>{escape(note)}</i>" for note in notes_of(message))
+    return (
+        f'<article class="{kinds}" id="m-{escape(message.short_id)}">\n'
+        f"<header>#{escape(message.short_id)} <b>{escape(speaker_of(message))}</b> "
+        f'<time datetime="{escape(message.created_at)}">{moment(message.created_at)}</time>'
+        f"{_reply(message, page)}{notes}</header>\n"
+        f"{_renderer(typed=typed).render(message.text)}</article>\n"
+    )
+
+
+def _reply(message: MessageRow, page: MessagePage) -> str:
+    reply = reply_of(message, page)
+    if reply is None:
+        return ""
+    target = f'<a href="#m-{escape(reply[1:])}">{escape(reply)}</a>' if reply.startswith("#") else escape(reply)
+    return f" <i>reply to {target}</i>"

@@ -1,0 +1,61 @@
+"""A conversation as JSON, with all that bringing it in elsewhere takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from database.clock import now_iso
+from database.conversation_rows import ConversationRow
+from database.message_pages import MessagePage
+from database.message_rows import MessageRow, message_shape
+
+FORMAT = "anaphora-export"
+VERSION = 1
+_ELSEWHERE = {"user_id", "conversation_id", "backlink_count", "document_references"}
+"""Of a listed message: what the head says already, or what others say of it."""
+
+_HEAD = (
+    "conversation_id",
+    "conversation_friendly_id",
+    "title",
+    "title_force_set",
+    "domain",
+    "flag",
+    "created_at",
+    "updated_at",
+    "settings",
+    "running_summary",
+    "summarised_ordinal",
+    "archived",
+    "stateless",
+)
+
+
+def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+    """The file, piece by piece: one object, each message on a line of its own."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "exported_at": now_iso(),
+        "conversation": {name: getattr(conversation, name) for name in _HEAD},
+    }
+    yield f'{orjson.dumps(head).decode()[:-1]},"messages":['
+    before = "\n"
+    for page in pages:
+        yield before + ",\n".join(orjson.dumps(_item(message, page)).decode() for message in page.messages)
+        before = ",\n"
+    yield "\n]}\n"
+
+
+def _item(message: MessageRow, page: MessagePage) -> dict[str, Any]:
+    shown = {name: value for name, value in message_shape(message).items() if name not in _ELSEWHERE}
+    own = {
+        "in_answer_to": message.in_answer_to,
+        "chosen_variant": message.chosen_variant,
+        "variants": page.variants.get(message.message_id, []),
+        "edits": page.edits.get(message.message_id, []),
+    }
+    return shown | own

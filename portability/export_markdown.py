@@ -1,0 +1,44 @@
+"""A conversation as Markdown: a head, then each message as a quote below a line that says whose it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from database.conversation_rows import ConversationRow
+from database.message_pages import MessagePage
+from database.message_rows import MessageRow
+
+from .export_parts import facts_of, moment, notes_of, reply_of, speaker_of, title_of
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+    """The file, piece by piece."""
+    yield f"# Conversation: {_plain(title_of(conversation))}\n\n"
+    count = 0
+    facts = "".join(f"{name}: {_plain(value)}  \n" for name, value in facts_of(conversation))
+    yield facts
+    for page in pages:
+        count += len(page.messages)
+        yield "".join(_entry(message, page) for message in page.messages)
+    yield f"\n---\n\nMessages: {count}\n"
+
+
+def _entry(message: MessageRow, page: MessagePage) -> str:
+    head = f"**[#{message.short_id}] {_plain(speaker_of(message))}** ({moment(message.created_at)})"
+    reply = reply_of(message, page)
+    marks = [f"reply to {reply}"] if reply else []
+    said = "".join(f" *{mark}*" for mark in [*marks, *notes_of(message)])
+    return f"\n{head}{said}\n\n{_quoted(message.text)}\n"
+
+
+def _quoted(text: str) -> str:
+    """Each line by itself, so that nothing in it, such as a fence that is never closed, reaches beyond."""
+    return "\n".join(f"> {line}" if line else ">" for line in _LINE_END.split(text))
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)

@@ -1,0 +1,67 @@
+"""One conversation as a file that somebody takes along: to read, to print, to bring in elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from database.conversation_rows import ConversationRow
+from database.conversations import get_conversation
+from database.message_pages import MessagePage, message_pages
+
+from . import export_html, export_json, export_markdown
+from .file_names import file_name
+
+BUNDLE = "bundle"
+_BYTES_AT_ONCE = 64 * 1024
+Writer = Callable[[ConversationRow, Iterator[MessagePage]], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A file on its way: its name, its media type, and its bytes, made as they are asked for."""
+
+    name: str
+    media: str
+    chunks: Iterator[bytes]
+
+
+_FORMATS: dict[str, tuple[str, str, Writer]] = {
+    "markdown": ("md", "text/markdown", export_markdown.written),
+    "html": ("html", "text/html", export_html.written),
+    "json": ("json", "application/json", export_json.written),
+}
+
+
+def export_conversation(
+    *, users_dir: str, user_email: str, conversation_id: str, fmt: str, save: Callable[[Path], object]
+) -> Export:
+    """The conversation as "markdown", "html", "json" or "bundle"; deleted messages and what is not kept stay out.
+
+    save: writes the conversation's bundle into a folder. Raises ConversationNotFoundError, KeyError (another format).
+    """
+    who = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    conversation = get_conversation(**who)
+    if fmt == BUNDLE:
+        chunks = _zipped(conversation_id, save)
+        return Export(name=file_name(conversation.title, "zip"), media="application/zip", chunks=chunks)
+    extension, media, written = _FORMATS[fmt]
+    texts = written(conversation, message_pages(**who))
+    return Export(name=file_name(conversation.title, extension), media=media, chunks=(text.encode() for text in texts))
+
+
+def _zipped(conversation_id: str, save: Callable[[Path], object]) -> Iterator[bytes]:
+    with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / conversation_id
+        save(folder)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, f"{conversation_id}/{path.name}")
+        shutil.rmtree(folder)
+        file.seek(0)
+        while chunk := file.read(_BYTES_AT_ONCE):
+            yield chunk
