@@ -10,7 +10,7 @@ from . import fulltext_index
 from .connection import open_store
 from .conversation_head import access_head
 from .fulltext_index import IndexedText, folded, indexed_text, words
-from .message_rows import MessageRow, live_in, rows_where
+from .message_rows import MessageRow, live_in, rows_numbered
 from .schema import messages
 from .search_ranking import Phrases, best, holds
 from .store import Urgency
@@ -53,7 +53,7 @@ def search_conversation(
             return []
         candidates = _candidates(connection, conversation_id, phrases)
         chosen = best(candidates, phrases)[:limit]
-        found = {row.seq: row for row in rows_where(connection, messages.c.seq.in_(chosen))}
+        found = {row.seq: row for row in rows_numbered(connection, chosen)}
         return [found[seq] for seq in chosen]
 
 

@@ -8,6 +8,7 @@ index keeps no texts; words are cut here, the same way for what is stored and fo
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Sequence
 from hashlib import blake2s
@@ -19,9 +20,22 @@ from .message_rows import MessageRow
 from .schema import messages, search_state
 
 _NAME = "messages"
+_SHORT = 3
+_COMPLETIONS = 64
 _ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
 _PUT = f"INSERT INTO messages_fts {_ROW}"
 _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, body) VALUES ('delete', ?, ?, ?, ?)"
+# From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
+_BEGINNING_WITH = """
+    WITH RECURSIVE known(word) AS (
+        SELECT (SELECT term FROM messages_words WHERE term >= :beginning LIMIT 1)
+        UNION ALL
+        SELECT (SELECT term FROM messages_words WHERE term >= known.word || char(1) LIMIT 1)
+        FROM known WHERE known.word < :end
+        LIMIT :most
+    )
+    SELECT word FROM known WHERE word < :end
+"""
 
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
@@ -47,6 +61,13 @@ def create_index(connection: Connection) -> None:
         "owner, conversation, body, content='', tokenize='ascii', prefix='2 3')"
     )
     connection.execute(insert(search_state).values(name=_NAME, indexed_seq=0))
+
+
+def create_word_list(connection: Connection) -> None:
+    """Create the view of the index that lists its words; it holds nothing itself."""
+    connection.exec_driver_sql(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_words USING fts5vocab('messages_fts', 'instance')"
+    )
 
 
 def folded(text: str) -> str:
@@ -109,7 +130,13 @@ def newest_hits(
     connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
 ) -> list[int]:
     """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
-    expression = expression_for(conversation_id=conversation_id, phrases=phrases, beginning=len(phrases[-1][-1]) > 1)
+    beginning = len(phrases[-1][-1]) > 1
+    expression = expression_for(
+        conversation_id=conversation_id,
+        phrases=phrases,
+        beginning=beginning,
+        completions=completions(connection, phrases[-1][-1]) if beginning else None,
+    )
     return list(
         connection.exec_driver_sql(
             "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)
@@ -117,10 +144,25 @@ def newest_hits(
     )
 
 
+def completions(connection: Connection, beginning: str) -> list[str] | None:
+    """The words that anybody's messages say and that begin so; None where those are many, or the beginning is short.
+
+    FTS5 collects all that say a word of an open beginning before it looks at anything else: other people's messages
+    too, and those that are too old. Words it walks through only as far as they are asked for. Short beginnings have an
+    index of their own.
+    """
+    if len(beginning) <= _SHORT:
+        return None
+    parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
+    found = list(connection.exec_driver_sql(_BEGINNING_WITH, parameters).scalars())
+    return found if 0 < len(found) <= _COMPLETIONS else None
+
+
 def expression_for(
     *,
     phrases: Sequence[Sequence[str]],
     beginning: bool,
+    completions: Sequence[str] | None = None,
     user_email: str | None = None,
     conversation_id: str | None = None,
     excluded: Sequence[Sequence[str]] = (),
@@ -129,18 +171,25 @@ def expression_for(
     """What FTS5 is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
 
     beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
-    index and match nearly everything. excluded: phrases that are not said. not_in: conversations that are left out.
+    index and match nearly everything. completions: the words that it may be, where that is known. excluded: phrases
+    that are not said. not_in: conversations that are left out.
     """
-    terms = [f'"{" ".join(phrase)}"' for phrase in phrases]
-    if beginning:
+    terms = [_quoted(phrase) for phrase in phrases]
+    if beginning and completions:
+        terms[-1] = f"({' OR '.join(_quoted([*phrases[-1][:-1], word]) for word in completions)})"
+    elif beginning:
         terms[-1] += " *"
     wanted = [f'owner : "{_token("u", user_email)}"'] if user_email is not None else []
     wanted += [f'conversation : "{_token("c", conversation_id)}"'] if conversation_id is not None else []
     wanted += [f"body : ({' AND '.join(terms)})"] if terms else []
-    unwanted = [f'body : "{" ".join(phrase)}"' for phrase in excluded]
+    unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
     unwanted += [f'conversation : "{_token("c", one)}"' for one in not_in]
     expression = " AND ".join(wanted)
     return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
+
+
+def _quoted(phrase: Sequence[str]) -> str:
+    return f'"{" ".join(phrase)}"'
 
 
 def _as_indexed(message: MessageRow, text: str) -> IndexedText:

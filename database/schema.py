@@ -118,6 +118,12 @@ conversations = Table(
         postgresql_where=text("deleted_at IS NOT NULL"),
     ),
     Index(
+        "idx_UserToConversationId_temporary",
+        "user_email",
+        sqlite_where=text("expires_at IS NOT NULL"),
+        postgresql_where=text("expires_at IS NOT NULL"),
+    ),
+    Index(
         "idx_UserToConversationId_list",
         "user_email",
         "domain",

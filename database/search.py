@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, or_, select, union
 
 from . import fulltext_index
 from .connection import open_store
 from .errors import InvalidChangeError
-from .fulltext_index import expression_for, folded
-from .message_rows import MessageRow, rows_where
+from .fulltext_index import completions, expression_for, folded
+from .message_rows import MessageRow, rows_numbered
 from .schema import conversations, messages
 from .search_query import SearchQuery
 from .search_ranking import Snippet, best, holds, snippet
@@ -46,7 +46,8 @@ _CANDIDATES = """
     SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
     FROM chosen JOIN messages ON messages.seq = chosen.seq
     JOIN "UserToConversationId" AS conversations ON conversations.conversation_id = messages.conversation_id
-    WHERE messages.user_email = :user_email AND messages.deleted_at IS NULL AND conversations.deleted_at IS NULL
+    WHERE messages.user_email = :user_email AND messages.deleted_at IS NULL
+        AND conversations.deleted_at IS NULL AND conversations.expires_at IS NULL
     ORDER BY messages.seq DESC
 """
 _NEWEST_HITS = """
@@ -90,9 +91,9 @@ def search_messages(
 ) -> FoundMessages:
     """The user's live messages that fit `query`, in archived conversations too, best first, then newest.
 
-    A query without words takes the newest; one without anything finds nothing. At most six queries, whatever is found.
-    What is said after the first page was asked for is on no later one. Raises InvalidChangeError for a cursor that we
-    did not make.
+    Those of temporary conversations are not found, as no list shows them either. A query without words takes the
+    newest; one without anything finds nothing. At most nine queries, whatever is found. What is said after the first
+    page was asked for is on no later one. Raises InvalidChangeError for a cursor that we did not make.
     """
     skipped, up_to = _place(cursor)
     nothing = FoundMessages(messages=[], next=None, warnings=[])
@@ -133,7 +134,7 @@ class _Search:
 
     def described(self, seqs: Sequence[int]) -> list[FoundMessage]:
         """What a client is shown of these, in this order."""
-        rows = {row.seq: row for row in rows_where(self.connection, messages.c.seq.in_(seqs))}
+        rows = {row.seq: row for row in rows_numbered(self.connection, seqs)}
         c = conversations.c
         ids = {row.conversation_id for row in rows.values()}
         names = select(c.conversation_id, c.title, c.conversation_friendly_id).where(c.conversation_id.in_(ids))
@@ -154,8 +155,9 @@ class _Search:
             conversation_id=self.conversation_id,
             phrases=self.query.phrases,
             beginning=self.query.beginning,
+            completions=completions(self.connection, self.query.phrases[-1][-1]) if self.query.beginning else None,
             excluded=self.query.excluded,
-            not_in=self._in_bin(),
+            not_in=self._left_out(),
         )
         conditions = self._conditions()
         hits = _NEWEST_HITS
@@ -184,7 +186,7 @@ class _Search:
             select(m.seq, m.text)
             .join(conversations, conversations.c.conversation_id == m.conversation_id)
             .where(m.seq > mark, m.seq <= up_to, m.user_email == self.user_email)
-            .where(m.deleted_at.is_(None), conversations.c.deleted_at.is_(None))
+            .where(m.deleted_at.is_(None), conversations.c.deleted_at.is_(None), conversations.c.expires_at.is_(None))
             .order_by(m.seq.desc())
             .limit(_TAIL)
         )
@@ -211,11 +213,15 @@ class _Search:
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def _in_bin(self) -> list[str]:
-        """The conversations that were thrown away last: their messages are not to crowd out others."""
+    def _left_out(self) -> list[str]:
+        """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
         c = conversations.c
-        binned = select(c.conversation_id).where(c.user_email == self.user_email, c.deleted_at.is_not(None))
-        return list(self.connection.execute(binned.order_by(c.deleted_at.desc()).limit(_BINS)).scalars())
+        own = c.user_email == self.user_email
+        temporary = select(c.conversation_id).where(own, c.expires_at.is_not(None)).limit(_BINS)
+        binned = select(c.conversation_id).where(own, c.deleted_at.is_not(None))
+        newest = binned.order_by(c.deleted_at.desc()).limit(_BINS)
+        both = union(select(temporary.subquery()), select(newest.subquery()))
+        return list(self.connection.execute(both).scalars())
 
 
 def _conversation_id(connection: Connection, user_email: str, name: str | None) -> str | None:
@@ -223,8 +229,8 @@ def _conversation_id(connection: Connection, user_email: str, name: str | None) 
         return None
     c = conversations.c
     named = or_(c.conversation_friendly_id == func.lower(storable(name)), c.conversation_id == storable(name))
-    own = select(c.conversation_id).where(c.user_email == user_email, c.deleted_at.is_(None), named)
-    found: str | None = connection.execute(own).scalar()
+    own = select(c.conversation_id).where(c.user_email == user_email, c.deleted_at.is_(None), c.expires_at.is_(None))
+    found: str | None = connection.execute(own.where(named)).scalar()
     return found
 
 

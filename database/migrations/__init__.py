@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, inspect, select
 from ..clock import now_iso
 from ..errors import DatabaseTooNewError
 from ..schema import schema_version
-from . import m0001_initial, m0002_living_with_it, m0003_pinned_messages
+from . import m0001_initial, m0002_living_with_it, m0003_pinned_messages, m0004_listed_words
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -24,6 +24,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0001_initial.upgrade,
     m0002_living_with_it.upgrade,
     m0003_pinned_messages.upgrade,
+    m0004_listed_words.upgrade,
 )
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 
 from database.connection import close_store, create_connection, open_store
 from database.conversations import create_conversation
+from database.fulltext import index_pending
 from database.messages import list_messages
-from database.turns import accept_turn
+from database.search import search_messages
+from database.search_query import parse_query
+from database.turns import accept_turn, finish_turn
 
 OWN = {"user_email": "ada@example.org"}
 
@@ -20,6 +23,8 @@ def as_of_the_first_version(users_dir: Path) -> None:
         "DROP TABLE shares",
         'ALTER TABLE "UserToConversationId" DROP COLUMN pinned_at',
         "DROP INDEX idx_messages_pinned",
+        "DROP TABLE messages_words",
+        'DROP INDEX "idx_UserToConversationId_temporary"',
         "ALTER TABLE messages DROP COLUMN chosen_variant",
         "ALTER TABLE messages DROP COLUMN pinned_at",
         "DELETE FROM schema_version WHERE version > 1",
@@ -39,8 +44,24 @@ def test_a_store_of_the_first_version_keeps_its_messages(tmp_path: Path) -> None
         tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
         versions = [row[0] for row in connection.exec_driver_sql("SELECT version FROM schema_version")]
     assert {"chosen_variant", "pinned_at"} <= columns
-    assert {"message_variants", "shares", "idx_messages_pinned"} <= tables
-    assert versions == [1, 2, 3]
+    assert {"message_variants", "shares", "idx_messages_pinned", "messages_words"} <= tables
+    assert "idx_UserToConversationId_temporary" in tables
+    assert versions == [1, 2, 3, 4]
     texts = [row.text for row in list_messages(**where, conversation_id=conversation_id)]
     assert texts == ["What is it?", ""]
+    close_store(tmp_path)
+
+
+def test_what_was_indexed_by_the_first_version_is_found_by_the_beginnings_of_its_words(tmp_path: Path) -> None:
+    where = {"users_dir": str(tmp_path), **OWN}
+    conversation_id = create_conversation(**where, domain="assistant").conversation_id
+    accepted = accept_turn(**where, conversation_id=conversation_id, text="Sourdough?", config={})
+    done = {"conversation_id": conversation_id, "response_message_id": accepted.response_message_id}
+    finish_turn(**where, **done, text="A sourish one.", status="complete", config={})
+    assert index_pending(users_dir=str(tmp_path)) == 2
+    close_store(tmp_path)
+    as_of_the_first_version(tmp_path)
+    found = search_messages(**where, query=parse_query("sour"))
+    assert {hit.message.text for hit in found.messages} == {"Sourdough?", "A sourish one."}
+    assert index_pending(users_dir=str(tmp_path)) == 0
     close_store(tmp_path)

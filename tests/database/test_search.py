@@ -18,6 +18,7 @@ from database.messages import delete_message, list_messages
 from database.search import FoundMessages, search_messages
 from database.search_query import SearchQuery, first_day, parse_query
 from database.search_ranking import snippet
+from database.temporary_conversations import create_temporary_conversation
 from database.turns import FinishedTurn
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -143,6 +144,56 @@ def test_the_archive_is_searched_and_the_bin_is_not(users_dir: str, said: dict[s
     assert set(texts(search(users_dir, "fox"))) == {"fox and hound", "the owner of a brown fox"}
 
 
+def test_temporary_conversations_are_not_searched(users_dir: str, said: dict[str, str], take_turn: TakeTurn) -> None:
+    assert said
+    temporary = create_temporary_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
+    take_turn(ANN, temporary, text="a passing hound", answer="ok")
+    for _ in ("not indexed yet", "indexed"):
+        assert texts(search(users_dir, "hound")) == ["fox and hound"]
+        within = search(users_dir, replace(parse_query("hound"), conversation=temporary))
+        assert (within.messages, len(within.warnings)) == ([], 1)
+        index_pending(users_dir=users_dir)
+
+
+def test_the_beginning_of_a_word_is_one_however_many_words_begin_so(
+    users_dir: str, take_turn: TakeTurn, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    where = conversation(users_dir)
+    for number in range(5):
+        take_turn(ANN, where, text=" ".join(f"sour{letter}{number}" for letter in "abcdefghijklmnopqr"), answer="ok")
+        take_turn(BOB, conversation(users_dir, BOB), text=f"sourdough{number}", answer="ok")
+    index_pending(users_dir=users_dir)
+    assert len(texts(search(users_dir, "sour"))) == 5
+    assert len(texts(search(users_dir, "soura"))) == 5
+    assert len(texts(search(users_dir, '"sourb0" "sourc0" sourd'))) == 1
+    assert texts(search(users_dir, "sourdo")) == []
+    with statements() as seen:
+        search(users_dir, "soura")
+    assert len(seen) <= 9
+
+
+def test_messages_of_one_conversation_are_numbered_among_its_live_ones(users_dir: str, take_turn: TakeTurn) -> None:
+    own = {"users_dir": users_dir, "user_email": ANN}
+    ids = [conversation(users_dir), conversation(users_dir)]
+    for number in range(4):
+        for conversation_id in ids:
+            take_turn(ANN, conversation_id, text=f"apple {number}", answer="ok")
+    second = list_messages(**own, conversation_id=ids[0])[2]
+    delete_message(**own, conversation_id=ids[0], message_id=second.message_id, index=3)
+    index_pending(users_dir=users_dir)
+    found = {
+        (hit.message.conversation_id, hit.message.text): hit.message.index
+        for hit in search(users_dir, "apple").messages
+    }
+    listed = {
+        (row.conversation_id, row.text): row.index
+        for conversation_id in ids
+        for row in list_messages(**own, conversation_id=conversation_id)
+        if row.sender == "user"
+    }
+    assert found == listed
+
+
 def test_a_deleted_message_is_found_no_more(users_dir: str, said: dict[str, str]) -> None:
     own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": said["Garden"]}
     first = list_messages(**own)[0]
@@ -199,7 +250,7 @@ def test_the_number_of_queries_does_not_depend_on_what_is_found(
     assert said
     with statements() as seen:
         search(users_dir, q)
-    assert len(seen) <= 6
+    assert len(seen) <= 9
 
 
 def test_filters_are_read_and_what_is_none_is_taken_for_words() -> None:
