@@ -26,7 +26,7 @@ from .variants import store_edit
 def edit_message(
     *, users_dir: str, user_email: str, conversation_id: str, message_id: str, index: int | None, text: str
 ) -> MessageRow:
-    """Replace a message's text and keep the old one in its history. The short hash stays.
+    """Replace a message's text and keep the old one in its history. The short hash stays. The same text is no change.
 
     index: where the caller saw the message, 1-based; None: don't check.
     Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError (the message is still
@@ -38,6 +38,9 @@ def edit_message(
             connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
         )
         replaced_at, new_text = now_iso(), storable(text)
+        if new_text == message.text:
+            # Sent again, since the answer to the first time was lost.
+            return message
         keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
         store_edit(connection, message, text=new_text)
         fulltext_index.reindex(connection, message, text=new_text)

@@ -145,6 +145,7 @@ def test_an_edit_keeps_hash_and_history(own: dict[str, str], ten: list[MessageRo
     who = own | {"message_id": ten[2].message_id}
     edited = messages.edit_message(**who, index=3, text="first change")
     again = messages.edit_message(**who, index=None, text="second change")
+    assert messages.edit_message(**who, index=3, text="second change") == again
 
     assert (edited.text, again.text) == ("first change", "second change")
     assert edited.edited_at is not None

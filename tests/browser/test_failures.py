@@ -1,0 +1,343 @@
+"""What fails on its way in a real browser: it is said, it can be tried again, and nothing is done twice or lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import former_texts, hold_talk, messages, store_talk
+from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.test_transcript import body, card, choose, opened_id, send
+from tests.conftest import PageProblems
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import PASSWORD, LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+AGAIN = "Try again"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something a person does that asks the server once. shows: what is there in the end, and what it says."""
+
+    asks: str
+    do: Callable[[Page], object]
+    shows: str
+    says: str
+
+
+def edit(page: Page, text: str) -> None:
+    """Write something else in the place of the first message."""
+    choose(page, 1, "Edit")
+    page.get_by_label("Text of the message").fill(text)
+    page.get_by_role("button", name="Save").click()
+
+
+def body_of(number: int) -> str:
+    return f".message-card[message-index='{number}'] .message-body"
+
+
+WITH_MESSAGES = (
+    Action(
+        asks="**/messages/*/pin",
+        do=lambda page: choose(page, 1, "Pin"),
+        shows="#pinned-messages .pinned-open",
+        says="#1 You: How much water?",
+    ),
+    Action(
+        asks="**/show_hide_message_from_conversation/**",
+        do=lambda page: choose(page, 3, "Hide from the model"),
+        shows=".message-card[message-index='3'] .message-hidden-note:visible",
+        says="Hidden from the model.",
+    ),
+    Action(
+        asks="**/edit_message_from_conversation/**",
+        do=lambda page: edit(page, "How much warm water?"),
+        shows=body_of(1),
+        says="How much warm water?",
+    ),
+    Action(
+        asks="**/messages/*/edits",
+        do=lambda page: card(page, 1).get_by_role("button", name="edited").click(),
+        shows=".earlier-text-body",
+        says="How much water?",
+    ),
+    Action(
+        asks="**/variant/**",
+        do=lambda page: card(page, 2).get_by_role("button", name="Previous variant").click(),
+        shows=body_of(2),
+        says="Understood.",
+    ),
+    Action(
+        asks="**/move_messages_up_or_down/**",
+        do=lambda page: choose(page, 1, "Move down"),
+        shows=body_of(2),
+        says="How much warm water?",
+    ),
+    Action(
+        asks="**/delete_message_from_conversation/**",
+        do=lambda page: choose(page, 2, "Delete"),
+        shows="#toasts",
+        says="1 message deleted.",
+    ),
+    Action(
+        asks="**/restore_message/**",
+        do=lambda page: page.locator("#toasts").get_by_role("button", name="Undo").last.click(),
+        shows=body_of(2),
+        says="How much warm water?",
+    ),
+)
+
+
+def refuse(route: Route) -> None:
+    """The network is away: nothing arrives."""
+    route.abort()
+
+
+def lose_the_answer(route: Route) -> None:
+    """The server does it, and nobody hears."""
+    route.fetch()
+    route.abort()
+
+
+@pytest.mark.parametrize("fail", [refuse, lose_the_answer])
+def test_what_is_done_with_messages_is_tried_again_and_done_once(
+    server: LiveServer,
+    person: Client,
+    open_page: OpenPage,
+    shared_model: RecordingModel,
+    page_problems: PageProblems,
+    fail: Callable[[Route], None],
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    page_problems.expect("404")  # a second try to delete finds that the first one did
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
+    page = open_page(person, talk.path)
+    shared_model.scripts["main"] = saying("Twice a day.")
+    choose(page, 2, "Regenerate")
+    expect(body(page, 2)).to_have_text("Twice a day.")
+
+    for action in WITH_MESSAGES:
+        page.route(action.asks, fail, times=1)
+        action.do(page)
+        page.get_by_role("button", name=AGAIN).last.click()
+        expect(page.locator(action.shows).last).to_contain_text(action.says)
+        expect(page.get_by_role("button", name=AGAIN)).to_have_count(0)
+        page.keyboard.press("Escape")
+
+    told = messages(person, talk.conversation_id)
+    assert [each["text"] for each in told] == ["Understood.", "How much warm water?", "How much light?", "Understood."]
+    assert [bool(each["pinned_at"]) for each in told] == [False, True, False, False]
+    assert former_texts(server, told[1]["message_id"]) == ["How much water?"]
+
+
+def test_a_copy_whose_making_nobody_heard_of_is_not_made_again_unasked(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    page.route("**/fork_conversation/**", refuse, times=1)
+    choose(page, 2, "Fork from here")
+    toast = page.locator("#toasts").get_by_role("alert")
+    expect(toast).to_contain_text("It may have been done all the same: trying again can do it twice.")
+    toast.get_by_role("button", name=AGAIN).click()
+    expect(page.locator("#conversation-title")).to_have_text("Growing tomatoes (fork)")
+    assert opened_id(page) != talk.conversation_id
+
+
+def test_what_was_typed_in_a_message_is_kept_until_it_is_saved(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    page.route("**/edit_message_from_conversation/**", refuse, times=1)
+    edit(page, "How much warm water?")
+    field = page.get_by_label("Text of the message")
+    expect(page.locator("#toasts")).to_contain_text("The message could not be changed.")
+    expect(field).to_have_value("How much warm water?")
+    field.fill("How much cold water?")
+    page.locator("#toasts").get_by_role("button", name=AGAIN).click()
+    expect(field).to_have_count(0)
+    expect(body(page, 1)).to_have_text("How much cold water?")
+
+
+def test_messages_that_do_not_come_are_asked_for_again_by_who_reads(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = store_talk(server, person, "A long story", turns=60)
+    page = open_page(person)
+    page.route("**/list_messages_by_conversation/**", refuse, times=1)
+    page.locator("#sidebar").get_by_text("A long story").first.click()
+    expect(page.locator(".failure-state")).to_contain_text("The messages could not be loaded.")
+    page.locator(".failure-state").get_by_role("button", name=AGAIN).click()
+    expect(body(page, 120)).to_be_in_viewport()
+
+    asked: list[str] = []
+
+    def refuse_and_note(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort()
+
+    page.route("**/list_messages_by_conversation/**before=**", refuse_and_note)
+    page.evaluate("document.getElementById('chatView').scrollTop = 0")
+    note = page.locator(".transcript-note.failed")
+    expect(note).to_contain_text("Earlier messages could not be loaded.")
+    page.locator("#chatView").press("ArrowDown")
+    page.locator("#chatView").press("ArrowUp")
+    page.unroute("**/list_messages_by_conversation/**before=**")
+    note.get_by_role("button", name=AGAIN).click()
+    expect(card(page, 60)).to_have_count(1)
+    expect(note).to_have_count(0)
+    assert len(asked) == 1
+    assert talk.friendly_id
+
+
+def test_who_refers_to_a_message_and_what_a_reference_means_is_asked_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    first = hold_talk(person, "Growing tomatoes", "How much water?")
+    second = hold_talk(person, "Watering", f"What of {first.reference(1)}?")
+    page = open_page(person, first.path)
+    page.route("**/messages/*/backlinks", refuse, times=1)
+    card(page, 1).get_by_role("button", name="refers to this one").click()
+    list_of_them = page.get_by_role("dialog", name="Referred to by")
+    expect(list_of_them).to_contain_text("The list could not be loaded. The server cannot be reached.")
+    list_of_them.get_by_role("button", name=AGAIN).click()
+    expect(list_of_them.locator(".backlink")).to_contain_text("Watering")
+    list_of_them.locator(".backlink").click()
+    expect(page.locator("#conversation-title")).to_have_text("Watering")
+    assert opened_id(page) == second.conversation_id
+
+    page.route("**/references/resolve*", refuse, times=1)
+    page.fill("#composer-input", f"And {first.reference(2)}?")
+    send(page, f"And {first.reference(2)} of {first.reference(1)}")
+    expect(body(page, 4)).to_have_text("Understood.")
+    expect(body(page, 3).locator(".reference-chip[data-status='resolved']")).to_have_count(2)
+
+
+def test_each_part_of_the_memories_is_asked_for_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    remember(person, "I sleep badly at full moon")
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    expect(panel.rows).to_have_count(1)
+    parts = {
+        "Contexts": "**/pkb/contexts",
+        "Entities": "**/pkb/entities*",
+        "Tags": "**/pkb/tags*",
+        "Conflicts": "**/pkb/conflicts",
+        "History": "**/pkb/audit*",
+        "Import and export": "**/pkb/stats",
+    }
+    for name, asks in parts.items():
+        page.route(asks, refuse, times=1)
+        panel.tab(name).click()
+        failure = panel.node.locator(".failure-state:visible")
+        expect(failure).to_contain_text("This could not be loaded. The server cannot be reached.")
+        failure.get_by_role("button", name=AGAIN).click()
+        expect(failure).to_have_count(0)
+
+    panel.tab("Memories").click()
+    page.route("**/pkb/claims/*/pin", refuse, times=1)
+    listed = panel.page.get_by_role("list", name="Memories")
+    panel.choose(listed.locator(".memory"), "Pin")
+    panel.toasts.get_by_role("button", name=AGAIN).click()
+    expect(listed.get_by_role("button", name="Unpin")).to_have_attribute("aria-pressed", "true")
+    page.route("**/pkb/claims/*", refuse, times=1)
+    panel.choose(listed.locator(".memory"), "Retract")
+    panel.toasts.get_by_role("button", name=AGAIN).click()
+    expect(listed.locator(".memory")).to_have_count(0)
+    page.route("**/pkb/undo/**", refuse, times=1)
+    panel.toasts.get_by_role("button", name="Undo").last.click()
+    panel.toasts.get_by_role("button", name=AGAIN).click()
+    expect(listed.locator(".memory")).to_have_count(1)
+
+
+def test_what_takes_a_while_shows_that_it_runs(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    bar = page.get_by_role("progressbar", name="Working…")
+    expect(body(page, 2)).to_have_text("Understood.")
+    expect(bar).to_be_hidden()
+    waiting: list[Route] = []
+    page.route("**/messages/*/pin", lambda route: waiting.append(route))
+    choose(page, 1, "Pin")
+    expect(bar).to_be_visible()
+    waiting[0].continue_()
+    expect(bar).to_be_hidden()
+    expect(page.locator("#pinned-messages")).to_be_visible()
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("getComputedStyle(document.querySelector('.busy-bar'), '::before').animationName") == "none"
+
+
+def test_an_answer_goes_on_when_the_connection_is_back(
+    live_server: LiveServer, recording_model: RecordingModel, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_")
+    person = live_server.sign_up()
+    recording_model.scripts["main"] = saying("Said before. ", "Said after.", pause_after=1)
+    page = open_page(person)
+    send(page, "Go on")
+    expect(body(page, 2)).to_have_text("Said before.")
+    page.route("**/stream/**", refuse, times=2)
+    page.reload()
+    expect(card(page, 2)).to_contain_text("The connection broke. Reconnecting…")
+    recording_model.release()
+    expect(body(page, 2)).to_have_text("Said before. Said after.")
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+    assert messages(person, opened_id(page))[1]["text"] == "Said before. Said after."
+
+
+def test_a_message_that_is_not_there_says_so_and_leads_on(
+    person: Client, open_page: OpenPage, server: LiveServer, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, f"/r/{talk.friendly_id}/zzzzzz")
+    expect(page.locator("main")).to_contain_text("There is no such message.")
+    page.get_by_role("link", name=re.compile("conversations", re.IGNORECASE)).click()
+    expect(page.locator("#composer-input")).to_be_visible()
+
+
+def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("401")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(server.client(), f"/r/{talk.friendly_id}/{talk.hashes[1]}")
+    email = person.get("/get_user_info").json()["user_email"]
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill("not the password")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    target = messages(person, talk.conversation_id)[1]["message_id"]
+    expect(page).to_have_url(re.compile(f"{re.escape(talk.path)}.message={target}$"))
+
+    page.context.clear_cookies()
+    page.goto(f"{talk.path}?message={target}")
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    with page.expect_popup() as opened:
+        page.evaluate("(address) => window.open(address)", f"/r/{talk.friendly_id}/1")
+    expect(card(opened.value, 1)).to_have_class(re.compile("flash"))
