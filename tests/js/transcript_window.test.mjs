@@ -63,3 +63,25 @@ test('what is written here stands at the end and can be taken back', () => {
   assert.equal(window.find('new1'), null);
   assert.equal(window.find('m2').message_index, 2);
 });
+
+test('what is not kept stays where it stood, and is no number to ask the server by', () => {
+  const window = new TranscriptWindow();
+  window.replace(range(1, 2), { atEnd: true });
+  const unkept = ['q', 'a'].map((message_id, i) => ({ message_id, message_index: 3 + i, kept: false }));
+  window.push(...unkept);
+  assert.deepEqual([...ends(window), window.nextIndex], [1, 2, 4, 3]);
+  window.refresh(range(1, 4), { atEnd: true });
+  assert.deepEqual(window.messages.map(({ message_id: id }) => id), ['m1', 'm2', 'q', 'a', 'm3', 'm4']);
+  window.refresh(range(2, 4).slice(0, 2), { atEnd: true });
+  assert.deepEqual(window.messages.map(({ message_id: id }) => id), ['m2', 'q', 'a', 'm3']);
+  window.replace(range(1, 4), { atEnd: true });
+  assert.deepEqual(ends(window), [1, 4, 4]);
+});
+
+test('what is not kept and still on the server is shown as the server has it', () => {
+  const window = new TranscriptWindow();
+  window.push({ message_id: 'q', message_index: 1, kept: false });
+  const stored = { message_id: 'q', message_index: 1, config: { kept: false } };
+  window.refresh([stored], { atEnd: true });
+  assert.deepEqual(window.messages, [stored]);
+});

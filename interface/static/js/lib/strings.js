@@ -73,6 +73,13 @@ export const strings = {
     restoreFailed: (message) => `The message could not be brought back. ${message}`,
   },
 
+  unkept: {
+    label: 'not kept',
+    title: 'Gone when you leave or reload the page',
+    cancelled: 'Stopped.',
+    interrupted: 'Interrupted.',
+  },
+
   hidden: {
     note: 'Hidden from the model.',
     show: 'Show',

@@ -10,6 +10,14 @@ export function isFromUser(message) {
 
 /**
  * @param {object} message
+ * @returns {boolean} whether it is gone from the server when its turn has ended
+ */
+export function isUnkept({ kept, config }) {
+  return kept === false || config?.kept === false;
+}
+
+/**
+ * @param {object} message
  * @param {{user: string, assistant: string}} names
  * @returns {string}
  */

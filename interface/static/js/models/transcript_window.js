@@ -1,7 +1,12 @@
+import { isUnkept } from './message.js';
+
+const isNumbered = (message) => !isUnkept(message);
+
 /**
  * The part of a conversation that the page holds: a run of messages in order, extended at both ends and bounded.
  *
- * Messages have the shape of the list route. They are plain objects; `message_index` is 1-based among the live ones.
+ * Messages have the shape of the list route. They are plain objects; `message_index` is 1-based among the live ones. What is
+ * not kept stands among them, and counts for nothing once the server has forgotten it.
  */
 export class TranscriptWindow {
   /** @param {{limit?: number}} [options] how many messages are held at most */
@@ -16,12 +21,14 @@ export class TranscriptWindow {
     this.atEnd = true;
   }
 
+  /** The first that the server keeps. */
   get first() {
-    return this.messages[0] ?? null;
+    return this.messages.find(isNumbered) ?? null;
   }
 
+  /** The last that the server keeps. */
   get last() {
-    return this.messages.at(-1) ?? null;
+    return this.messages.findLast(isNumbered) ?? null;
   }
 
   get nextIndex() {
@@ -43,6 +50,21 @@ export class TranscriptWindow {
     this.messages = [...messages];
     this.atStart = this.#beginsAtFirst();
     this.atEnd = atEnd;
+  }
+
+  /** `replace`, with what the server has forgotten staying behind what it stood behind. */
+  refresh(messages, { atEnd }) {
+    const { messages: shown } = this;
+    this.replace(messages, { atEnd });
+    let place = 0;
+    for (const message of shown) {
+      const known = this.messages.findIndex(({ message_id: id }) => id === message.message_id);
+      if (known >= 0) place = known + 1;
+      else if (isUnkept(message)) {
+        this.messages.splice(place, 0, message);
+        place += 1;
+      }
+    }
   }
 
   /** @param {object[]} messages those before the first, in order; none when there are none */

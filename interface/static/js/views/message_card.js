@@ -1,5 +1,5 @@
 import { strings } from '../lib/strings.js';
-import { isFromUser } from '../models/message.js';
+import { isFromUser, isUnkept } from '../models/message.js';
 import { createBacklinks } from './backlinks.js';
 import { element, setHidden } from './dom.js';
 import { MarkdownView } from './markdown_view.js';
@@ -18,7 +18,7 @@ const ENDINGS = new Set(['cancelled', 'interrupted']);
 function endingOf(message) {
   if (isFromUser(message)) return '';
   if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
-  if (ENDINGS.has(message.status)) return strings.answer[message.status];
+  if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
   return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
 }
 
@@ -85,6 +85,7 @@ export class MessageCard {
     this.#variants.update();
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
+    node.classList.toggle('unkept', isUnkept(message));
     if (!this.#streaming) this.#showText(message.text);
     this.#showEnding();
   }

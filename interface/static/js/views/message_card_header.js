@@ -1,7 +1,7 @@
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
 import { fullTime, shortTime } from '../lib/times.js';
-import { senderName } from '../models/message.js';
+import { isUnkept, senderName } from '../models/message.js';
 import { createBadge } from './message_card_badge.js';
 import { openMessageMenu } from './message_card_menu.js';
 import { attempt } from './attempts.js';
@@ -43,6 +43,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
   });
   const pinned = element('span', { class: 'message-pinned', title: strings.pins.pinned, hidden: true },
     icon('pin-angle-fill'), element('span', { class: 'visually-hidden', text: strings.pins.pinned }));
+  const unkept = element('span', { class: 'message-unkept', text: strings.unkept.label, title: strings.unkept.title, hidden: true });
   const time = element('time', { class: 'message-time' });
   const menu = iconButton('three-dots', strings.actions.open, {
     class: 'icon-button message-menu-button',
@@ -50,7 +51,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
     onclick: () => openMessageMenu(menu, message(), onAction),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
-  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, pinned, edited, time, tools);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, tools);
 
   async function showHistory() {
     const brought = await attempt(() => import('./message_card_history.js'), { failed: strings.history.failed });
@@ -61,6 +62,9 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
     box.setAttribute('aria-label', strings.actions.select(shown.message_index));
     sender.textContent = senderName(shown, strings.sender);
     badge.update(shown);
+    setHidden(badge.node, isUnkept(shown));
+    setHidden(box, isUnkept(shown));
+    setHidden(unkept, !isUnkept(shown));
     setHidden(edited, !shown.edited_at);
     setHidden(pinned, !shown.pinned_at);
     time.dateTime = shown.created_at ?? '';

@@ -1,6 +1,6 @@
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
-import { isFromUser } from '../models/message.js';
+import { isFromUser, isUnkept } from '../models/message.js';
 import { element } from './dom.js';
 import { hidePopup, showBeside } from './popup.js';
 
@@ -8,6 +8,7 @@ const { actions } = strings;
 
 /** The actions in order: name, icon, label. */
 function itemsFor(message) {
+  if (isUnkept(message)) return [['copyText', 'copy', strings.copy.text]];
   const shared = [
     ...(message.short_id ? [['copyId', 'hash', actions.copyId(message.short_id)]] : []),
     ['copyPermalink', 'link-45deg', actions.copyPermalink],

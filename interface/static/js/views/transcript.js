@@ -1,4 +1,5 @@
 import { strings } from '../lib/strings.js';
+import { isUnkept } from '../models/message.js';
 import { TranscriptWindow } from '../models/transcript_window.js';
 import { attempt } from './attempts.js';
 import { element, setHidden } from './dom.js';
@@ -187,9 +188,9 @@ export class Transcript {
     if (conversationId !== this.#conversationId) return;
     const atEnd = messages.length < limit;
     // What was just written and is not numbered yet is not in the server's answer.
-    const unnumbered = this.messages.filter((message) => message.pending);
+    const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
     this.#scroll.keepInPlace(() => {
-      this.#window.replace(messages.slice(-MOST_CARDS), { atEnd });
+      this.#window.refresh(messages.slice(-MOST_CARDS), { atEnd });
       this.#window.push(...unnumbered);
       this.#list.show(this.messages);
     }, this.#list.nodes());

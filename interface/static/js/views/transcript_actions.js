@@ -160,6 +160,7 @@ export function createMessageActions(page) {
   const actions = {
     copyId: (message) => copyAndTell(`#${message.short_id}`, strings.copy.done(`#${message.short_id}`)),
     copyPermalink,
+    copyText: (message) => copyAndTell(message.text, strings.copy.copied),
     reply: (message) => page.replyTo(message),
     remember: ({ message_id: messageId }) =>
       page.events.emit('memory:propose', { conversation_id: page.conversation().conversationId, message_id: messageId }),

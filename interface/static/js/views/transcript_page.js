@@ -39,7 +39,7 @@ export class ConversationPage {
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
-    this.#composer = mountComposer({ ...page, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
+    this.#composer = mountComposer({ ...page, domain: bootstrap.domain, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
       onSend: (payload) => this.#send(payload),
       onStop: () => this.#stop(),
     });
@@ -219,8 +219,10 @@ export class ConversationPage {
   }
 
   #takeChanges(details, { tell = true } = {}) {
-    const { conversationId, friendlyId, title } = this.#conversation;
-    const changed = { title: details.title ?? title, friendlyId: details.conversation_friendly_id || friendlyId };
+    const { conversationId, friendlyId, title, stateless } = this.#conversation;
+    const changed = {
+      title: details.title ?? title, friendlyId: details.conversation_friendly_id || friendlyId, stateless: details.stateless ?? stateless,
+    };
     this.#conversation = { conversationId, ...changed };
     showConversationTitle(this.#conversation);
     if (!tell) return;
@@ -263,7 +265,7 @@ export class ConversationPage {
   #tellActivity() {
     const { conversationId } = this.#conversation;
     this.#tabs.changed(conversationId);
-    this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
+    if (!this.#conversation.stateless) this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
   }
 
   async #create() {
@@ -304,9 +306,9 @@ export class ConversationPage {
     this.#events.on('conversation:deleted', ({ conversationId }) => {
       if (conversationId === this.#conversation?.conversationId) this.open(null);
     });
-    this.#events.on('conversation:updated', ({ conversationId, title }) => {
-      if (conversationId !== this.#conversation?.conversationId || title === undefined) return;
-      this.#conversation.title = title;
+    this.#events.on('conversation:updated', ({ conversationId, ...changes }) => {
+      if (conversationId !== this.#conversation?.conversationId) return;
+      for (const field of ['title', 'stateless']) this.#conversation[field] = changes[field] ?? this.#conversation[field];
       showConversationTitle(this.#conversation);
     });
     addEventListener('popstate', () => this.openAddress());

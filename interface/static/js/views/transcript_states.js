@@ -2,12 +2,17 @@ import { strings } from '../lib/strings.js';
 import { attempt } from './attempts.js';
 import { element } from './dom.js';
 
-/** Shows what conversation is open, in the page and in the window's title. @param {{title?: string}|null} conversation */
+/**
+ * Shows what conversation is open, in the page and in the window's title, and whether what is said in it is kept.
+ *
+ * @param {{title?: string, stateless?: boolean}|null} conversation
+ */
 export function showConversationTitle(conversation) {
   const heading = document.getElementById('conversation-title');
   const title = conversation?.title || strings.transcript.none;
   heading.textContent = title;
   heading.title = title;
+  document.getElementById('stateless-mark').hidden = !conversation?.stateless;
   document.title = conversation?.title ? `${conversation.title} · ${strings.product}` : strings.product;
 }
 

@@ -3,7 +3,7 @@ import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
 import { proposesAlways } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
-import { asksToBeRemembered, isFromUser } from '../models/message.js';
+import { asksToBeRemembered, isFromUser, isUnkept } from '../models/message.js';
 import { showToast } from './toast.js';
 
 const words = strings.answer;
@@ -102,7 +102,8 @@ export class Turns {
   #drafted(payload) {
     sent += 1;
     const index = this.#page.transcript().nextIndex;
-    const common = { pending: true, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
+    const kept = !this.#page.conversation().stateless;
+    const common = { pending: true, kept, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
     return [
       { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, message_index: index, status: 'complete', reply_to_id: null },
       { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming' },
@@ -170,10 +171,11 @@ export class Turns {
       });
       return Object.fromEntries(named.filter(([, value]) => value !== undefined));
     };
-    transcript.patch(turn.answer.message_id, { ...fields('response'), pending: false });
+    const known = { pending: false, kept: ids.kept !== false };
+    transcript.patch(turn.answer.message_id, { ...fields('response'), ...known });
     if (!turn.question) return;
     const { user_message_id: userId } = ids;
-    transcript.patch(turn.question.message_id, { ...fields('user'), pending: false, ...(userId ? { message_id: userId } : {}) });
+    transcript.patch(turn.question.message_id, { ...fields('user'), ...known, ...(userId ? { message_id: userId } : {}) });
   }
 
   #rename(turn, messageId) {
@@ -202,10 +204,15 @@ export class Turns {
     this.#page.onRunning(this.running);
     if (state.done) this.#page.announce(words.finished);
     else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
+    else if (isUnkept(answer)) transcript.patch(answer.message_id, { text: state.text, status: 'interrupted' });
     await this.#page.refresh();
     this.#tellOfFailedAttempt(turn);
-    const wanted = turn.question && (proposesAlways.get() || asksToBeRemembered(turn.question));
-    if (state.outcome === 'complete' && wanted) this.#propose(answer);
+    if (this.#isWorthRemembering(turn)) this.#propose(answer);
+  }
+
+  #isWorthRemembering({ question, answer, state }) {
+    if (!question || state.outcome !== 'complete' || isUnkept(answer)) return false;
+    return proposesAlways.get() || asksToBeRemembered(question);
   }
 
   /** The answer of before is back in its place, which doesn't say why. */
