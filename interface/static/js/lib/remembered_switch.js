@@ -34,3 +34,6 @@ export function rememberedSwitch(key, otherwise) {
 
 /** Whether memories are proposed after every answer, and not only when the person asks for it. */
 export const proposesAlways = rememberedSwitch('anaphora:propose-memories', false);
+
+/** Whether Enter sends what is written, or breaks the line; Ctrl+Enter (⌘ Enter) always sends. */
+export const sendsWithEnter = rememberedSwitch('anaphora:send-on-enter', true);

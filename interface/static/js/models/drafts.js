@@ -1,7 +1,7 @@
 const MOST_DRAFTS = 100;
 
 /**
- * Unsent texts and the memories attached to them, for each conversation, kept in the browser until they are sent.
+ * Unsent texts, the memories and the files attached to them, for each conversation, kept in the browser until they are sent.
  *
  * A full or forbidden storage is no reason to fail: the draft then lives as long as the page.
  *
@@ -30,6 +30,8 @@ export function createDrafts(storage, owner) {
     }
   }
 
+  const filesKey = (conversationId) => `anaphora:draft-files:${owner}:${conversationId ?? ''}`;
+
   const kept = (conversationId) => {
     const draft = drafts[conversationId ?? ''] ?? '';
     return typeof draft === 'string' ? { text: draft } : draft;
@@ -47,6 +49,25 @@ export function createDrafts(storage, owner) {
       else if (text.trim() !== '') drafts[conversationId ?? ''] = text;
       for (const oldest of Object.keys(drafts).slice(0, -MOST_DRAFTS)) delete drafts[oldest];
       write();
+    },
+    /** @returns {Array<{name: string, text: string}>} */
+    files(conversationId) {
+      try {
+        const stored = JSON.parse(storage?.getItem(filesKey(conversationId)) ?? '[]');
+        return Array.isArray(stored) ? stored : [];
+      } catch {
+        return [];
+      }
+    },
+    /** @returns {boolean} whether they are kept: files are large, and the browser gives each site so much room */
+    setFiles(conversationId, files) {
+      try {
+        storage?.removeItem(filesKey(conversationId));
+        if (files.length > 0) storage?.setItem(filesKey(conversationId), JSON.stringify(files));
+        return Boolean(storage);
+      } catch {
+        return files.length === 0;
+      }
     },
   };
 }

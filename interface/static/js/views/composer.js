@@ -1,7 +1,8 @@
+import { sendsWithEnter } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { createDrafts } from '../models/drafts.js';
 import { createMemories } from './composer_memories.js';
-import { createReplyChip } from './composer_reply.js';
+import { createAttachments, createReplyChip, mountTools } from './composer_parts.js';
 import { element, setHidden } from './dom.js';
 
 const SIGNS = /[@#]/;
@@ -25,8 +26,8 @@ function growWith(input) {
 }
 
 /**
- * Where a message is written: grows with its text, completes references and shows them, attaches memories, runs commands,
- * keeps drafts.
+ * Where a message is written: grows with its text, completes references and shows them, attaches memories and files, runs
+ * commands, keeps drafts.
  *
  * @param {object} page beside what views share: `domain`, `limits: {message}`, `userEmail`
  * @param {{onSend: (payload: object) => Promise<void>, onStop: () => Promise<void>}} options `onSend` throws when the message
@@ -44,6 +45,10 @@ export function mountComposer(page, { onSend, onStop }) {
     place: chips.appendChild(element('div')), buttons: sendButton.parentElement, input, page, onChange: keepDraft,
   });
   const reply = createReplyChip(chips.appendChild(element('div')));
+  const files = createAttachments({
+    form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
+  });
+  const tools = mountTools(page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(storage(), page.userEmail);
   let references = null;
   let commands = null;
@@ -67,6 +72,11 @@ export function mountComposer(page, { onSend, onStop }) {
     drafts.set(conversationId, input.value, memories.attached());
   }
 
+  function keepFiles(wanted) {
+    tellButtons();
+    return drafts.setFiles(conversationId, wanted);
+  }
+
   async function loadReferences() {
     const { mountReferences } = await import('./composer_references.js');
     references ??= mountReferences({ form, input, page, onComplete: changed });
@@ -74,7 +84,7 @@ export function mountComposer(page, { onSend, onStop }) {
   }
 
   function tellButtons() {
-    sendButton.disabled = sending || running || input.value.trim() === '';
+    sendButton.disabled = sending || running || (input.value.trim() === '' && files.all().length === 0);
     setHidden(stopButton, !running);
     setHidden(sendButton, running);
   }
@@ -84,6 +94,10 @@ export function mountComposer(page, { onSend, onStop }) {
     setHidden(problem, !text);
     problem.replaceChildren(text);
     if (remedy) problem.append(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: remedy.label, onclick: remedy.onAct }));
+  }
+
+  function tellNotLoaded(error, again) {
+    tellProblem(words.failedPart(error.message), { label: words.again, onAct: again });
   }
 
   function setText(text) {
@@ -105,9 +119,9 @@ export function mountComposer(page, { onSend, onStop }) {
     if (sending) return undefined;
     references?.close();
     try {
-      commands ??= (await import('./composer_commands.js')).createCommands(form, page, { onSend: send, tellProblem });
+      commands ??= (await import('./composer_commands.js')).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
     } catch (error) {
-      return tellProblem(words.failed(error.message), { label: words.again, onAct: submit });
+      return tellNotLoaded(error, submit);
     }
     const typed = input.value;
     return commands.run(typed, { onDone: () => input.value === typed && setText('') });
@@ -115,38 +129,44 @@ export function mountComposer(page, { onSend, onStop }) {
 
   async function send() {
     if (sendButton.disabled) return;
-    if (input.value.length > page.limits.message) {
-      tellProblem(words.tooLong(page.limits.message));
+    if (input.value.length + files.length() > page.limits.message) {
+      tellProblem(await files.tooLong(page.limits.message));
       return;
     }
     const text = input.value;
     const target = reply.target;
     const attached = memories.attached();
-    const along = { ...memories.payload(), ...(target ? { reply_to: target.message_id } : {}) };
+    const kept = files.all();
+    const along = { ...memories.payload(), ...tools.payload(), ...(target ? { reply_to: target.message_id } : {}) };
     from = conversationId;
     sending = true;
     tellProblem('');
     references?.close();
     memories.set([]);
+    files.set([]);
+    drafts.setFiles(conversationId, []);
     setText('');
     reply.set(null);
     try {
       const named = await referencesIn(text);
-      await onSend({ messageText: text, ...named, ...along });
+      await onSend({ messageText: await files.inText(text, kept), ...named, ...along });
     } catch (error) {
-      giveBack({ from, text, target, attached }, error);
+      giveBack({ from, text, target, attached, kept }, error);
     } finally {
       sending = false;
       tellButtons();
     }
   }
 
-  function giveBack({ from, text, target, attached }, error) {
+  function giveBack({ from, text, target, attached, kept }, error) {
     if (error.name === 'AbortError' || conversationId !== from) {
       drafts.set(from, text, attached);
+      drafts.setFiles(from, kept);
       return;
     }
     memories.giveBack(attached);
+    files.set([...kept, ...files.all()]);
+    drafts.setFiles(from, files.all());
     setText(input.value ? `${text}\n${input.value}` : text);
     reply.set(target);
     const busy = error.code === 'turn_in_progress';
@@ -160,7 +180,8 @@ export function mountComposer(page, { onSend, onStop }) {
   });
   input.addEventListener('keydown', (event) => {
     if (references?.handleKey(event) || event.isComposing) return;
-    if (event.key === 'Enter' && !event.shiftKey) {
+    const sends = event.ctrlKey || event.metaKey || (sendsWithEnter.get() && !event.shiftKey);
+    if (event.key === 'Enter' && sends) {
       event.preventDefault();
       submit();
     } else if (event.key === 'Escape' && reply.target) reply.set(null);
@@ -177,18 +198,23 @@ export function mountComposer(page, { onSend, onStop }) {
     /** Turns to another conversation: its draft comes, the reply target goes. */
     open(id) {
       conversationId = id;
+      tools.open(id);
       reply.set(null);
       tellProblem('');
       references?.close();
       memories.set(drafts.attached(id));
+      files.set(drafts.files(id));
       setText(drafts.get(id));
     },
     /** A conversation was made for what is being written. */
     rename(id) {
       drafts.set(conversationId, '');
+      drafts.setFiles(conversationId, []);
       if (from === conversationId) from = id;
       conversationId = id;
+      tools.rename(id);
       keepDraft();
+      keepFiles(files.all());
     },
     setRunning(now) {
       running = now;

@@ -1,14 +1,19 @@
 import { createLatest } from '../lib/latest.js';
 import { strings } from '../lib/strings.js';
+import { argumentAt } from '../models/commands.js';
 import { completeMention, mentionAt } from '../models/mention.js';
 import { createListbox } from './composer_listbox.js';
 import { OFFERS, replacementFor } from './composer_suggestions.js';
 
 const words = strings.composer;
+/** What is chosen of these is followed by something to choose. */
+const LEADS_ON = new Set(['conversation', 'command']);
+
+const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, caret);
 
 /**
  * Completes references in a text field: `@` and words offer what has such a name, a chosen conversation its messages; `/`
- * offers commands.
+ * offers commands, and what they take.
  *
  * @param {HTMLTextAreaElement} input
  * @param {{api: object, events: object}} page
@@ -46,7 +51,7 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
   }
 
   function follow() {
-    const found = input.selectionStart === input.selectionEnd ? mentionAt(input.value, input.selectionStart) : null;
+    const found = input.selectionStart === input.selectionEnd ? mentioned(input.value, input.selectionStart) : null;
     if (!found || found.start === dismissed) {
       if (!found) dismissed = -1;
       close();
@@ -75,7 +80,7 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
   function choose(chosen) {
     if (!mention) return;
     complete(replacementFor(chosen, mention));
-    if (chosen.kind === 'conversation') follow();
+    if (LEADS_ON.has(chosen.kind)) follow();
   }
 
   /** The memory goes with the message, and not into its text. */

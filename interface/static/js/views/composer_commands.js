@@ -1,20 +1,23 @@
+import { composerStrings } from '../lib/composer_strings.js';
 import { icon } from '../lib/icons.js';
 import { memoryStrings } from '../lib/memory_strings.js';
-import { strings } from '../lib/strings.js';
-import { COMMANDS, readCommand } from '../models/commands.js';
+import { argumentProblem, commandNamed, COMMANDS, readCommand } from '../models/commands.js';
+import { createConversationCommands } from './composer_conversation_commands.js';
 import { element } from './dom.js';
 import { openMemoryConfirm } from './memory_confirm.js';
 
-const words = memoryStrings.command;
+const words = composerStrings.commands;
+const { command: memoryWords } = memoryStrings;
+const SHOWS_ITSELF_AFTER_MS = 300;
 
 function commandList(onClose) {
-  const close = element('button', { type: 'button', class: 'icon-button', 'aria-label': words.close, title: words.close, onclick: onClose }, icon('x-lg'));
+  const close = element('button', { type: 'button', class: 'icon-button', 'aria-label': memoryWords.close, title: memoryWords.close, onclick: onClose }, icon('x-lg'));
   const rows = COMMANDS.flatMap(({ name, takes }) => [
     element('dt', {}, element('code', { text: `/${name} ${takes}`.trim() })),
-    element('dd', { text: strings.composer.command[name] }),
+    element('dd', { text: words.about[name] }),
   ]);
-  const node = element('section', { class: 'composer-card', 'aria-label': words.listTitle },
-    element('div', { class: 'composer-card-head' }, element('h2', { class: 'composer-card-title', text: words.listTitle }), close),
+  const node = element('section', { class: 'composer-card', 'aria-label': memoryWords.listTitle },
+    element('div', { class: 'composer-card-head' }, element('h2', { class: 'composer-card-title', text: memoryWords.listTitle }), close),
     element('dl', { class: 'command-list' }, ...rows));
   node.addEventListener('keydown', (event) => event.key === 'Escape' && onClose());
   return { node, close };
@@ -25,9 +28,9 @@ function commandList(onClose) {
  *
  * @param {HTMLFormElement} form the composer: cards of commands stand above it
  * @param {object} page
- * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void}} composer
+ * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void, tools: object, setText: (text: string) => void}} composer
  */
-export function createCommands(form, page, { onSend, tellProblem }) {
+export function createCommands(form, page, { onSend, tellProblem, tools, setText }) {
   const place = element('div', { class: 'composer-cards' });
   form.before(place);
 
@@ -53,7 +56,7 @@ export function createCommands(form, page, { onSend, tellProblem }) {
     if (conversationId) await page.transcript().toNewest();
     const last = page.transcript().messages.findLast((message) => message.status === 'complete' && !message.pending);
     if (!last) {
-      tellProblem(words.nothingSaid);
+      tellProblem(memoryWords.nothingSaid);
       return;
     }
     page.events.emit('memory:propose', { conversation_id: conversationId, message_id: last.message_id });
@@ -65,7 +68,34 @@ export function createCommands(form, page, { onSend, tellProblem }) {
     page.events.emit('search:open', { q });
   }
 
-  const known = { memory, search, help };
+  /** Without a name, the list of all; with a part of one that several have, which. */
+  async function model(name, { onDone }) {
+    if (!name) {
+      onDone();
+      return tools.withPicker((picker) => picker.open());
+    }
+    return tools.withPicker(async (picker) => {
+      const found = await picker.called(name);
+      if (found.length === 0) return tellProblem(words.noModel(name));
+      if (found.length > 1) return tellProblem(words.ambiguousModel(name, found.map((each) => each.name)));
+      return (await picker.choose(found[0].id)) && onDone();
+    });
+  }
+
+  const known = { memory, search, model, help, ...createConversationCommands(page, { tellProblem, setText }) };
+
+  async function carryOut(command, options) {
+    const slow = setTimeout(() => page.announce(words.running), SHOWS_ITSELF_AFTER_MS);
+    form.setAttribute('aria-busy', 'true');
+    try {
+      await known[command.name](command.rest, options);
+    } catch (error) {
+      tellProblem(words.failed(error.message), { label: composerStrings.again, onAct: () => carryOut(command, options) });
+    } finally {
+      clearTimeout(slow);
+      form.removeAttribute('aria-busy');
+    }
+  }
 
   return {
     /**
@@ -74,9 +104,14 @@ export function createCommands(form, page, { onSend, tellProblem }) {
      */
     async run(text, options) {
       const command = readCommand(text);
-      if (!command) onSend();
-      else if (command.isKnown) await known[command.name](command.rest, options);
-      else tellProblem(words.unknown(command.name), { label: words.asText, onAct: onSend });
+      if (!command) return onSend();
+      const asText = { label: memoryWords.asText, onAct: onSend };
+      if (!command.isKnown) return tellProblem(memoryWords.unknown(command.name), asText);
+      const problem = argumentProblem(command);
+      if (problem === 'none') return tellProblem(words.noArgument(command.name), asText);
+      if (problem === 'values') return tellProblem(words.notOneOf(command.name, commandNamed(command.name).values));
+      tellProblem('');
+      return carryOut(command, options);
     },
   };
 }

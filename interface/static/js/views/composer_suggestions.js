@@ -1,17 +1,20 @@
+import { composerStrings } from '../lib/composer_strings.js';
 import { createKnowledgeApi } from '../lib/knowledge_api.js';
 import { icon } from '../lib/icons.js';
 import { createSearchApi } from '../lib/search_api.js';
 import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { askTogether } from '../lib/together.js';
-import { COMMANDS, commandsLike } from '../models/commands.js';
+import { commandNamed, commandsLike, valuesLike } from '../models/commands.js';
 import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from '../models/mention.js';
 import { badgeText, excerpt, senderName } from '../models/message.js';
+import { aboutChoice, choicesCalled } from '../models/model_choices.js';
 import { iconOf } from '../models/report.js';
 import { aboutSuggestion, sourcesFor, suggestionGroups } from '../models/suggestions.js';
 import { element } from './dom.js';
 
 const words = strings.composer;
+const commandWords = composerStrings.commands;
 const MOST_OF_A_KIND = 5;
 const USE_NOW = { label: words.useNow, title: words.useNowTitle };
 
@@ -62,7 +65,7 @@ function optionOf(kind, hit) {
 }
 
 function commandOption({ name, takes }) {
-  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', `/${name} ${takes}`.trim(), words.command[name]) };
+  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', `/${name} ${takes}`.trim(), commandWords.about[name]) };
 }
 
 /** Conversations alone, each leading on to its messages. */
@@ -107,11 +110,33 @@ const commands = {
   keys: () => words.keysMessage,
 };
 
+/** What a command can take, where that is a closed list. */
+const values = {
+  known: (mention) => valuesLike(mention).map((value) => ({ value, command: mention.command })),
+  groups: (found) => [{ options: found.map(({ value, command }) => ({
+    value: { kind: 'value', hit: { value } }, content: row('slash-square', value, commandWords.values[value] ?? `/${command} ${value}`),
+  })) }],
+  none: '',
+  keys: () => words.keysMessage,
+};
+
+const models = {
+  async ask({ query }, { api, signal }) {
+    const known = await api.models({ signal });
+    return choicesCalled(known, query).filter(({ id }) => id.toLowerCase() !== query);
+  },
+  groups: (found) => [{ options: found.map((choice) => ({
+    value: { kind: 'value', hit: { value: choice.id } }, content: row('slash-square', choice.name, aboutChoice(choice, composerStrings.models)),
+  })) }],
+  none: words.nothing,
+  keys: () => words.keysMessage,
+};
+
 /**
  * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
  * `failed` read, `known(mention)` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
  */
-export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands };
+export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands, value: values, model: models };
 
 /**
  * @param {{kind: string, hit: object}} chosen
@@ -122,6 +147,7 @@ export function replacementFor({ kind, hit }, mention) {
   if (kind === 'conversation') return conversationChosen(hit.friendly_id);
   if (kind === 'message') return messageChosen(mention.friendlyId, hit);
   if (kind === 'found') return foundChosen(hit);
-  if (kind === 'command') return COMMANDS.find(({ name }) => name === hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
+  if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
+  if (kind === 'value') return hit.value;
   return knowledgeChosen(hit);
 }

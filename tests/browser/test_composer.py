@@ -1,0 +1,230 @@
+"""The composer in a real browser: commands, models and files, by keys alone where there are keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.conftest import PageProblems
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+
+from .test_accessibility import WIDTHS, findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+INPUT = "#composer-input"
+PROBLEM = "#composer-problem"
+TEXT_FILE = {"name": "notes.md", "mimeType": "text/markdown", "buffer": b"# Plan\n\n```js\n1 + 1\n```\n"}
+DROP = """([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  for (const kind of ['dragover', 'drop']) {
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+    if (kind === 'dragover') globalThis.dropShown = !document.querySelector('.drop-target').hidden;
+  }
+}"""
+PASTE = """(text) => {
+  const data = new DataTransfer();
+  data.setData('text/plain', text);
+  const input = document.getElementById('composer-input');
+  input.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  input.setRangeText(text);
+  input.dispatchEvent(new Event('input'));
+}"""
+
+
+def option(page: Page, text: str) -> Locator:
+    return page.locator("#composer-suggestions [role=option]").filter(has_text=text)
+
+
+def command(page: Page, text: str) -> None:
+    """Types a command and carries it out; what is offered to complete it is left."""
+    page.focus(INPUT)
+    page.keyboard.type(text)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+
+
+def toast(page: Page, text: str) -> Locator:
+    return page.locator(".toast-message", has_text=text)
+
+
+def details(person: Client, conversation_id: str) -> dict[str, Any]:
+    return person.get(f"/get_conversation_details/{conversation_id}").json()
+
+
+def test_commands_are_offered_with_what_they_take_completed_and_carried_out(
+    open_page: OpenPage, person: Client
+) -> None:
+    talk = hold_talk(person, "Bread at home")
+    conversation_id = talk.conversation_id
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).not_to_have_count(0)
+    page.focus(INPUT)
+    page.keyboard.type("/")
+    expect(page.locator("#composer-suggestions [role=option]")).to_have_count(14)
+    expect(option(page, "/export [format]")).to_contain_text("Save this conversation as a file")
+    page.keyboard.type("st")
+    page.keyboard.press("Enter")
+    expect(option(page, "off")).to_be_visible()
+    expect(page.locator(INPUT)).to_have_value("/stateless ")
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("/stateless on")
+    page.keyboard.press("Enter")
+    expect(toast(page, "is not kept")).to_be_visible()
+    expect(page.locator(INPUT)).to_have_value("")
+    assert details(person, conversation_id)["stateless"] is True
+
+    command(page, "/export poem")
+    expect(page.locator(PROBLEM)).to_contain_text("/export takes one of these: markdown, html, json, bundle.")
+    expect(page.locator(INPUT)).to_have_value("/export poem")
+    page.fill(INPUT, "")
+    with page.expect_download() as saved:
+        command(page, "/export markdown")
+    assert saved.value.suggested_filename.endswith(".md")
+
+    command(page, "/title")
+    expect(page.locator(INPUT)).to_have_value("/title Bread at home")
+    page.keyboard.type(" and away")
+    page.keyboard.press("Enter")
+    expect(page.locator("#conversation-title")).to_have_text("Bread at home and away")
+    command(page, "/pin")
+    expect(toast(page, "Pinned.")).to_be_visible()
+    assert details(person, conversation_id)["pinned"] is True
+    command(page, "/help")
+    expect(page.get_by_role("region", name="Commands").locator("dt")).to_have_count(14)
+    page.keyboard.press("Escape")
+
+    command(page, "/fork")
+    expect(page.locator("#conversation-title")).not_to_have_text("Bread at home and away")
+    expect(page.locator(".message-card")).not_to_have_count(0)
+    command(page, "/share")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    forked = page.url
+    command(page, "/clear")
+    expect(page).not_to_have_url(forked)
+    expect(page.locator(".message-card")).to_have_count(0)
+
+
+def test_a_model_is_chosen_by_keys_for_a_conversation_and_answers_it_from_then_on(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["cheap"] = saying("Small talk.")
+    page = open_page(person)
+    button = page.locator("#model-button")
+    expect(button).to_contain_text("main")
+    button.focus()
+    page.keyboard.press("ArrowDown")
+    models = page.get_by_role("listbox", name="Models")
+    expect(models.get_by_role("option")).not_to_have_count(0)
+    expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
+    expect(models).to_contain_text("qwen2.5-coder-0.5b-instruct")
+    page.keyboard.type("che")
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("cheap")
+    expect(button).to_be_focused()
+
+    page.focus(INPUT)
+    page.keyboard.type("Hello")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Small talk.")
+    conversation_id = person.get("/list_conversation_by_user/assistant").json()[0]["conversation_id"]
+    expect(page.locator("#send-button")).to_be_visible()
+    settings = person.get(f"/get_conversation_settings/{conversation_id}").json()
+    assert settings["model_overrides"] == {"main": "cheap"}
+
+    page.reload()
+    expect(button).to_have_text("cheap")
+    command(page, "/model mai")
+    expect(button).to_have_text("main")
+    command(page, "/model enormous")
+    expect(page.locator(PROBLEM)).to_contain_text("No model is called “enormous”.")
+
+
+def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel, page_problems: PageProblems
+) -> None:
+    page = open_page(person)
+    page.set_input_files("#attach-files", [TEXT_FILE])
+    chip = page.locator(".file-chip")
+    expect(chip).to_contain_text("notes.md")
+    page.set_input_files("#attach-files", [{"name": "cat.png", "mimeType": "image/png", "buffer": b"\x89PNG\x00\xff"}])
+    expect(page.locator(PROBLEM)).to_contain_text("“cat.png” is not a text file")
+    page.evaluate(DROP, ["data.csv", "a,b\n1,2\n"])
+    expect(chip).to_have_count(2)
+    assert page.evaluate("globalThis.dropShown") is True
+    chip.nth(1).get_by_role("button", name="data.csv", exact=True).click()
+    expect(page.get_by_role("dialog").locator("pre")).to_have_text("a,b\n1,2\n")
+    page.keyboard.press("Escape")
+    page.evaluate(PASTE, "long words " * 500)
+    toast(page, "You pasted 5,500 characters.").get_by_role("button", name="Attach as a file").click()
+    expect(chip).to_have_count(3)
+    expect(page.locator(INPUT)).to_have_value("")
+    page.reload()
+    expect(chip).to_have_count(3)
+    page.locator(".file-chip .icon-button").nth(2).focus()
+    page.keyboard.press("Delete")
+    expect(chip).to_have_count(2)
+
+    page.focus(INPUT)
+    page.keyboard.type("Read this")
+    page_problems.expect("ERR_INTERNET_DISCONNECTED")
+    page.context.set_offline(True)
+    page.keyboard.press("Enter")
+    expect(page.locator(PROBLEM)).to_contain_text("was not sent")
+    expect(page.locator(INPUT)).to_have_value("Read this")
+    expect(chip).to_have_count(2)
+    page.context.set_offline(False)
+    page.locator(PROBLEM).get_by_role("button", name="Try again").click()
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    expect(chip).to_have_count(0)
+    prompt = shared_model.prompt(model="main")
+    assert "Read this\n\nAttached file `notes.md`:\n\n````md\n# Plan\n\n```js\n1 + 1\n```\n````" in prompt
+    assert "Attached file `data.csv`:\n\n```csv\na,b\n1,2\n```" in prompt
+
+
+def test_who_wants_so_breaks_lines_by_enter_and_sends_by_ctrl_enter(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    page.get_by_role("button", name="Options").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("checkbox", name="Enter sends").uncheck()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Options")).to_be_focused()
+    page.focus(INPUT)
+    page.keyboard.type("One")
+    page.keyboard.press("Enter")
+    page.keyboard.type("Two")
+    expect(page.locator(INPUT)).to_have_value("One\nTwo")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message-card.from-user")).to_contain_text("Two")
+    expect(page.locator(".message-card.from-assistant")).to_have_attribute("data-status", "complete")
+
+
+@pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])
+def test_nothing_serious_is_found_in_what_the_composer_opens(
+    open_page: OpenPage, person: Client, viewport: dict[str, int]
+) -> None:
+    page = open_page(person)
+    page.set_viewport_size(viewport)
+    page.set_input_files("#attach-files", [TEXT_FILE])
+    expect(page.locator(".file-chip")).to_be_visible()
+    page.locator("#model-button").click()
+    expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Options").click()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.focus(INPUT)
+    page.keyboard.type("/")
+    expect(option(page, "/help")).to_have_count(1)
+    assert findings(page) == []
