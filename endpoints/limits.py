@@ -15,7 +15,6 @@ from .validation import answers
 blueprint = Blueprint("limits", __name__)
 # By name, so that a setting that is added stays unsaid until somebody decides that it may be told.
 _TOLD = (
-    "ANAPHORA_CONTEXT_WINDOW",
     "ANAPHORA_DISTILL_BUDGET",
     "ANAPHORA_DISTILL_TIMEOUT",
     "ANAPHORA_TITLE_TIMEOUT",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import ADMINISTRATOR
 from tests.browser.history import Talk, hold_talk, make_workspace, messages
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.conftest import PageProblems
@@ -131,18 +132,37 @@ def test_a_page_that_is_not_there(
     assert findings(page) == []
 
 
-def test_the_account_and_its_dialogs(person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
-    page = open_page(person, "/account", viewport=viewport)
-    expect(page.locator("#session-list .record")).to_have_count(1)
-    page.get_by_label("Name").fill("Backup script")
+SECTIONS = ("account", "devices", "tokens", "models", "sending", "appearance", "shortcuts", "shares", "limits", "data")
+
+
+def test_the_settings_and_their_dialogs(server: LiveServer, open_page: OpenPage, viewport: dict[str, int]) -> None:
+    page = open_page(server.sign_in(ADMINISTRATOR), "/settings", viewport=viewport)
+    found = []
+    for name in (*SECTIONS, "people"):
+        page.locator(f".settings-nav a[href='#{name}']").click()
+        expect(page.locator(f"[data-section='{name}']")).to_be_visible()
+        expect(page.get_by_text("Loading…")).to_have_count(0)
+        found += findings(page)
+    assert found == []
+    page.get_by_role("link", name="API tokens").click()
+    token = f"Backup of {viewport['width']}"
+    page.get_by_role("textbox", name="Name", exact=True).fill(token)
     page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("textbox", name="Your new token")).to_be_visible()
     assert findings(page) == []
     page.get_by_role("button", name="Close").click()
-    expect(page.locator("#token-list .record")).to_have_count(1)
-    assert findings(page) == []
-    page.get_by_role("button", name="Revoke: Backup script").click()
+    page.get_by_role("button", name=f"Revoke: {token}").click()
     expect(page.locator("dialog[open]")).to_be_visible()
+    assert findings(page) == []
+
+
+def test_the_welcome_and_the_list_of_shortcuts(person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
+    page = open_page(person, "/interface/?welcome=1", viewport=viewport)
+    expect(page.locator(".suggested-message")).to_have_count(3)
+    assert findings(page) == []
+    page.locator("#chatView").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
     assert findings(page) == []
 
 

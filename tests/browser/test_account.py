@@ -43,7 +43,9 @@ def test_the_first_visitor_makes_the_account_and_is_in(
     page.get_by_role("button", name="Create account").click()
     expect(page.locator("#composer-input")).to_be_visible()
     expect(page.locator("#sidebar")).to_contain_text("grace@example.org")
+    expect(page.locator("#conversation-title")).to_have_text("Welcome to Anaphora")
     page.goto("/account")
+    expect(page).to_have_url(re.compile("/settings$"))
     expect(page.locator("main")).to_contain_text("administrator of this server")
     # There is no second first account.
     page.goto("/setup")
@@ -80,7 +82,7 @@ def test_a_device_logged_out_from_another_is_out(
     page_problems.expect("401")
     telephone = open_page(server.sign_in(email_of(person)))
     expect(telephone.locator("#composer-input")).to_be_visible()
-    page = open_page(person, "/account")
+    page = open_page(person, "/settings#devices")
     devices = page.locator("#session-list .record")
     expect(devices).to_have_count(2)
     expect(page.locator("#session-list")).to_contain_text("this device")
@@ -99,9 +101,9 @@ def test_a_device_logged_out_from_another_is_out(
 def test_a_token_is_shown_once_works_and_ends_when_revoked(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
-    page = open_page(person, "/account")
+    page = open_page(person, "/settings#tokens")
     expect(page.locator("#token-list")).to_contain_text("No tokens yet.")
-    page.get_by_label("Name").fill("Backup script")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Backup script")
     page.get_by_label("Read-only").check()
     page.get_by_role("button", name="Create token").click()
     program = server.client()
@@ -127,14 +129,14 @@ def test_a_token_is_shown_once_works_and_ends_when_revoked(
 def test_a_new_password_logs_out_every_other_device(server: LiveServer, person: Client, open_page: OpenPage) -> None:
     email = email_of(person)
     other = server.sign_in(email)
-    page = open_page(person, "/account")
+    page = open_page(person, "/settings")
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_label("New password").fill("another fine password")
     page.get_by_role("button", name="Change password").click()
     expect(page.locator("#toasts")).to_contain_text("Saved")
     assert other.get("/get_user_info").status == 401
     page.reload()
-    expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    page.get_by_role("link", name="Devices").click()
     expect(page.locator("#session-list .record")).to_have_count(1)
     again = open_page(server.client())
     log_in(again, email, "another fine password")
@@ -142,10 +144,10 @@ def test_a_new_password_logs_out_every_other_device(server: LiveServer, person: 
 
 
 def test_what_is_told_about_oneself_is_kept(person: Client, open_page: OpenPage) -> None:
-    page = open_page(person, "/account")
+    page = open_page(person, "/settings")
     page.get_by_label("About me").fill("I grow <b>tomatoes</b>.")
     page.get_by_label("How to answer me").fill("Briefly.")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("Saved")
     page.reload()
     expect(page.get_by_label("About me")).to_have_value("I grow <b>tomatoes</b>.")

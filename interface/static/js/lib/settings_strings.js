@@ -45,8 +45,9 @@ export const settingsStrings = {
     percent: (share) => `${Math.floor(share * 100)} %`,
   },
   limits: {
-    message: 'Characters of one message.',
-    window: 'Context window of the model that answers, in tokens.',
+    message: 'Characters of one message',
+    window: 'Context window of the model that answers, in tokens',
+    windowSetting: 'ANAPHORA_CONTEXT_WINDOW',
     readOnly: 'Reading only',
     readOnlyNote: 'Whoever asks may look, and change nothing.',
     byModel: 'by the model',

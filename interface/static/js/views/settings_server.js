@@ -56,9 +56,12 @@ export function mountLimits(section, { settings }) {
   const place = section.querySelector('[data-fill]');
   const figure = (value) => (value === null ? words.limits.byModel : value.toLocaleString());
   fill(place, () => settings.limits(), (limits) => {
-    const rows = limits.settings.map(({ setting, value, meaning }) => record({ name: setting, note: meaning, value: figure(value) }));
+    const rows = limits.settings.map(({ setting, value, meaning }) => {
+      const [name, more] = meaning.replace(/\.$/, '').split('; ');
+      return record({ name, note: [words.models.setBy(setting), more].filter(Boolean).join(' · '), value: figure(value) });
+    });
     rows.unshift(
-      record({ name: words.limits.window, note: words.models.setBy(words.models.setting.main), value: figure(limits.context_window) }),
+      record({ name: words.limits.window, note: words.models.setBy(words.limits.windowSetting), value: figure(limits.context_window) }),
       record({ name: words.limits.message, note: words.limits.fixed, value: figure(limits.message_characters) }),
     );
     if (limits.read_only) rows.unshift(record({ name: words.limits.readOnly, note: words.limits.readOnlyNote }));

@@ -1,0 +1,151 @@
+"""The settings: each section shows what the server says, says when it can't, and keeps what is set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import ADMINISTRATOR
+from tests.browser.history import hold_talk
+from tests.conftest import PageProblems
+from tests.http_client import Client
+from tests.live_server import PASSWORD, LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def look_at(page: Page, name: str) -> None:
+    page.locator(".settings-nav").get_by_role("link", name=name).click()
+    expect(page.locator(".settings-section:visible h2")).to_have_count(1)
+
+
+def test_one_section_is_shown_at_a_time_and_named_in_the_address(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings")
+    shown = page.locator(".settings-section:visible h2")
+    expect(shown).to_have_text("Account")
+    look_at(page, "Models")
+    expect(shown).to_have_text("Models")
+    expect(shown).to_be_focused()
+    expect(page).to_have_url(re.compile("#models$"))
+    page.reload()
+    expect(shown).to_have_text("Models")
+    page.go_back()
+    expect(shown).to_have_text("Account")
+    page.keyboard.press("?")
+    expect(shown).to_have_text("Keyboard shortcuts")
+    # Other people's accounts are the administrator's.
+    expect(page.get_by_role("link", name="People")).to_have_count(0)
+
+
+def test_what_the_server_has_and_allows_is_told(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings#models")
+    answers = page.locator(".settings-section:visible .record").first
+    expect(answers).to_contain_text("ready")
+    expect(answers).to_contain_text("ANAPHORA_MAIN_MODEL")
+    look_at(page, "Server limits")
+    cap = page.locator(".record", has_text="ANAPHORA_REFERENCE_CAP")
+    expect(cap).to_contain_text("Characters of one referenced message")
+    expect(cap.locator(".record-value")).to_have_text("8,000")
+    look_at(page, "Shared links")
+    expect(page.locator(".settings-section:visible")).to_contain_text("Nothing is shared.")
+
+
+def test_a_model_that_is_being_made_ready_is_followed(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings")
+    models = person.get("/models").json()
+    half = {**models, "main": {"name": "big", "phase": "fetching", "progress": 0.5, "detail": ""}}
+    page.route("**/models", lambda route: route.fulfill(json=half), times=1)
+    look_at(page, "Models")
+    answers = page.locator(".settings-section:visible .record").first
+    expect(answers).to_contain_text("50 %")
+    expect(answers).to_contain_text("ready")
+    expect(page.get_by_role("progressbar", name="Progress of big")).to_have_count(0)
+
+
+def test_what_could_not_be_loaded_or_saved_is_tried_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person, "/settings")
+    page.route("**/limits", lambda route: route.abort(), times=1)
+    look_at(page, "Server limits")
+    failed = page.locator(".settings-section:visible").get_by_role("alert")
+    expect(failed).to_contain_text("This could not be loaded.")
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.locator(".settings-section:visible .record").first).to_be_visible()
+
+    look_at(page, "Account")
+    page.route("**/get_user_info", lambda route: route.abort(), times=1)
+    page.get_by_label("Your name").fill("Ada <i>Lovelace</i>")
+    page.get_by_role("button", name="Save name").click()
+    expect(page.locator("#toasts")).to_contain_text("That did not work.")
+    expect(page.get_by_label("Your name")).to_have_value("Ada <i>Lovelace</i>")
+    page.locator("#toasts").get_by_role("button", name="Try again").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    assert person.get("/get_user_info").json()["name"] == "Ada <i>Lovelace</i>"
+    page.get_by_role("link", name="Conversations").click()
+    expect(page.locator(".sidebar-user-name")).to_have_text("Ada <i>Lovelace</i>")
+
+
+def test_which_key_sends_is_chosen_here_and_true_there(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, "/settings#sending")
+    page.get_by_role("radio", name=re.compile("Ctrl")).check()
+    page.get_by_role("checkbox", name=re.compile("Propose memories")).check()
+    look_at(page, "Shortcuts")
+    send = page.locator(".shortcut", has_text="Send the message")
+    expect(send).to_contain_text("Ctrl + Enter")
+    page.reload()
+    look_at(page, "Sending")
+    expect(page.get_by_role("radio", name=re.compile("Ctrl"))).to_be_checked()
+    expect(page.get_by_role("checkbox", name=re.compile("Propose memories"))).to_be_checked()
+    page.goto(talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    page.fill("#composer-input", "One line")
+    page.keyboard.press("Enter")
+    page.keyboard.type("and another")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message-card")).to_have_count(4)
+    expect(page.locator(".message-card").nth(2)).to_contain_text("and another")
+
+
+def test_an_administrator_makes_disables_and_enables_accounts(
+    administrator: Client, server: LiveServer, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("409")
+    page = open_page(server.sign_in(ADMINISTRATOR), "/settings#people")
+    own = page.locator("#people-list .record", has_text=ADMINISTRATOR)
+    expect(own).to_contain_text("you")
+    expect(own.get_by_role("button")).to_have_count(0)
+    page.get_by_label("E-mail").fill("linus@example.org")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Linus")
+    page.get_by_label("First password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+    row = page.locator("#people-list .record", has_text="linus@example.org")
+    expect(row).to_contain_text("not logged in")
+    linus = server.sign_in("linus@example.org")
+
+    row.get_by_role("button", name="Disable").click()
+    page.locator("dialog[open]").get_by_role("button", name="Disable").click()
+    expect(row).to_contain_text("disabled")
+    assert linus.get("/get_user_info").status == 401
+    row.get_by_role("button", name="Enable").click()
+    expect(row.get_by_role("button", name="Disable")).to_be_visible()
+    assert server.sign_in("linus@example.org").get("/get_user_info").json()["name"] == "Linus"
+
+    # What is refused says why, and what was typed stands.
+    page.get_by_label("E-mail").fill("linus@example.org")
+    page.get_by_label("First password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+    expect(page.locator("#toasts")).to_contain_text("There is an account with this e-mail address already.")
+    expect(page.get_by_label("E-mail")).to_have_value("linus@example.org")
+    accounts = [each["user_email"] for each in administrator.get("/users").json()]
+    assert accounts.count("linus@example.org") == 1
