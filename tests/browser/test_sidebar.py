@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 CONVERSATION_MENU = [
-    "Copy Conversation Reference", "Copy Full Reference", "Open in New Window", "Rename", "Clone", "Pin", "Set Flag",
-    "Move to…", "Archive", "Delete",
+    "Copy Conversation Reference", "Copy Full Reference", "Open in New Window", "Rename", "Clone", "Fork…",
+    "Stop keeping what is said", "Pin", "Set Flag", "Move to…", "Archive", "Share…", "Export", "Delete",
 ]  # fmt: skip
 WORKSPACE_MENU = ["New Conversation", "New Sub-Workspace", "Rename", "Change Color", "Move to…", "Delete"]
 WAYS: tuple[Way, ...] = (by_right_click, by_dots, by_shift_f10)

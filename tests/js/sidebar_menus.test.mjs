@@ -161,3 +161,32 @@ test('a temporary conversation begins from the menu beside the button', () => {
   temporary.action();
   assert.deepEqual(calls, [['newTemporary']]);
 });
+
+test('the items of a conversation stand in their order', () => {
+  const labels = Object.values(menuOf(NAMED)).map(({ label }) => label);
+  assert.deepEqual(labels, [
+    'Copy Conversation Reference', 'Copy Full Reference', 'Open in New Window', 'Rename', 'Clone', 'Fork…',
+    'Stop keeping what is said', 'Pin', 'Set Flag', 'Move to…', 'Archive', 'Share…', 'Export', 'Delete',
+  ]);
+});
+
+test('a conversation is forked, shared and exported from its menu', () => {
+  const { calls, actions } = recorder();
+  const menu = menuOf(NAMED, { actions });
+  const formats = Object.values(menu.export.submenu).map(({ label }) => label);
+  assert.deepEqual(formats, ['Markdown', 'Web page (HTML)', 'JSON', 'Bundle (ZIP)']);
+  menu.fork.action();
+  menu.share.action();
+  menu.export.submenu.export_json.action();
+  assert.deepEqual(calls, [['fork', 'c1'], ['share', 'c1'], ['exportAs', 'c1', 'json']]);
+});
+
+test('the menu says whether what is said is kept, and offers the opposite', () => {
+  const { calls, actions } = recorder();
+  const kept = menuOf(NAMED, { actions }).stateless;
+  const unkept = menuOf({ ...NAMED, stateless: true }, { actions }).stateless;
+  assert.deepEqual([kept.label, unkept.label], ['Stop keeping what is said', 'Keep what is said']);
+  kept.action();
+  unkept.action();
+  assert.deepEqual(calls, [['setStateless', 'c1', true], ['setStateless', 'c1', false]]);
+});

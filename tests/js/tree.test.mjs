@@ -83,6 +83,13 @@ test('a flag is said along with the title, and only where there is one', () => {
   assert.equal(spokenTitle({ title: 'Trip', flag: 'unheard-of' }), 'Trip');
 });
 
+test('what is not kept has an icon of its own and says so', () => {
+  const node = conversationNode(conversation('c1', DEFAULT, { title: 'Trip', flag: 'red', stateless: true }), '#');
+  assert.equal(node.icon, 'fa fa-eye-slash');
+  assert.equal(node.a_attr['aria-label'], 'Trip, red flag, not kept');
+  assert.equal('icon' in conversationNode(conversation('c1'), '#'), false);
+});
+
 test('the newest of all workspaces come newest first, without the pinned ones', () => {
   const at = (day) => ({ last_updated: `2026-01-0${day} 00:00:00` });
   const tree = model({

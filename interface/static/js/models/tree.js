@@ -45,7 +45,9 @@ export class TreeModel {
     this.#listed = new Map();
     for (const conversation of conversations) {
       this.#conversations.set(conversation.conversation_id, conversation);
-      this.#list(this.#homeOf(conversation)).push(conversation);
+      const list = this.#listed.get(conversation.workspace_id);
+      if (list) list.push(conversation);
+      else this.#list(this.#homeOf(conversation)).push(conversation);
     }
   }
 

@@ -59,8 +59,9 @@ class Sidebar {
         this.#api.listConversations(domain),
       ]);
       this.#model.replace({ workspaces, conversations });
-      await this.#draw();
+      // Before the tree, so that it does not move when they appear above it.
       this.#tellState();
+      await this.#draw();
     } catch (error) {
       this.#tellFailure(error);
     }

@@ -1,0 +1,222 @@
+"""The sidebar's greater deeds: forks, what is not kept, many at once by one request, failures that are tried again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import conversation, hold_talk, make_workspace, messages, workspace
+from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
+from tests.browser.test_accessibility import WIDTHS, findings, show_sidebar
+from tests.conftest import PageProblems
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+BULK = "**/conversations/bulk"
+
+
+def toast_button(page: Page, name: str) -> Locator:
+    return page.locator("#toasts").get_by_role("button", name=name)
+
+
+def choose_all(sidebar: SidebarPage, *names: str) -> Locator:
+    """Select rows by Control and click; the last of them."""
+    for name in names:
+        sidebar.row(name).click(modifiers=["Control"])
+        expect(sidebar.row(name)).to_have_attribute("aria-selected", "true")
+    return sidebar.row(names[-1])
+
+
+def test_a_conversation_forks_at_the_message_that_is_chosen(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "Which pots?", "When to plant?")
+    page = open_page(person, viewport=WIDTHS[0])
+    sidebar = show_sidebar(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Fork…")
+    dialog = page.locator("dialog[open]")
+    heads = dialog.locator(".fork-choice-head")
+    expect(heads).to_have_text([f"#{number} · {'You' if number % 2 else 'Assistant'}" for number in range(6, 0, -1)])
+    expect(dialog.get_by_role("button").first).to_have_text("The whole conversation")
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    dialog.get_by_role("searchbox").fill("pots")
+    expect(heads).to_have_text(["#3 · You"])
+    page.keyboard.press("ArrowDown")
+    expect(dialog.locator(".fork-choice")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("Forked “Growing tomatoes”")
+    expect(page.locator(".message-card")).to_have_count(3)
+    expect(page).not_to_have_url(re.compile(re.escape(talk.path) + "$"))
+    fork = page.url.rsplit("/", 1)[1].replace("%40", "@")
+    assert [each["text"] for each in messages(person, fork)][-1] == "Which pots?"
+    assert len(messages(person, talk.conversation_id)) == 6
+
+
+def test_what_is_not_kept_is_seen_in_the_sidebar_and_kept_again(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Stop keeping what is said")
+    unkept = page.get_by_role("treeitem", name="Growing tomatoes, not kept")
+    expect(unkept.locator(".fa-eye-slash")).to_have_count(1)
+    expect(part(page, "recent").get_by_role("link", name="Growing tomatoes, not kept")).to_be_visible()
+    found = conversation(person, "Growing tomatoes")
+    assert found is not None
+    assert found["stateless"] is True
+    page.reload()
+    unkept.focus()
+    page.keyboard.press("Shift+F10")
+    sidebar.menu_item("Keep what is said").click()
+    expect(page.get_by_role("treeitem", name="Growing tomatoes", exact=True)).to_be_visible()
+    found = conversation(person, "Growing tomatoes")
+    assert found is not None
+    assert found["stateless"] is False
+
+
+def test_a_submenu_is_worked_by_keys_and_exports(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.row("Growing tomatoes").focus()
+    page.keyboard.press("ContextMenu")
+    expect(sidebar.menu_item("Copy Conversation Reference")).to_be_focused()
+    for _ in range(2):
+        page.keyboard.press("ArrowUp")
+    expect(sidebar.menu_item("Export")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(sidebar.menu_item("Markdown")).to_be_visible()
+    expect(sidebar.menu_item("Markdown")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(sidebar.menu_item("Web page (HTML)")).to_be_focused()
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename.endswith(".html")
+
+
+def test_many_are_changed_by_one_request_and_what_failed_is_tried_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    garden = make_workspace(person, "Garden")
+    talks = [hold_talk(person, title) for title in ("One", "Two", "Three")]
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method != "GET" else None)
+    row = choose_all(sidebar, "One", "Two", "Three")
+    page.route(BULK, lambda route: route.abort())
+    by_right_click(sidebar, row)
+    sidebar.menu_item("Move 3 conversations to…").hover()
+    sidebar.menu_item("Garden").click()
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    expect(sidebar.row("General (3)")).to_be_visible()
+    page.unroute(BULK)
+    # One of them is gone by then: the others move, and that one is told.
+    assert person.delete(f"/delete_conversation/{talks[0].conversation_id}").status == 200
+    toast_button(page, "Try again").click()
+    expect(sidebar.row("Garden (2)")).to_be_visible()
+    expect(page.locator("#toasts")).to_contain_text("1 conversation of 3 could not be changed.")
+    places = [person.get(f"/get_conversation_details/{talk.conversation_id}").json() for talk in talks[1:]]
+    assert [place["workspace_id"] for place in places] == [garden, garden]
+    assert len([url for url in sent if url.endswith("/conversations/bulk")]) == 2
+    assert not [url for url in sent if "move_conversation" in url]
+
+
+def test_a_drag_that_fails_goes_back_and_is_tried_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    for name in ("Garden", "House"):
+        make_workspace(person, name)
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    for address in (BULK, "**/move_workspace/**"):
+        page.route(address, lambda route: route.abort())
+    sidebar.drag(sidebar.row("Growing tomatoes"), sidebar.row("Garden"))
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    expect(sidebar.row("General (1)")).to_be_visible()
+    expect(sidebar.inside(sidebar.row("General (1)"))).to_have_text(["Growing tomatoes"])
+    page.unroute(BULK)
+    toast_button(page, "Try again").click()
+    expect(sidebar.row("Garden (1)")).to_be_visible()
+    sidebar.drag(sidebar.row("Garden (1)"), sidebar.row("House"))
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    expect(sidebar.row("House")).to_have_class(re.compile("jstree-anchor"))
+    expect(sidebar.row("House").locator("xpath=..")).to_have_class(re.compile("jstree-leaf"))
+    page.unroute("**/move_workspace/**")
+    toast_button(page, "Try again").click()
+    sidebar.open(sidebar.row("House"))
+    expect(sidebar.inside(sidebar.row("House")).first).to_have_text("Garden (1)")
+
+
+def test_a_deleted_workspace_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
+    house = make_workspace(person, "House")
+    garden = make_workspace(person, "Garden", parent=house)
+    make_workspace(person, "Roses", parent=garden)
+    hold_talk(person, "Growing tomatoes", workspace_id=garden)
+    before = person.get("/list_workspaces/assistant").json()
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.open(sidebar.row("House"))
+    sidebar.choose(sidebar.row("Garden (1)"), "Delete")
+    page.get_by_role("button", name="Delete workspace").click()
+    expect(sidebar.row("House (1)")).to_be_visible()
+    assert workspace(person, "Garden") is None
+    toast_button(page, "Undo").click()
+    expect(sidebar.row("Garden (1)")).to_be_visible()
+    expect(page.locator("#toasts")).to_contain_text("Brought the workspace “Garden” back")
+    known = {each["workspace_id"]: each | {"expanded": True} for each in before}
+    after = person.get("/list_workspaces/assistant").json()
+    assert {each["workspace_id"]: each | {"expanded": True} for each in after} == known
+
+
+def test_what_could_not_be_loaded_or_begun_is_tried_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    hold_talk(person, "Growing tomatoes")
+    talk = hold_talk(person, "Thrown away")
+    assert person.delete(f"/delete_conversation/{talk.conversation_id}").status == 200
+    page = open_page(person, "/account")
+    page.route("**/list_workspaces/**", lambda route: route.abort())
+    page.goto("/interface/")
+    status = page.locator("#sidebar-status")
+    expect(status).to_contain_text("The server cannot be reached.")
+    page.unroute("**/list_workspaces/**")
+    status.get_by_role("button", name="Try again").click()
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()
+
+    page.route("**/conversations/autocomplete**", lambda route: route.abort())
+    page.fill("#sidebar-filter", "tom")
+    page.locator("#sidebar-filter-status").get_by_role("button", name="Try again").wait_for()
+    page.unroute("**/conversations/autocomplete**")
+    page.locator("#sidebar-filter-status").get_by_role("button", name="Try again").click()
+    expect(page.locator("#sidebar-matches .filter-match-title")).to_have_text(["Growing tomatoes"])
+    page.locator("#sidebar-filter").press("Escape")
+
+    page.route("**/restore_conversation/**", lambda route: route.abort())
+    unfold(page, "bin").get_by_role("button", name="Restore “Thrown away”").click()
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    page.unroute("**/restore_conversation/**")
+    toast_button(page, "Try again").click()
+    expect(sidebar.row("Thrown away")).to_be_visible()
+
+    page.route("**/create_conversation/**", lambda route: route.abort())
+    page.get_by_role("button", name="New conversation").click()
+    page.keyboard.type("How do I paint a fence?")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    page.unroute("**/create_conversation/**")
+    toast_button(page, "Try again").click()
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(page.locator(".message-card").first).to_contain_text("How do I paint a fence?")
+    expect(titles(page, "recent").first).to_have_text("A Short Title")
