@@ -1,0 +1,117 @@
+"""What is said in a stateless conversation is there until one leaves; and a conversation goes onto the own disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.history import hold_talk, messages
+from tests.browser.knowledge_panel import SCREENSHOTS
+from tests.browser.sidebar_page import SidebarPage
+from tests.browser.test_accessibility import findings
+from tests.browser.test_transcript import open_talk, send
+from tests.conftest import PageProblems
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def test_what_is_not_kept_is_shown_apart_until_one_leaves(
+    server: LiveServer, shared_model: RecordingModel, person: Client, open_page: OpenPage
+) -> None:
+    assert server
+    talk, page = open_talk(person, open_page, "How much water?")
+    mark = page.locator("#stateless-mark")
+    expect(mark).to_be_hidden()
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Stop keeping what is said")
+    expect(mark).to_have_text("Not kept")
+
+    shared_model.scripts["main"] = saying("Parsley ", "salt.", pause_after=1)
+    send(page, "Between us, please remember this?")
+    unkept = page.locator(".message-card.unkept")
+    expect(unkept.last.locator(".message-body")).to_have_text("Parsley")
+    # Who comes back in the middle finds it being written.
+    page.reload()
+    expect(unkept).to_have_count(2)
+    expect(unkept.last.locator(".message-body")).to_have_text("Parsley")
+    shared_model.release()
+    expect(unkept.last.locator(".message-body")).to_have_text("Parsley salt.")
+    expect(unkept.last).to_have_attribute("aria-busy", "false")
+    for card in unkept.all():
+        expect(card.get_by_text("not kept")).to_be_visible()
+        expect(card.locator(".message-ref-badge")).to_be_hidden()
+    unkept.last.get_by_role("button", name="Message actions").click()
+    expect(page.get_by_role("menuitem")).to_have_text(["Copy text"])
+    page.keyboard.press("Escape")
+    assert [message["text"] for message in messages(person, talk.conversation_id)] == ["How much water?", "Understood."]
+    page.screenshot(path=SCREENSHOTS / "stateless.png")
+    for width in (360, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert findings(page) == []
+    page.screenshot(path=SCREENSHOTS / "stateless-dark.png")
+
+    # What is kept again comes behind it, and takes the number that it has on the server.
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Keep what is said")
+    expect(mark).to_be_hidden()
+    shared_model.scripts["main"] = saying("Noted.")
+    send(page, "For the record?")
+    expect(page.locator(".message-card")).to_have_count(6)
+    expect(page.locator(".message-card").last.locator(".message-body")).to_have_text("Noted.")
+    stored = messages(person, talk.conversation_id)
+    badge = page.locator(".message-card").last.locator(".message-ref-badge")
+    expect(badge).to_have_text(f"#4 · {stored[3]['message_short_hash']}")
+    expect(unkept).to_have_count(2)
+    page.reload()
+    expect(page.locator(".message-card")).to_have_count(4)
+    expect(unkept).to_have_count(0)
+    expect(mark).to_be_hidden()
+
+
+def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
+    person: Client, open_page: OpenPage, page_problems: PageProblems, tmp_path: Path
+) -> None:
+    talk = hold_talk(person, "Bröd & butter", "How much water?")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+
+    def refuse(route: Route) -> None:
+        error = {"status": "error", "code": "storage_busy", "message": "The store is busy."}
+        route.fulfill(status=503, content_type="application/json", body=json.dumps(error))
+
+    page_problems.expect("503")
+    page.route("**/export_conversation/**", refuse)
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Bröd & butter"), "Export", "Markdown")
+    toast = page.locator("#toasts").get_by_role("alert")
+    expect(toast).to_contain_text("The conversation could not be exported. The store is busy.")
+    page.unroute("**/export_conversation/**")
+    with page.expect_download() as coming:
+        toast.get_by_role("button", name="Try again").click()
+    assert coming.value.suggested_filename == "Bröd & butter.md"
+    saved = tmp_path / "saved.md"
+    coming.value.save_as(saved)
+    assert "> How much water?" in saved.read_text(encoding="utf-8")
+    expect(page.locator("#toasts")).to_contain_text("Saved “Bröd & butter.md”")
+
+    with page.expect_download() as coming:
+        sidebar.choose(sidebar.row("Bröd & butter"), "Export", "Web page (HTML)")
+    web_page = tmp_path / "saved.html"
+    coming.value.save_as(web_page)
+    page.goto(web_page.as_uri())
+    expect(page.locator("h1")).to_have_text("Bröd & butter")
+    expect(page.locator("article")).to_have_count(2)
+    for width in (360, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert findings(page) == []
