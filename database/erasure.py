@@ -13,11 +13,12 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, selec
 from .clock import iso_in, now_iso
 from .connection import open_store
 from .fulltext_index import forget
-from .schema import activities, conversations, messages, stream_events, threads
+from .schema import activities, conversations, messages, shares, stream_events, threads
 from .store import Store, Urgency
 
 BIN_DAYS = 30
 _MESSAGES_AT_ONCE = 100
+_PARTS_AT_ONCE = 8
 
 _c = conversations.c
 
@@ -74,6 +75,8 @@ def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
 def _erase(store: Store, conversation_id: str) -> None:
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
+    while store.write(lambda connection: _erase_shares(connection, conversation_id), urgency=Urgency.INDEX):
+        pass
     store.write(lambda connection: _erase_rest(connection, conversation_id), urgency=Urgency.INDEX)
 
 
@@ -83,6 +86,16 @@ def _erase_messages(connection: Connection, conversation_id: str) -> int:
     found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
     if found:
         remove_messages(connection, {row.seq: row.message_id for row in found})
+    return len(found)
+
+
+def _erase_shares(connection: Connection, conversation_id: str) -> int:
+    """One slice of what shared links showed; how many parts."""
+    owner = select(_c.user_email).where(_c.conversation_id == conversation_id).scalar_subquery()
+    query = select(shares.c.token_hash).where(shares.c.user_email == owner, shares.c.conversation_id == conversation_id)
+    found = connection.execute(query.limit(_PARTS_AT_ONCE)).scalars().all()
+    if found:
+        connection.execute(delete(shares).where(shares.c.token_hash.in_(found)))
     return len(found)
 
 

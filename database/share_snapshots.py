@@ -52,9 +52,8 @@ class Snapshot:
 def count_messages(connection: Connection, *, user_email: str, conversation_id: str) -> tuple[int, int]:
     """How many messages a snapshot would show now, and how many it would leave out because they are hidden."""
     hidden = _m.show_hide == "hide"
-    query = select(
-        func.count().filter(_shown(user_email, conversation_id)), func.count().filter(hidden, _m.text != "")
-    ).where(live_in(conversation_id), _m.user_email == user_email)
+    query = select(func.count().filter(_shown(user_email)), func.count().filter(hidden, _m.text != ""))
+    query = query.where(live_in(conversation_id), _m.user_email == user_email)
     shown, left_out = connection.execute(query).one()
     return shown, left_out
 
@@ -63,10 +62,11 @@ def take_snapshot(store: Store, *, user_email: str, conversation_id: str) -> Sna
     """Copy what may be shown, one part after the other, so that nobody waits and no length is too long."""
     generation, starts, copied = secrets.token_hex(16), [], 0
     with store.reading() as connection:
-        parts = _plan(connection, _shown(user_email, conversation_id))
+        parts = _plan(connection, live_in(conversation_id) & _shown(user_email))
     for numbers in parts:
         with store.reading() as connection:
-            copies = _copies(connection, _shown(user_email, conversation_id) & _m.seq.in_(numbers), first=copied + 1)
+            # By their numbers alone: were the conversation named too, each part would walk through all of it.
+            copies = _copies(connection, _m.seq.in_(numbers) & _shown(user_email), first=copied + 1)
         if not copies:
             continue
         row = {
@@ -88,9 +88,10 @@ def is_part(generation: str | None = None) -> ColumnElement[bool]:
     return shares.c.token_hash.like(f"{generation or '%'}.%")
 
 
-def is_whole(connection: Connection, snapshot: Snapshot) -> bool:
+def is_whole(connection: Connection, snapshot: Snapshot, *, user_email: str, conversation_id: str) -> bool:
     """Whether all parts are still there."""
-    query = select(func.count()).select_from(shares).where(is_part(snapshot.generation))
+    own = (shares.c.user_email == user_email) & (shares.c.conversation_id == conversation_id)
+    query = select(func.count()).select_from(shares).where(own, is_part(snapshot.generation))
     return connection.execute(query).scalar_one() == len(snapshot.starts)
 
 
@@ -104,10 +105,10 @@ def read_part(connection: Connection, snapshot: Snapshot, *, after: int, limit: 
     return part[after + 1 - start :][:limit]
 
 
-def _shown(user_email: str, conversation_id: str) -> ColumnElement[bool]:
+def _shown(user_email: str) -> ColumnElement[bool]:
     """Said, finished and not hidden. Of an answer that is being made again, the row holds what it said before."""
     finished = or_(_m.status != "streaming", _m.chosen_variant.is_not(None))
-    own = live_in(conversation_id) & (_m.user_email == user_email)
+    own = (_m.user_email == user_email) & _m.deleted_at.is_(None)
     return own & (_m.show_hide != "hide") & (_m.text != "") & finished
 
 

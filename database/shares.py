@@ -169,8 +169,9 @@ def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSA
 def _publish(
     connection: Connection, *, user_email: str, conversation_id: str, snapshot: Snapshot, secret_key: str
 ) -> Share:
-    title = read_live(connection, user_email=user_email, conversation_id=conversation_id).title
-    if not snapshot.message_count or not is_whole(connection, snapshot):
+    own = {"user_email": user_email, "conversation_id": conversation_id}
+    title = read_live(connection, **own).title
+    if not snapshot.message_count or not is_whole(connection, snapshot, **own):
         raise ConflictError("The conversation, or its share, changed at the same moment. Try again.")
     which = _share_of(user_email, conversation_id)
     old = connection.execute(select(_c.token_hash, _c.snapshot).where(which)).first()
@@ -179,9 +180,8 @@ def _publish(
     connection.execute(delete(shares).where(which))
     created_at = now_iso()
     values = {
+        **own,
         "token_hash": fingerprint(token),
-        "user_email": user_email,
-        "conversation_id": conversation_id,
         "title": title,
         "snapshot": {
             "seed": seed,

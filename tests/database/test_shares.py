@@ -163,8 +163,9 @@ def test_a_link_ends_when_it_is_withdrawn_and_the_next_is_another(owner: Owner) 
         owner.read(token)
 
 
-def test_the_bin_suspends_a_link_and_erasing_ends_it(owner: Owner) -> None:
-    owner.say("How much water?", "A litre.")
+def test_the_bin_suspends_a_link_and_erasing_ends_it(owner: Owner, statements: Any) -> None:
+    for _ in range(5):
+        owner.say("x" * 150_000, "y" * 150_000)
     token = owner.share().token
     conversations.delete_conversation(**owner.own)
     with pytest.raises(ShareNotFoundError):
@@ -172,10 +173,13 @@ def test_the_bin_suspends_a_link_and_erasing_ends_it(owner: Owner) -> None:
     (listed,) = shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY)
     assert listed.in_bin
     conversations.restore_conversation(**owner.own)
-    assert len(owner.read_all(token)) == 2
+    assert len(owner.read_all(token)) == 10
     conversations.delete_conversation(**owner.own)
-    erase_binned(**owner.own)
+    with statements() as seen:
+        erase_binned(**owner.own)
     assert owner.rows() == 0
+    # In slices of eight, and once more to see that nothing is left.
+    assert len([statement for statement in seen if statement.startswith("DELETE FROM shares")]) == 2
 
 
 def test_a_link_can_be_withdrawn_in_the_bin(owner: Owner) -> None:

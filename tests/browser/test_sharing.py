@@ -1,0 +1,227 @@
+"""A conversation given to somebody without an account: the dialog, the link, the page behind it, taking it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import Talk, hold_talk, store_talk
+from tests.browser.sidebar_page import SidebarPage
+from tests.browser.test_accessibility import RICH_ANSWER, WIDTHS, findings
+from tests.conftest import PageProblems
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+@pytest.fixture
+def garden(person: Client, shared_model: RecordingModel) -> Talk:
+    """A conversation with all that an answer can hold, which refers to another one."""
+    source = hold_talk(person, "Secret recipe", "How much water?")
+    shared_model.scripts["main"] = saying(RICH_ANSWER)
+    text = f"Is {source.reference(2)} right?\n<b>And this?</b> [away](https://example.org/)"
+    return hold_talk(person, "Garden <i>plans</i>", text)
+
+
+def share_dialog(page: Page, title: str) -> Locator:
+    """The dialog, opened by the menu of a conversation."""
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row(title), "Share…")
+    return page.get_by_role("dialog", name=f"Share “{title}”")
+
+
+def link_in(dialog: Locator) -> str:
+    """The link that a dialog shows."""
+    return dialog.get_by_role("textbox", name="Link").input_value()
+
+
+def static_base(page: Page) -> str:
+    """Where the modules of the page are."""
+    return str(page.evaluate("JSON.parse(document.getElementById('bootstrap').textContent).static_base"))
+
+
+def shared_link(client: Client, talk: Talk) -> str:
+    """The path of the link to a conversation, made over HTTP."""
+    reply = client.post(f"/share/{talk.conversation_id}")
+    assert reply.status == 200, reply.text
+    return str(reply.json()["url"])
+
+
+def test_a_conversation_is_shared_renewed_and_withdrawn(
+    server: LiveServer, person: Client, garden: Talk, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    page = open_page(person, garden.path)
+    dialog = share_dialog(page, "Garden <i>plans</i>")
+    expect(dialog).to_contain_text("Anyone with the link can read 2 messages as they are now")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
+    link = link_in(dialog)
+    assert link.startswith(f"{server.url}/shared_chat/")
+    dialog.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+    expect(dialog.get_by_role("link", name="Open")).to_have_attribute("href", link)
+
+    reader = open_page(server.client(), link)
+    cards = reader.locator(".message-card")
+    expect(reader.get_by_role("heading", name="Garden <i>plans</i>", level=1)).to_be_visible()
+    expect(cards).to_have_count(2)
+    expect(reader.locator("#shared-about")).to_contain_text("2 messages · a read-only copy, as of")
+    # A reference stays what it is: words.
+    expect(cards.first).to_contain_text(garden.reference(1)[:13])
+    expect(reader.locator(".reference-chip, .message-ref-badge, .message-menu-button")).to_have_count(0)
+    expect(cards.first).to_contain_text("<b>And this?</b>")
+    expect(cards.first.get_by_role("link", name="away")).to_have_attribute("rel", "noopener noreferrer")
+    expect(cards.nth(1).locator(".katex")).to_have_count(2)
+    expect(cards.nth(1).locator(".hljs-keyword").first).to_be_attached()
+    reader.get_by_role("button", name="Copy code").click()
+    expect(reader.get_by_role("button", name="Copied")).to_be_visible()
+    assert "Draws one row." in reader.evaluate("navigator.clipboard.readText()")
+    reader.get_by_role("radio", name="Dark").check(force=True)
+    expect(reader.locator("html")).to_have_attribute("data-theme", "dark")
+
+    assert list(person.send(garden.conversation_id, "And light?"))[-1]["done"]
+    dialog.get_by_role("button", name="Update snapshot").click()
+    expect(dialog.get_by_role("status")).to_have_text("The link shows the conversation as it is now.")
+    assert link_in(dialog) == link
+    reader.reload()
+    expect(cards).to_have_count(4)
+
+    dialog.get_by_role("button", name="Withdraw link").click()
+    page.get_by_role("dialog", name="Withdraw the link?").get_by_role("button", name="Withdraw").click()
+    expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
+    expect(dialog.get_by_role("status")).to_have_text("The link was withdrawn.")
+    answer = reader.reload()
+    assert answer is not None
+    assert answer.status == 404
+    expect(reader.locator("main")).to_contain_text("This link leads nowhere: it was withdrawn or mistyped.")
+    expect(reader.get_by_role("link")).to_have_count(0)
+
+
+def test_a_link_that_can_not_be_made_is_tried_again(
+    person: Client, garden: Talk, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person, garden.path)
+    dialog = share_dialog(page, "Garden <i>plans</i>")
+    create = dialog.get_by_role("button", name="Create link")
+    expect(create).to_be_focused()
+    page.route("**/share/**", lambda route: route.abort())
+    create.click()
+    expect(dialog.get_by_role("alert")).to_have_text("It could not be shared. The server cannot be reached.")
+    expect(dialog.get_by_role("button", name="Try again")).to_be_focused()
+    page.unroute("**/share/**")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
+    assert link_in(dialog) == f"{person.origin}{person.get('/shares').json()[0]['url']}"
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_long_one_comes_as_one_reads_and_goes_on_after_a_failure(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    talk = store_talk(server, person, "Patience", turns=80)
+    link = shared_link(person, talk)
+    reader = open_page(server.client(), link)
+    cards = reader.locator(".message-card")
+    expect(cards).to_have_count(50)
+    reader.route("**/shared_chat/*after*", lambda route: route.abort())
+    reader.get_by_role("button", name="Show more").click()
+    expect(reader.get_by_role("alert")).to_have_text("No more could be loaded. The server cannot be reached.")
+    expect(cards).to_have_count(50)
+    reader.unroute("**/shared_chat/*after*")
+    reader.get_by_role("button", name="Try again").click()
+    cards.nth(99).scroll_into_view_if_needed()
+    expect(cards).to_have_count(150)
+    cards.nth(149).scroll_into_view_if_needed()
+    expect(cards).to_have_count(160)
+    expect(cards.last).to_contain_text("Answer 80")
+    expect(reader.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page: OpenPage) -> None:
+    link = shared_link(person, garden)
+    page = open_page(person, garden.path)
+    page.evaluate(
+        """async (base) => {
+          const { mountShareList } = await import(`${base}js/views/share_list.js`);
+          const { createApi } = await import(`${base}js/lib/api.js`);
+          const place = document.createElement('div');
+          document.getElementById('chatView').replaceChildren(place);
+          await mountShareList(place, { api: createApi() });
+        }""",
+        static_base(page),
+    )
+    row = page.locator(".share-list-row")
+    expect(row).to_contain_text("Garden <i>plans</i>")
+    expect(row).to_contain_text("2 messages as of")
+    expect(row.get_by_role("link")).to_have_attribute("href", f"{person.origin}{link}")
+    assert findings(page) == []
+    row.get_by_role("button", name="Withdraw the link to").click()
+    page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
+    expect(page.locator("#chatView")).to_have_text("Nothing is shared.")
+    assert person.get("/shares").json() == []
+
+
+@pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])
+def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
+    server: LiveServer,
+    person: Client,
+    garden: Talk,
+    open_page: OpenPage,
+    viewport: dict[str, int],
+    page_problems: PageProblems,
+) -> None:
+    page_problems.expect("404")
+    link = shared_link(person, garden)
+    reader = open_page(server.client(), link, viewport=viewport)
+    expect(reader.locator(".katex")).to_have_count(2)
+    expect(reader.locator(".hljs-keyword").first).to_be_attached()
+    assert findings(reader) == []
+    assert reader.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    reader.goto("/shared_chat/never-was")
+    expect(reader.get_by_role("heading", name="Not found")).to_be_visible()
+    assert findings(reader) == []
+
+    page = open_page(person, garden.path, viewport=viewport)
+    open_dialog = """async ([base, conversationId]) => {
+      const { openShareDialog } = await import(`${base}js/views/share_dialog.js`);
+      const { createApi } = await import(`${base}js/lib/api.js`);
+      openShareDialog({ api: createApi(), conversationId, title: 'Garden plans' });
+    }"""
+    page.evaluate(open_dialog, [static_base(page), garden.conversation_id])
+    dialog = page.get_by_role("dialog", name="Share “Garden plans”")
+    expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
+    assert findings(page) == []
+    dialog.get_by_role("button", name="Withdraw link").click()
+    page.get_by_role("dialog").get_by_role("button", name="Withdraw", exact=True).click()
+    expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
+    assert findings(page) == []
+
+
+def test_a_link_outlives_a_restart_and_a_clone_has_none(
+    start_server: Callable[..., LiveServer], recording_model: RecordingModel, open_page: OpenPage
+) -> None:
+    server = start_server(**recording_model.environ)
+    owner = server.sign_up()
+    talk = hold_talk(owner, "Growing tomatoes", "How much water?")
+    link = shared_link(owner, talk)
+    server.stop()
+    server.start()
+    reader = open_page(server.client(), link)
+    expect(reader.locator(".message-card")).to_have_count(2)
+    assert owner.get(f"/share/{talk.conversation_id}").json()["share"]["url"] == link
+    copy = owner.post(f"/clone_conversation/{talk.conversation_id}").json()["conversation_id"]
+    assert owner.get(f"/share/{copy}").json()["share"] is None
