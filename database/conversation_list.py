@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, select, tuple_
 
 from .connection import open_store
-from .conversation_rows import ConversationListRow
+from .conversation_rows import ConversationListRow, listed_shape
 from .default_workspace import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from .errors import InvalidChangeError
 from .prepared import Prepared, Row
 from .schema import conversation_workspaces, conversations, workspaces
 
+T = TypeVar("T")
 _c = conversations.c
 _place = conversation_workspaces.c
 _PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
@@ -45,27 +46,46 @@ _NAMES = Prepared(
 )
 
 
+class ListPage(TypedDict, total=False):
+    """Which part of a list is asked for.
+
+    limit: None for all of them. cursor: as the page before gave it. Archived ones are left out, or come too
+    (`include_archived`), or alone (`archived_only`).
+    """
+
+    limit: int | None
+    cursor: str | None
+    include_archived: bool
+    archived_only: bool
+
+
 def list_conversations(
-    *,
-    users_dir: str,
-    user_email: str,
-    domain: str,
-    limit: int | None = None,
-    cursor: str | None = None,
-    include_archived: bool = False,
-    archived_only: bool = False,
+    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Archived ones are left out, or come too, or alone. Temporary ones are never listed.
-    `limit` None: all of them. Two queries. Raises InvalidChangeError for a cursor that we did not make.
+    Temporary ones are never listed. Two queries. Raises InvalidChangeError for a cursor that we did not make.
     """
+    return _listed(ConversationListRow, users_dir, user_email, domain, **page)
+
+
+def list_conversation_items(
+    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[dict[str, Any]], str | None]:
+    """What `list_conversations` gives, in the shape of `conversation_metadata`: at once, since they may be 10,000."""
+    return _listed(listed_shape, users_dir, user_email, domain, **page)
+
+
+def _listed(
+    make: Callable[..., T], users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[T], str | None]:
+    limit, cursor = page.get("limit"), page.get("cursor")
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
     if cursor is not None:
         wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
     if limit is not None:
         wanted["at_most"] = limit + 1
-    archived = None if archived_only else include_archived
+    archived = None if page.get("archived_only") else page.get("include_archived", False)
     query = _page(archived=archived, continued=cursor is not None, limited=limit is not None)
     with open_store(users_dir).reading() as connection:
         names = _workspace_names(connection, user_email=user_email, domain=domain)
@@ -75,7 +95,7 @@ def list_conversations(
     default_id = default_workspace_id(user_email, domain)
     default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
     places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
-    return [_list_row(places, default, *row) for row in shown], next_cursor
+    return [_made(make, places, default, *row) for row in shown], next_cursor
 
 
 @cache
@@ -102,7 +122,8 @@ def _workspace_names(connection: Connection, *, user_email: str, domain: str) ->
 
 
 # By position: taking ten thousand rows apart and putting them together again takes longer than reading them.
-def _list_row(
+def _made(
+    make: Callable[..., T],
     places: Mapping[str, tuple[str, str, str, str]],
     default: tuple[str, str, str, str],
     conversation_id: str,
@@ -118,8 +139,8 @@ def _list_row(
     stateless: int,
     pinned_at: str | None,
     workspace_id: str | None,
-) -> ConversationListRow:
-    return ConversationListRow(
+) -> T:
+    return make(
         conversation_id,
         created_at,
         updated_at,

@@ -105,14 +105,14 @@ def conversation_metadata(row: ConversationRow | ConversationListRow) -> dict[st
     `last_updated` is "YYYY-MM-DD HH:MM:SS" (UTC) beside the ISO times; `conversation_friendly_id` is "" while
     there is none.
     """
-    return _shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
+    return listed_shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
 
 
 _as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)
 
 
 # By position and in one go: ten thousand rows of a list come through here.
-def _shape(
+def listed_shape(
     conversation_id: str,
     created_at: str,
     updated_at: str,
@@ -131,6 +131,7 @@ def _shape(
     workspace_id: str,
     workspace_name: str,
 ) -> dict[str, Any]:
+    """`conversation_metadata` of the fields of a `ConversationListRow`."""
     return {
         "conversation_id": conversation_id,
         "user_id": user_email,

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from .clock import now_iso
 from .connection import open_store
-from .conversation_list import list_conversations
+from .conversation_list import list_conversation_items, list_conversations
 from .conversation_rows import ConversationRow, conversation_metadata, conversation_row, select_conversations
 from .default_workspace import default_workspace_id, ensure_default_workspace
 from .errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
@@ -35,6 +35,7 @@ __all__ = [
     "getConversationIdByFriendlyId",
     "getCoversationsForUser",
     "get_conversation",
+    "list_conversation_items",
     "list_conversations",
     "move_conversation",
     "restore_conversation",

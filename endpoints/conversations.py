@@ -28,7 +28,7 @@ def list_conversation_by_user(domain: str, query: schemas.ConversationPage) -> R
     """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
     check_domain(domain)
     friendly_ids.backfill_friendly_ids(**own(), domain=domain)
-    rows, cursor = conversations.list_conversations(
+    items, cursor = conversations.list_conversation_items(
         **own(),
         domain=domain,
         limit=query.limit,
@@ -36,7 +36,7 @@ def list_conversation_by_user(domain: str, query: schemas.ConversationPage) -> R
         include_archived=query.include_archived,
         archived_only=query.archived_only,
     )
-    answer = json_reply([conversations.conversation_metadata(row) for row in rows])
+    answer = json_reply(items)
     if cursor is not None:
         following = urlencode({**request.args.to_dict(), "cursor": cursor})
         answer.headers["Link"] = f'<{request.path}?{following}>; rel="next"'

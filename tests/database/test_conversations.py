@@ -159,6 +159,8 @@ def test_the_metadata_has_the_documented_shape_in_lists_and_details(users_dir: s
     listed = conversations.list_conversations(users_dir=users_dir, user_email=ANN, domain="assistant")[0][0]
     shape = conversations.conversation_metadata(listed)
     assert shape == conversations.conversation_metadata(row)
+    items = conversations.list_conversation_items(users_dir=users_dir, user_email=ANN, domain="assistant")
+    assert items == ([shape], None)
     assert shape["last_updated"] == row.updated_at[:19].replace("T", " ")
     assert (shape["user_id"], shape["conversation_friendly_id"], shape["workspace_name"]) == (ANN, "", "General")
     assert set(shape) == {
