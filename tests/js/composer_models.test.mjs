@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { composerStrings } from '../../interface/static/js/lib/composer_strings.js';
+import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/js/models/attachments.js';
+import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/js/models/commands.js';
+import { createDrafts } from '../../interface/static/js/models/drafts.js';
+import {
+  aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress, withChosenModel,
+} from '../../interface/static/js/models/model_choices.js';
+
+const words = composerStrings.models;
+const file = (name, bytes) => ({ name, size: bytes.length, arrayBuffer: async () => Uint8Array.from(bytes).buffer });
+const textFile = (name, text) => file(name, [...new TextEncoder().encode(text)]);
+const choice = (id, more = {}) => ({
+  id, name: id.split(':').at(-1), kind: id.includes(':') ? id.split(':')[0] : 'openai', role: null,
+  state: { phase: 'ready', progress: 1, detail: '' }, size_bytes: null, context_window: null, ...more,
+});
+const MODELS = {
+  choices: [
+    choice('main', { name: 'gpt-4o', role: 'main' }),
+    choice('embedded:qwen-big', { state: { phase: 'absent', progress: null, detail: '' }, size_bytes: 1_117_320_768, context_window: 8192 }),
+    choice('embedded:qwen-small', { state: { phase: 'fetching', progress: 0.439, detail: '' } }),
+    choice('openai:gpt-5'),
+  ],
+  providers: [{ kind: 'openai', phase: 'ready', detail: '' }],
+};
+
+test('every command is described', () => {
+  assert.deepEqual(COMMANDS.map(({ name }) => name).toSorted(), Object.keys(composerStrings.commands.about).toSorted());
+});
+
+test('what stands behind a command is checked before it is carried out', () => {
+  assert.equal(argumentProblem({ name: 'export', rest: 'HTML' }), null);
+  assert.equal(argumentProblem({ name: 'export', rest: 'poem' }), 'values');
+  assert.equal(argumentProblem({ name: 'stateless', rest: '' }), null);
+  assert.equal(argumentProblem({ name: 'pin', rest: 'it' }), 'none');
+  assert.equal(argumentProblem({ name: 'memory', rest: 'I like tea' }), null);
+});
+
+test('arguments are completed where there is a closed list of them', () => {
+  assert.deepEqual(argumentAt('/export ma', 10), { kind: 'value', command: 'export', start: 8, end: 10, query: 'ma' });
+  assert.equal(argumentAt('/model qw', 9).kind, 'model');
+  for (const text of ['/export', '/memory te', '/export a b', 'see /export ma']) assert.equal(argumentAt(text, text.length), null, text);
+  assert.deepEqual(valuesLike({ command: 'export', query: '' }), ['markdown', 'html', 'json', 'bundle']);
+  assert.deepEqual(valuesLike({ command: 'stateless', query: 'o' }), ['on', 'off']);
+  assert.deepEqual(valuesLike({ command: 'stateless', query: 'on' }), []);
+});
+
+test('the model that answers is the chosen one, and the server\'s own where that is gone', () => {
+  assert.deepEqual([answeringModel(MODELS, null).name, answeringModel(MODELS, null).isGone], ['gpt-4o', false]);
+  assert.equal(answeringModel(MODELS, 'openai:gpt-5').choice.id, 'openai:gpt-5');
+  assert.deepEqual([answeringModel(MODELS, 'openai:gone').name, answeringModel(MODELS, 'openai:gone').isGone], ['gpt-4o', true]);
+  const untold = { ...MODELS, providers: [{ kind: 'openai', phase: 'loading', detail: '' }] };
+  assert.deepEqual([answeringModel(untold, 'openai:gone').name, answeringModel(untold, 'openai:gone').isGone], ['gone', false]);
+});
+
+test('models are listed by where they run, the server\'s own first, each with its state', () => {
+  assert.deepEqual(choiceGroups(MODELS).map(({ kind, choices }) => [kind, choices.length]), [['own', 1], ['embedded', 2], ['openai', 1]]);
+  const [main, big, small] = MODELS.choices;
+  assert.equal(aboutChoice(main, words), 'main model · ready');
+  assert.equal(aboutChoice(big, words), 'not fetched yet, 1.1 GB · 8k context');
+  assert.equal(aboutChoice(small, words), 'being fetched: 43 %');
+  assert.equal(aboutChoice({ ...main, state: { phase: 'failed', progress: null, detail: 'No room.' } }, words), 'main model · not available · No room.');
+  assert.deepEqual([main, big, small].map(mustBeFetched), [false, true, false]);
+  assert.deepEqual([main, big, small].map(isUnderWay), [false, false, true]);
+  assert.deepEqual([shortProgress(main, words), shortProgress(small, words)], ['', '43 %']);
+});
+
+test('a model is found by its name, and by a part that it has alone', () => {
+  assert.deepEqual(choicesCalled(MODELS, 'qwen').map(({ id }) => id), ['embedded:qwen-big', 'embedded:qwen-small']);
+  assert.deepEqual(choicesCalled(MODELS, 'GPT-5').map(({ id }) => id), ['openai:gpt-5']);
+  assert.deepEqual(choicesCalled(MODELS, 'main').map(({ id }) => id), ['main']);
+  assert.deepEqual(choicesCalled(MODELS, 'llama'), []);
+});
+
+test('a choice is one of a conversation\'s settings, and leaves the others as they are', () => {
+  assert.deepEqual(withChosenModel({ a: 1 }, 'openai:x'), { a: 1, model_overrides: { main: 'openai:x' } });
+  assert.deepEqual(withChosenModel({ a: 1, model_overrides: { main: 'x', cheap: 'y' } }, null), { a: 1, model_overrides: { cheap: 'y' } });
+  assert.deepEqual(withChosenModel({ model_overrides: { main: 'x' } }, 'main'), {});
+  assert.equal(chosenModel({ model_overrides: { main: 'openai:x' } }), 'openai:x');
+  for (const settings of [undefined, {}, { model_overrides: { main: 3 } }, { model_overrides: { main: 'main' } }]) assert.equal(chosenModel(settings), null);
+});
+
+test('a file is text by what is in it, whatever its name', async () => {
+  assert.deepEqual(await readTextFile(textFile('a.bin', 'one\r\ntwo\n'), { most: 100 }), { name: 'a.bin', text: 'one\ntwo\n' });
+  const reasonOf = (wanted, most = 10) => readTextFile(wanted, { most }).then(() => null, (error) => error instanceof RefusedFileError && error.reason);
+  assert.equal(await reasonOf(file('a.txt', [0xff, 0xfe, 0x41])), 'notText');
+  assert.equal(await reasonOf(file('a.txt', [0x41, 0])), 'notText');
+  assert.equal(await reasonOf(textFile('a.txt', ' \n')), 'empty');
+  assert.equal(await reasonOf(textFile('a.txt', 'x'.repeat(11))), 'tooBig');
+  assert.equal(await reasonOf({ name: 'a', size: 1e9, arrayBuffer: () => assert.fail('it need not be read') }), 'tooBig');
+  assert.equal(await reasonOf({ name: 'a', size: 1, arrayBuffer: () => Promise.reject(new Error('gone')) }), 'unreadable');
+  assert.ok(MOST_FILES > 1 && LONG_PASTE >= 4000);
+});
+
+test('a file stands in the message as a block that nothing in it ends', () => {
+  assert.equal(fileBlock({ name: 'a.py', text: 'x = 1\n' }), 'Attached file `a.py`:\n\n```py\nx = 1\n```');
+  assert.equal(fileBlock({ name: 'README', text: '````\nin\n````' }), 'Attached file `README`:\n\n`````\n````\nin\n````\n`````');
+  assert.equal(withFiles('Look ', [{ name: 'a', text: '1' }]), 'Look\n\nAttached file `a`:\n\n```\n1\n```');
+  assert.equal(withFiles('', [{ name: 'a', text: '1' }]), 'Attached file `a`:\n\n```\n1\n```');
+  assert.equal(withFiles('as typed ', []), 'as typed ');
+  assert.equal(cleanName('a`b\n# c'), 'a b # c');
+  assert.equal(cleanName('\n'), 'file');
+});
+
+test('files are kept with their draft, and it says so where there is no room for them', () => {
+  const kept = new Map();
+  const storage = {
+    getItem: (key) => kept.get(key) ?? null,
+    setItem(key, value) {
+      if (value.length > 200) throw new Error('QuotaExceededError');
+      kept.set(key, value);
+    },
+    removeItem: (key) => kept.delete(key),
+  };
+  const drafts = createDrafts(storage, 'ada');
+  const small = [{ name: 'a', text: 'one' }];
+  assert.equal(drafts.setFiles('c1', small), true);
+  assert.deepEqual(createDrafts(storage, 'ada').files('c1'), small);
+  assert.deepEqual(createDrafts(storage, 'eve').files('c1'), []);
+  assert.equal(drafts.setFiles('c1', [{ name: 'a', text: 'x'.repeat(500) }]), false);
+  assert.deepEqual(drafts.files('c1'), []);
+  assert.equal(drafts.setFiles('c1', []), true);
+  assert.equal(createDrafts(null, 'ada').setFiles('c1', small), false);
+});
