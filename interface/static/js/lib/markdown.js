@@ -1,5 +1,13 @@
 import { Lexer, Marked, Parser } from '../../vendor/marked.esm.js';
-import { mathExtensions } from '../models/math.js';
+import { escapeHtml, mathExtensions } from '../models/math.js';
+
+/** Code as it was written: copied, it is that very code, and not a line end longer. */
+function codeBlock({ text, lang = '' }) {
+  const language = lang.trim().split(/\s+/)[0];
+  // The lexer adds a line end to code that ends in one.
+  const code = escapeHtml(text.replace(/\n$/, ''));
+  return `<pre><code${language ? ` class="language-${escapeHtml(language)}"` : ''}>${code}</code></pre>`;
+}
 
 /**
  * The one configuration of Markdown: GitHub's flavour, mathematics, and no HTML (a tag is shown as it was typed).
@@ -12,6 +20,7 @@ export function createMarkdown({ breaks = false } = {}) {
     gfm: true,
     breaks,
     extensions: mathExtensions,
+    renderer: { code: codeBlock },
     tokenizer: { html: () => undefined, tag: () => undefined },
   });
 

@@ -24,6 +24,7 @@ export class BlockStream {
   #tail = '';
   #settled = [];
   #links = Object.create(null);
+  #linkState = '{}';
   #fence = null;
   #endedInReturn = false;
 
@@ -35,12 +36,9 @@ export class BlockStream {
     this.#lex = lex;
   }
 
-  get linkCount() {
-    return Object.keys(this.#links).length;
-  }
-
-  get links() {
-    return this.#links;
+  /** What the links were that the last update or the end was made with: where it differs, a text may read differently. */
+  get linkState() {
+    return this.#linkState;
   }
 
   /** @param {string} text what comes after all that was appended before */
@@ -68,6 +66,7 @@ export class BlockStream {
     this.#fence = null;
     this.#links = Object.create(null);
     this.#settled = this.#blocks(this.#lex(this.#all, this.#links));
+    this.#linkState = JSON.stringify(this.#links);
     this.#tail = '';
     return { start: 0, blocks: this.#settled };
   }
@@ -79,7 +78,10 @@ export class BlockStream {
   }
 
   #lexTail() {
-    const tokens = this.#lex(this.#tail, this.#links);
+    // A definition may have only begun: what it defines holds for now alone.
+    const links = Object.assign(Object.create(null), this.#links);
+    const tokens = this.#lex(this.#tail, links);
+    this.#linkState = JSON.stringify(links);
     const last = tokens.findLastIndex((token) => token.type !== 'space');
     if (last < 0) return [];
     const before = tokens.slice(0, last);
@@ -89,6 +91,7 @@ export class BlockStream {
     // A block is over when the first line of the next one is complete: until then that line may still join it.
     if (whole && rest.includes('\n')) {
       this.#settled.push(...this.#blocks(before));
+      if (lead > 0 && this.#linkState !== JSON.stringify(this.#links)) this.#lex(this.#tail.slice(0, lead), this.#links);
       this.#tail = rest;
       return this.#openBlocks(tokens.slice(last));
     }

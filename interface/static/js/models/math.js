@@ -1,15 +1,17 @@
 /** Mathematics in Markdown: `$…$`, `\(…\)` in a line; `$$…$$`, `\[…\]` for themselves. As extensions for the lexer. */
 
 const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escaped = (text) => text.replace(/[&<>"']/g, (character) => escapes[character]);
+/** @param {string} text @returns {string} as HTML that shows it */
+export const escapeHtml = (text) => text.replace(/[&<>"']/g, (character) => escapes[character]);
 
 const BLOCK = [/^ {0,3}\$\$([\s\S]+?)\$\$ *(?:\n|$)/, /^ {0,3}\\\[([\s\S]+?)\\\] *(?:\n|$)/];
-// A dollar opens when no space follows and closes when no space precedes and no digit follows: prices stay prices.
+// A dollar opens when no space follows and closes when no space precedes and no digit follows: prices stay prices. No
+// backtick stands between: code is code, also where it holds a dollar.
 const INLINE = [
   [/^\$\$([^$\n]+?)\$\$/, true],
   [/^\\\[([^\n]+?)\\\]/, true],
   [/^\\\(([\s\S]+?)\\\)/, false],
-  [/^\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?!\d)/, false],
+  [/^\$(?![\s$])((?:\\.|[^\\$\n`])*?[^\s\\$`])\$(?!\d)/, false],
   [/^\$(\\.)\$(?!\d)/, false],
 ];
 
@@ -32,7 +34,7 @@ const mathBlock = {
     }
     return undefined;
   },
-  renderer: (token) => `<div class="math math-display">${escaped(token.text)}</div>\n`,
+  renderer: (token) => `<div class="math math-display">${escapeHtml(token.text)}</div>\n`,
 };
 
 const mathInline = {
@@ -47,7 +49,7 @@ const mathInline = {
     return undefined;
   },
   renderer: (token) =>
-    `<span class="math ${token.display ? 'math-display' : 'math-inline'}">${escaped(token.text)}</span>`,
+    `<span class="math ${token.display ? 'math-display' : 'math-inline'}">${escapeHtml(token.text)}</span>`,
 };
 
 /** The extensions, in the shape that `marked.use({extensions})` takes. */

@@ -37,7 +37,7 @@ function codeHeader(code, language) {
   const copy = element('button', {
     type: 'button',
     class: 'code-copy',
-    onclick: () => copyAndSay(code.textContent.replace(/\n$/, ''), label, strings.copy.copied),
+    onclick: () => copyAndSay(code.textContent, label, strings.copy.copied),
   }, label);
   return element('div', { class: 'code-header' }, element('span', { class: 'code-language', text: language }), copy);
 }

@@ -114,7 +114,7 @@ export class MarkdownView {
     if (shown.block === block) return true;
     if (shown.type !== block.type) return false;
     if (shown.code) return !block.open && block.token?.text === shown.code.text.data;
-    const sameLinks = shown.links === this.#stream.linkCount || !block.raw.includes('[');
+    const sameLinks = shown.links === this.#stream.linkState || !block.raw.includes('[');
     return shown.raw === block.raw && sameLinks;
   }
 
@@ -128,7 +128,7 @@ export class MarkdownView {
   }
 
   #put(position, block, { node, code }, over) {
-    const shown = { block, node, code, raw: block.raw, type: block.type, links: this.#stream.linkCount, over: false };
+    const shown = { block, node, code, raw: block.raw, type: block.type, links: this.#stream.linkState, over: false };
     const old = this.#blocks[position]?.node;
     if (old) old.replaceWith(node);
     else this.container.append(node);
