@@ -140,8 +140,7 @@ class StoredHistory:
     def fresh_memory(self) -> dict[str, Any]:
         """See `History`."""
         self._refresh()
-        where = {name: self._who[name] for name in ("users_dir", "conversation_id")}
-        passing = unkept_turns.count_unkept(**where) if self._row.running_message_id is not None else 0
+        passing = unkept_turns.count_unkept(**self._who) if self._row.running_message_id is not None else 0
         return {**self.memory(), "message_count": self._row.message_count - passing}
 
     def metadata(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select, union_all, update
 
 from .connection import open_store
-from .conversation_head import ConversationHead, touch_quietly
+from .conversation_head import ConversationHead, access_head, touch_quietly
 from .erasure import remove_messages
 from .schema import messages
 from .turn_identity import FinishedTurn, finished_turn
@@ -42,10 +42,14 @@ def unkept_in(conversation_id: str) -> Select[Any]:
     return select(both.subquery().c.message_id)
 
 
-def count_unkept(*, users_dir: str, conversation_id: str) -> int:
-    """How many messages of a conversation are there only until their turn has ended."""
+def count_unkept(*, users_dir: str, user_email: str, conversation_id: str) -> int:
+    """How many messages of a conversation are there only until their turn has ended.
+
+    Raises ConversationNotFoundError.
+    """
     with open_store(users_dir).reading() as connection:
-        return len(connection.execute(unkept_in(conversation_id)).all())
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return len(connection.execute(unkept_in(head.conversation_id)).all())
 
 
 def erase_turn(

@@ -29,6 +29,6 @@ def make_stateful(conversation_id: str) -> Response:
 
 
 def _changed(conversation_id: str, *, stateless: bool) -> Response:
-    which = {**own(), "conversation_id": conversation_id}
-    conversations.update_conversation(**which, changes={"stateless": stateless})
-    return json_reply(conversations.conversation_metadata(conversations.get_conversation(**which)))
+    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"stateless": stateless})
+    row = conversations.get_conversation(**own(), conversation_id=conversation_id)
+    return json_reply(conversations.conversation_metadata(row))

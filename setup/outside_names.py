@@ -22,7 +22,7 @@ variants
 progress
 tool_calls
 
-# Called or read by libraries: werkzeug, click, pickle, hypothesis.
+# Called or read by libraries: werkzeug, click, pickle, hypothesis, markdown-it, html.parser.
 strict_slashes
 merge_slashes
 implicit_sequence_conversion
@@ -35,6 +35,8 @@ pid
 _.teardown
 _.do_GET
 _.log_message
+_.validateLink
+_.handle_starttag
 
 # Read by name through the rows of SETTINGS_TABLE, or by the description of the API through getattr.
 database_url

@@ -39,7 +39,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     expect(mark).to_have_text("Not kept")
 
     shared_model.scripts["main"] = saying("Parsley ", "salt.", pause_after=1)
-    send(page, "Between us, please remember this?")
+    send(page, "Remember this between us.")
     unkept = page.locator(".message-card.unkept")
     expect(unkept.last.locator(".message-body")).to_have_text("Parsley")
     # Who comes back in the middle finds it being written.
@@ -55,12 +55,13 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     unkept.last.get_by_role("button", name="Message actions").click()
     expect(page.get_by_role("menuitem")).to_have_text(["Copy text"])
     page.keyboard.press("Escape")
+    expect(page.locator(".memory-proposals")).to_have_count(0)
     assert [message["text"] for message in messages(person, talk.conversation_id)] == ["How much water?", "Understood."]
     page.screenshot(path=SCREENSHOTS / "stateless.png")
     for width in (360, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         assert findings(page) == []
-    page.screenshot(path=SCREENSHOTS / "stateless-dark.png")
+        page.screenshot(path=SCREENSHOTS / f"stateless-{width}.png")
 
     # What is kept again comes behind it, and takes the number that it has on the server.
     sidebar.choose(sidebar.row("Growing tomatoes"), "Keep what is said")
@@ -115,3 +116,4 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     for width in (360, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         assert findings(page) == []
+        page.screenshot(path=SCREENSHOTS / f"exported-{width}.png")

@@ -50,13 +50,17 @@ def who(conversation: Conversation) -> dict[str, str]:
 def everything(talk: Talk) -> dict[str, list[Any]]:
     """All rows of the store, but for what counts changes."""
     with closing(sqlite3.connect(Path(talk.users_dir) / "users.db")) as connection:
-        connection.row_factory = sqlite3.Row
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         own = [name for name in names if not name.startswith(("sqlite_", "messages_fts", "search_state"))]
-        rows = {name: [dict(row) for row in connection.execute(f'SELECT * FROM "{name}"')] for name in own}
+        rows = {name: _rows(connection.execute(f'SELECT * FROM "{name}"')) for name in own}
     for row in rows["UserToConversationId"]:
         del row["version"]
     return rows
+
+
+def _rows(found: sqlite3.Cursor) -> list[dict[str, Any]]:
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
 
 
 def texts(talk: Talk, conversation: Conversation) -> list[str]:
