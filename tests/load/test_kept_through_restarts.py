@@ -1,0 +1,150 @@
+"""Backlinks, undo, the bin and variants: there after a server was killed, in a copy, and for nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+from tests.load.invariants import broken_invariants
+
+
+@pytest.fixture
+def server(tmp_path: Path, recording_model: RecordingModel) -> Iterator[LiveServer]:
+    """A server that a test may kill."""
+    server = LiveServer(tmp_path / "server", recording_model.environ).start()
+    yield server
+    server.stop()
+
+
+def talk(client: Client, title: str, *texts: str) -> str:
+    """The id of a conversation of that title in which `texts` were answered."""
+    conversation_id = client.create_conversation()
+    client.put(f"/conversations/{conversation_id}/title", {"title": title})
+    for text in texts:
+        list(client.send(conversation_id, text))
+    return conversation_id
+
+
+def listed(client: Client, conversation_id: str) -> list[dict[str, Any]]:
+    """Its messages."""
+    messages: list[dict[str, Any]] = client.get(f"/list_messages_by_conversation/{conversation_id}").json()
+    return messages
+
+
+def reference(client: Client, conversation_id: str, index: int) -> str:
+    """What names its message, counted from 1."""
+    friendly_id = client.get(f"/get_conversation_details/{conversation_id}").json()["conversation_friendly_id"]
+    return f"@conversation_{friendly_id}_message_{listed(client, conversation_id)[index - 1]['message_short_hash']}"
+
+
+def referring(client: Client, message_id: str) -> list[str]:
+    """The conversations that refer to a message, in order of their ids."""
+    return sorted(each["conversation_id"] for each in client.get(f"/messages/{message_id}/backlinks").json())
+
+
+def clone(client: Client, conversation_id: str) -> str:
+    """The id of a copy."""
+    return str(client.post(f"/clone_conversation/{conversation_id}", {}).json()["conversation_id"])
+
+
+def start_anew(server: LiveServer) -> None:
+    """End it without a word, and start it."""
+    server.kill()
+    server.start()
+
+
+def test_backlinks_outlive_a_kill_and_lead_from_copies_too(server: LiveServer) -> None:
+    ada = server.sign_up()
+    target = talk(ada, "Growing tomatoes", "How much water?")
+    message = listed(ada, target)[0]
+    source = talk(ada, "Watering", f"What of {reference(ada, target, 1)}?")
+    start_anew(server)
+    assert referring(ada, message["message_id"]) == [source]
+
+    copy_of_source, copy_of_target = clone(ada, source), clone(ada, target)
+    start_anew(server)
+    assert referring(ada, message["message_id"]) == sorted([source, copy_of_source])
+    assert listed(ada, target)[0]["backlink_count"] == 2
+    assert referring(ada, listed(ada, copy_of_target)[0]["message_id"]) == []
+
+    assert ada.delete(f"/delete_conversation/{source}").status == 200
+    assert referring(ada, message["message_id"]) == [copy_of_source]
+    assert ada.post(f"/restore_conversation/{source}", {}).status == 200
+    assert referring(ada, message["message_id"]) == sorted([source, copy_of_source])
+    assert broken_invariants(server.users_dir) == {}
+
+
+def test_what_was_deleted_is_taken_back_after_a_kill(server: LiveServer) -> None:
+    ada = server.sign_up()
+    kept = talk(ada, "Growing tomatoes", "How much water?", "How much light?")
+    gone = talk(ada, "Painting the fence", "Which colour?")
+    before, name = listed(ada, kept), reference(ada, gone, 1)
+    second = before[1]
+    assert ada.delete(f"/delete_message_from_conversation/{kept}/{second['message_id']}/2").status == 200
+    assert ada.delete(f"/delete_conversation/{gone}").status == 200
+    copy = clone(ada, kept)
+    start_anew(server)
+
+    assert [each["conversation_id"] for each in ada.get("/bin/assistant").json()] == [gone]
+    assert ada.post(f"/restore_message/{kept}/{second['message_id']}", {}).status == 200
+    assert ada.post(f"/restore_conversation/{gone}", {}).status == 200
+    assert [each["message_id"] for each in listed(ada, kept)] == [each["message_id"] for each in before]
+    assert [each["text"] for each in listed(ada, copy)] == [each["text"] for each in before if each is not second]
+    assert reference(ada, gone, 1) == name
+    assert ada.get("/bin/assistant").json() == []
+    assert broken_invariants(server.users_dir) == {}
+
+
+def test_variants_outlive_a_kill_and_a_copy_chooses_its_own(
+    server: LiveServer, recording_model: RecordingModel
+) -> None:
+    ada = server.sign_up()
+    conversation_id = talk(ada, "Growing tomatoes", "How much water?")
+    answer = listed(ada, conversation_id)[1]["message_id"]
+    recording_model.scripts["main"] = saying("Twice a day.")
+    list(ada.stream(f"/regenerate/{conversation_id}/{answer}", {}))
+    copy = clone(ada, conversation_id)
+    start_anew(server)
+
+    for each in (conversation_id, copy):
+        assert [variant["chosen"] for variant in listed(ada, each)[1]["variants"]] == [False, True]
+    assert ada.put(f"/variant/{listed(ada, copy)[1]['message_id']}/1").status == 200
+    start_anew(server)
+    assert [listed(ada, each)[1]["text"] for each in (conversation_id, copy)] == ["Twice a day.", "Understood."]
+    assert broken_invariants(server.users_dir) == {}
+
+
+def test_after_a_kill_it_is_all_as_missing_to_others_as_before(
+    server: LiveServer, recording_model: RecordingModel
+) -> None:
+    ada = server.sign_up()
+    mine = talk(ada, "Growing tomatoes", "How much water?", "How much light?")
+    gone = talk(ada, "Painting the fence", "Which colour?")
+    first, answer, third = (each["message_id"] for each in listed(ada, mine)[:3])
+    recording_model.scripts["main"] = saying("Twice a day.")
+    list(ada.stream(f"/regenerate/{mine}/{answer}", {}))
+    ada.delete(f"/delete_message_from_conversation/{mine}/{third}/3")
+    ada.delete(f"/delete_conversation/{gone}")
+    eve = server.sign_up("eve@example.org")
+    start_anew(server)
+
+    tries = [
+        ("GET", f"/messages/{first}/backlinks", "/messages/nothing/backlinks"),
+        ("PUT", f"/variant/{answer}/1", "/variant/nothing/1"),
+        ("POST", f"/restore_message/{mine}/{third}", "/restore_message/nothing/nothing"),
+        ("POST", f"/restore_conversation/{gone}", "/restore_conversation/nothing"),
+        ("DELETE", f"/bin/{gone}", "/bin/nothing"),
+    ]
+    for method, theirs, missing in tries:
+        replies = [eve.request(method, path, None if method == "GET" else {}) for path in (theirs, missing)]
+        assert [reply.status for reply in replies] == [404, 404], theirs
+        assert replies[0].json()["code"] == replies[1].json()["code"], theirs
+    assert eve.get("/bin/assistant").json() == []
+    assert len(listed(ada, mine)) == 3
+    assert [each["conversation_id"] for each in ada.get("/bin/assistant").json()] == [gone]
