@@ -64,6 +64,7 @@ def details(person: Client, conversation_id: str) -> dict[str, Any]:
 def test_commands_are_offered_with_what_they_take_completed_and_carried_out(
     open_page: OpenPage, person: Client
 ) -> None:
+    hold_talk(person, "Something else")
     talk = hold_talk(person, "Bread at home")
     conversation_id = talk.conversation_id
     page = open_page(person, talk.path)
@@ -99,6 +100,12 @@ def test_commands_are_offered_with_what_they_take_completed_and_carried_out(
     command(page, "/pin")
     expect(toast(page, "Pinned.")).to_be_visible()
     assert details(person, conversation_id)["pinned"] is True
+    row = page.locator(f'#workspaces-container li[data-conversation-id="{conversation_id}"]')
+    expect(row).to_have_count(1)
+    command(page, "/archive")
+    expect(row).to_have_count(0)
+    toast(page, "Archived.").get_by_role("button", name="Undo").click()
+    expect(row).to_have_count(1)
     command(page, "/help")
     expect(page.get_by_role("region", name="Commands").locator("dt")).to_have_count(14)
     page.keyboard.press("Escape")

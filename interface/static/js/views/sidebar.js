@@ -83,6 +83,10 @@ class Sidebar {
   }
 
   async updateConversation(conversationId, changes) {
+    if (changes.archived !== undefined) {
+      await this.#changePlace(conversationId);
+      return;
+    }
     if (!this.#model.conversation(conversationId)) {
       if (this.#aside.has(conversationId)) Object.assign(this.#aside.get(conversationId), changes);
       else await this.#fetch(conversationId);
@@ -125,6 +129,19 @@ class Sidebar {
     for (const conversation of conversations.filter(isListed)) this.#tree?.redrawConversation(conversation);
     if (!conversations.every(isListed)) this.#controls.shelvesChanged('archived');
     this.#controls.drawSections();
+  }
+
+  /** It went into the archive, or came out of it, by other means than the sidebar's own. */
+  async #changePlace(conversationId) {
+    const workspaceId = this.#model.workspaceOf(conversationId);
+    this.#aside.delete(conversationId);
+    if (workspaceId !== undefined) {
+      this.#model.removeConversation(conversationId);
+      await this.#tree?.reload(workspaceId);
+    }
+    await this.#fetch(conversationId);
+    this.#tellState();
+    this.#controls.shelvesChanged('archived');
   }
 
   /** Put a conversation where it belongs: into the tree, or aside where it is not listed. */
