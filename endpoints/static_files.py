@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import mimetypes
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,12 @@ _FRAME_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
+# What one page needs at once and in this order is one file: each request costs more than its few kilobytes.
+_JOINED = {
+    "joined/base.css": ("vendor/bootstrap.min.css", "css/theme.css", "css/base.css"),
+    "joined/interface.css": ("css/sidebar.css", "css/transcript.css", "css/composer.css", "css/references.css"),
+    "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +45,32 @@ class Asset:
 class Assets:
     """The files below `folder`, known by name from the start and read when first asked for.
 
-    What is not in the list can't be served, whatever an address says; links that lead out of the folder are not in it.
+    Beside them are those of `_JOINED`, each made of several. What is not in the list can't be served, whatever an
+    address says; links that lead out of the folder are not in it.
     """
 
     def __init__(self, folder: Path) -> None:
         root = folder.resolve()
         files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.resolve().is_relative_to(root))
-        self._paths = {path.relative_to(root).as_posix(): path for path in files}
+        self._paths: dict[str, tuple[Path, ...]] = {path.relative_to(root).as_posix(): (path,) for path in files}
+        self.version = self._fingerprint()
+        for name, parts in _JOINED.items():
+            self._paths[name] = tuple(path for part in parts for path in self._paths[part])
         self._loaded: dict[str, Asset] = {}
         self._lock = threading.Lock()
-        self.version = self._fingerprint()
 
     def __getitem__(self, name: str) -> Asset:
         """The file `name`. Raises KeyError."""
         asset = self._loaded.get(name)
         if asset is None:
-            path = self._paths[name]
+            paths = self._paths[name]
             with self._lock:
-                asset = self._loaded.setdefault(name, _load(path))
+                asset = self._loaded.setdefault(name, _load(paths))
         return asset
 
     def _fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=8)
-        for name, path in self._paths.items():
+        for name, (path,) in self._paths.items():
             digest.update(name.encode() + b"\0" + hashlib.blake2b(path.read_bytes()).digest())
         return digest.hexdigest()
 
@@ -117,8 +127,9 @@ def _assets() -> Assets:
     return assets
 
 
-def _load(path: Path) -> Asset:
-    content = path.read_bytes()
+def _load(paths: Sequence[Path]) -> Asset:
+    path, *_ = paths
+    content = b"\n".join(part.read_bytes() for part in paths)
     packed = gzip.compress(content, compresslevel=6, mtime=0) if path.suffix in _COMPRESSIBLE else None
     if packed is not None and len(packed) >= len(content):
         packed = None

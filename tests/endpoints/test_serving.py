@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
-from tests.live_server import LiveServer, free_port
+from tests.live_server import ROOT, LiveServer, free_port
 
 
 def until_text(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
@@ -170,3 +171,25 @@ def test_files_of_the_page_are_packed_and_kept_for_ever(live_server: LiveServer)
     assert len(plain.body) > len(packed.body)
     old = client.get("/static/0123456789abcdef/" + "/".join(address.split("/")[3:]))
     assert (old.status, old.headers["cache-control"]) == (200, "no-cache")
+
+
+def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(live_server: LiveServer) -> None:
+    client: Client = live_server.sign_up()
+    page = client.get("/interface/", Accept="text/html").text
+    styles = [part for part in page.split('"') if part.endswith(".css")]
+    folder = ROOT / "interface" / "static"
+    parts = [folder / "vendor" / "bootstrap.min.css", folder / "css" / "theme.css", folder / "css" / "base.css"]
+    assert [style.split("/", 3)[3] for style in styles] == ["joined/base.css", "joined/interface.css"]
+    joined = client.get(styles[0])
+    assert joined.headers["content-type"].startswith("text/css")
+    assert joined.body == b"\n".join(part.read_bytes() for part in parts)
+
+
+def test_the_first_page_asks_for_no_more_files_than_it_may(live_server: LiveServer) -> None:
+    client: Client = live_server.sign_up()
+    page = client.get("/interface/", Accept="text/html", Accept_Encoding="gzip")
+    named = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', client.get("/interface/", Accept="text/html").text))
+    sizes = [len(client.get(address, Accept_Encoding="gzip").body) for address in named]
+    # Beside them the browser asks for the page, the mark of the tab, two lists and the models.
+    assert len(named) + 5 <= 56
+    assert sum(sizes) + len(page.body) < 235_000
