@@ -156,6 +156,15 @@ test('an expanded workspace brings its children along, nested ones included', ()
   assert.deepEqual(below(nodes, 'ws_inner'), ['cv_c1']);
 });
 
+test('what begins on the first screen is opened however much is in it', () => {
+  const workspaces = [workspace('w1', { expanded: true }), workspace('w2', { expanded: true })];
+  const conversations = [...many(90, 'w1'), ...many(90, 'w2', 'd')];
+  const postponed = new Set();
+  const nodes = model({ workspaces, conversations }).nodesBelow('#', { rows: 50, postponed });
+  assert.deepEqual(nodes.filter((node) => node.state?.opened).map(({ id }) => id), ['ws_w1']);
+  assert.deepEqual([...postponed], ['w2']);
+});
+
 test('expanded workspaces beyond the first rows are postponed instead of drawn', () => {
   const workspaces = Array.from({ length: 40 }, (_, position) => workspace(`w${position}`, { expanded: true }));
   const conversations = workspaces.flatMap(({ workspace_id: id }) => many(33, id, `${id}_`));

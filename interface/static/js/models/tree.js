@@ -8,7 +8,9 @@ import { ROOT, conversationNode, moreNode, workspaceNode, workspaceNodeId, works
 /** Conversations that a workspace shows before its "Show more" node. */
 export const PAGE = 200;
 /** Rows that the first rendering may hold; workspaces beyond it open when they come into view. */
-export const FIRST_ROWS = 300;
+export const FIRST_ROWS = 100;
+/** What begins so far up is seen at once: it is opened however many rows that takes. */
+const FIRST_SCREEN = 20;
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
@@ -119,8 +121,8 @@ export class TreeModel {
    * The jsTree nodes below a node, as the flat list that `parent` makes a tree of: of each workspace its workspaces,
    * then its newest conversations, then "Show more".
    *
-   * An expanded workspace brings along what is below it as long as `rows` last; one that does not fit stays closed and
-   * is named in `postponed`.
+   * An expanded workspace brings along what is below it as long as `rows` last, or where it begins on the first screen; one
+   * that does not fit stays closed and is named in `postponed`.
    *
    * @param {string} nodeId '#' or the node id of a workspace
    * @param {{rows?: number, postponed?: Set<string>}} [options]
@@ -282,7 +284,7 @@ export class TreeModel {
     const id = workspace.workspace_id;
     const rows = this.#rowsOf(id);
     const wanted = Boolean(workspace.expanded) && rows > 0;
-    const opened = wanted && rows <= collected.rows;
+    const opened = wanted && (rows <= collected.rows || collected.nodes.length < FIRST_SCREEN);
     if (wanted && !opened) collected.postponed.add(id);
     const lazy = rows > 0 && !opened;
     collected.nodes.push(workspaceNode(workspace, { parent, text: this.textOf(id), opened, lazy }));
