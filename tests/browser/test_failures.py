@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
-from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.knowledge_panel import KnowledgePanel, address, remember, serious_problems
 from tests.browser.test_transcript import body, card, choose, opened_id, send
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
@@ -177,7 +177,7 @@ def test_messages_that_do_not_come_are_asked_for_again_by_who_reads(
     server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("net::ERR_FAILED")
-    talk = store_talk(server, person, "A long story", turns=60)
+    store_talk(server, person, "A long story", turns=60)
     page = open_page(person)
     page.route("**/list_messages_by_conversation/**", refuse, times=1)
     page.locator("#sidebar").get_by_text("A long story").first.click()
@@ -202,7 +202,6 @@ def test_messages_that_do_not_come_are_asked_for_again_by_who_reads(
     expect(card(page, 60)).to_have_count(1)
     expect(note).to_have_count(0)
     assert len(asked) == 1
-    assert talk.friendly_id
 
 
 def test_who_refers_to_a_message_and_what_a_reference_means_is_asked_again(
@@ -341,3 +340,34 @@ def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
     with page.expect_popup() as opened:
         page.evaluate("(address) => window.open(address)", f"/r/{talk.friendly_id}/1")
     expect(card(opened.value, 1)).to_have_class(re.compile("flash"))
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_nobody_is_kept_out_while_something_runs_or_has_failed(
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems, width: int
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = store_talk(server, person, "A long story", turns=60)
+    hold_talk(person, "Watering", f"What of {talk.reference(120)}?")
+    page = open_page(person, talk.path, viewport={"width": width, "height": 800}, reduced_motion="reduce")
+    expect(body(page, 120)).to_be_in_viewport()
+    page.route("**/list_messages_by_conversation/**before=**", refuse)
+    page.evaluate("document.getElementById('chatView').scrollTop = 0")
+    expect(page.locator(".transcript-note.failed")).to_be_visible()
+    page.route("**/messages/*/pin", refuse, times=1)
+    choose(page, 71, "Pin")
+    expect(page.locator("#toasts").get_by_role("button", name=AGAIN)).to_be_visible()
+    waiting: list[Route] = []
+    page.route("**/messages/*/pin", lambda route: waiting.append(route))
+    choose(page, 72, "Pin")
+    expect(page.get_by_role("progressbar", name="Working…")).to_be_visible()
+    assert serious_problems(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert serious_problems(page) == []
+    waiting[0].continue_()
+
+    page.get_by_role("button", name="To the newest message").click()
+    page.route("**/messages/*/backlinks", refuse, times=1)
+    card(page, 120).get_by_role("button", name="refers to this one").click()
+    expect(page.get_by_role("dialog", name="Referred to by").get_by_role("button", name=AGAIN)).to_be_visible()
+    assert serious_problems(page) == []
