@@ -18,7 +18,7 @@ from .workspaces import access_workspace
 Change = Literal["move", "flag", "pin", "unpin", "archive", "unarchive", "delete", "restore"]
 Fate = Literal["done", "not_found", "conflict"]
 
-AT_ONCE = 200
+AT_ONCE = 50
 """So many conversations are changed in one transaction."""
 
 _c = conversations.c
