@@ -27,7 +27,7 @@ from .stored_text import storable
 
 _HITS = 20_000
 _LOOKED_AT = 100_000
-_READ = 1_000
+_READ = 600
 _TAIL = 5_000
 _BINS = 200
 _CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
