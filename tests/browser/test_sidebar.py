@@ -364,7 +364,7 @@ def test_what_is_typed_is_kept_where_a_new_conversation_cannot_be_made(
     expect(page.locator("#composer-problem")).to_contain_text("The message was not sent.")
     expect(page.locator("#composer-input")).to_have_value("How do I paint a fence?")
     page.unroute("**/create_conversation/**")
-    page.get_by_role("button", name="Try again").click()
+    page.locator("main").get_by_role("button", name="Try again").click()
     expect(page.locator(".message-card").nth(1)).to_contain_text("Understood.")
 
 

@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, workspace
+from tests.browser.screens import WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
-from tests.browser.test_accessibility import WIDTHS, findings, show_sidebar
+from tests.browser.test_accessibility import show_sidebar
 from tests.conftest import PageProblems
 from tests.http_client import Client
 
@@ -44,8 +45,9 @@ def test_a_conversation_forks_at_the_message_that_is_chosen(person: Client, open
     heads = dialog.locator(".fork-choice-head")
     expect(heads).to_have_text([f"#{number} · {'You' if number % 2 else 'Assistant'}" for number in range(6, 0, -1)])
     expect(dialog.get_by_role("button").first).to_have_text("The whole conversation")
-    assert findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "fork-dialog") == []
     dialog.get_by_role("searchbox").fill("pots")
     expect(heads).to_have_text(["#3 · You"])
     page.keyboard.press("ArrowDown")
@@ -213,10 +215,12 @@ def test_what_could_not_be_loaded_or_begun_is_tried_again(
     page.route("**/create_conversation/**", lambda route: route.abort())
     page.get_by_role("button", name="New conversation").click()
     page.keyboard.type("How do I paint a fence?")
-    page.keyboard.press("Enter")
     expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
     page.unroute("**/create_conversation/**")
-    toast_button(page, "Try again").click()
+    with page.expect_response("**/create_conversation/**"):
+        toast_button(page, "Try again").click()
+    expect(page.locator("#composer-input")).to_have_value("How do I paint a fence?")
+    page.locator("#composer-input").press("Enter")
     expect(page.locator(".message-card")).to_have_count(2)
     expect(page.locator(".message-card").first).to_contain_text("How do I paint a fence?")
     expect(titles(page, "recent").first).to_have_text("A Short Title")

@@ -5,7 +5,7 @@
  */
 
 import { shellStrings } from '../lib/shell_strings.js';
-import { attempt } from './attempts.js';
+import { tellFailure } from './attempts.js';
 
 const KEY = 'anaphora.temporary';
 
@@ -57,11 +57,15 @@ export function createBeginning({ api, events, domain, onBegin, onMade }) {
 
   /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
   async function make(create) {
-    const conversation = await attempt(create, { failed: shellStrings.sidebar.actionFailed, creates: true });
-    if (conversation === null) return null;
-    await onMade(conversation);
-    if (conversation.temporary) slot.hold(conversation.conversation_id);
-    return conversation.conversation_id;
+    try {
+      const conversation = await create();
+      await onMade(conversation);
+      if (conversation.temporary) slot.hold(conversation.conversation_id);
+      return conversation.conversation_id;
+    } catch (error) {
+      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create), creates: true });
+      return null;
+    }
   }
 
   /** The page turns to the conversation at once, so that what is typed meanwhile is written in it. */
