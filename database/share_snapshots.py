@@ -18,6 +18,7 @@ from .clock import now_iso
 from .message_rows import live_in
 from .schema import messages, shares
 from .store import Store, Urgency
+from .unkept_turns import unkept_in
 
 MESSAGES_A_PART = 50
 _CHARACTERS_A_PART = 250_000
@@ -53,7 +54,7 @@ def count_messages(connection: Connection, *, user_email: str, conversation_id: 
     """How many messages a snapshot would show now, and how many it would leave out because they are hidden."""
     hidden = _m.show_hide == "hide"
     query = select(func.count().filter(_shown(user_email)), func.count().filter(hidden, _m.text != ""))
-    query = query.where(live_in(conversation_id), _m.user_email == user_email)
+    query = query.where(_kept_in(conversation_id), _m.user_email == user_email)
     shown, left_out = connection.execute(query).one()
     return shown, left_out
 
@@ -62,7 +63,7 @@ def take_snapshot(store: Store, *, user_email: str, conversation_id: str) -> Sna
     """Copy what may be shown, one part after the other, so that nobody waits and no length is too long."""
     generation, starts, copied = secrets.token_hex(16), [], 0
     with store.reading() as connection:
-        parts = _plan(connection, live_in(conversation_id) & _shown(user_email))
+        parts = _plan(connection, _kept_in(conversation_id) & _shown(user_email))
     for numbers in parts:
         with store.reading() as connection:
             # By their numbers alone: were the conversation named too, each part would walk through all of it.
@@ -110,6 +111,11 @@ def _shown(user_email: str) -> ColumnElement[bool]:
     finished = or_(_m.status != "streaming", _m.chosen_variant.is_not(None))
     own = (_m.user_email == user_email) & _m.deleted_at.is_(None)
     return own & (_m.show_hide != "hide") & (_m.text != "") & finished
+
+
+def _kept_in(conversation_id: str) -> ColumnElement[bool]:
+    """Live, and there to stay: a snapshot must not outlive a question that nobody keeps."""
+    return live_in(conversation_id) & _m.message_id.not_in(unkept_in(conversation_id))
 
 
 def _plan(connection: Connection, shown: ColumnElement[bool]) -> list[list[int]]:

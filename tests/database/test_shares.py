@@ -125,6 +125,16 @@ def test_hidden_deleted_empty_and_unfinished_messages_are_left_out(owner: Owner)
     assert [(message["message_index"], message["text"]) for message in found] == [(1, "Kept"), (2, "Asked")]
 
 
+def test_a_question_that_is_not_kept_is_not_shared_while_it_is_being_answered(owner: Owner) -> None:
+    owner.say("How much water?", "A litre a day.")
+    conversations.update_conversation(**owner.own, changes={"stateless": True})
+    accept_turn(**owner.own, text="And between us?", config={}, reply_to=None, thread_id=None)
+    share = owner.share()
+    assert [message["text"] for message in owner.read_all(share.token)] == ["How much water?", "A litre a day."]
+    preview = shares.preview_share(**owner.own, **KEY)
+    assert (preview.message_count, preview.hidden_count) == (2, 0)
+
+
 def test_of_an_answer_that_is_being_made_again_the_one_before_is_shown(owner: Owner) -> None:
     turn = owner.say("How much water?", "A litre.")
     accept_again(**owner.own, message_id=turn.response_message_id, model_name="other")
