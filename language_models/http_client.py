@@ -114,7 +114,8 @@ class ProviderHttp:
     def _unreachable(self, error: Exception) -> AttemptFailedError:
         import aiohttp
 
-        host = urlsplit(self._base_url).netloc
+        # Whoever talks to the model reads this; a password in the address is the operator's alone.
+        host = urlsplit(self._base_url).netloc.rpartition("@")[2]
         if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
             message = f"{self._model} at {host} did not begin to answer in time"
             return AttemptFailedError(ModelUnavailableError(message, model=self._model))

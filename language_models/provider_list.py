@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -13,6 +14,7 @@ from language_models.errors import ModelError
 from language_models.http_client import Timeouts
 from language_models.provider import ProviderChatModel
 
+log = logging.getLogger(__name__)
 _FRESH = 300.0
 _FAILURE_STANDS = 20.0
 _TIMEOUT = 8.0
@@ -65,6 +67,10 @@ class ProviderList:
             known = OfferedModels(phase="ready", names=tuple(dict.fromkeys(names)))
         except ModelError as error:
             known = OfferedModels(phase="failed", names=self._known.names, detail=error.message)
+        except Exception:  # who waits for the list is not to wait for ever
+            log.exception("a provider's list of models could not be had")
+            detail = "The list of models could not be had; the server's log says why."
+            known = OfferedModels(phase="failed", names=self._known.names, detail=detail)
         with self._lock:
             self._known = known
 

@@ -117,6 +117,30 @@ def test_a_provider_that_does_not_tell_is_said_to_and_nothing_else_is_missing(tm
     assert "main" in by_id(menu)
 
 
+def test_a_provider_that_is_not_there_is_named_without_the_password_in_its_address(tmp_path: Path) -> None:
+    async def look() -> ModelMenu:
+        models = roles(tmp_path, openai_base_url="http://somebody:their-secret@127.0.0.1:9/v1")
+        menu = await until_known(models, phase="failed")
+        await models.aclose()
+        return menu
+
+    detail = asyncio.run(look()).providers[0].detail
+    assert "127.0.0.1:9" in detail
+    assert "somebody" not in detail
+    assert "their-secret" not in detail
+
+
+def test_a_list_that_fails_in_no_foreseen_way_is_not_waited_for(tmp_path: Path) -> None:
+    async def look() -> ModelMenu:
+        # Two ways to sign in at once, which the client refuses by an error of its own.
+        models = roles(tmp_path, openai_base_url="http://somebody:secret@127.0.0.1:9/v1", openai_api_key="key")
+        menu = await until_known(models, phase="failed")
+        await models.aclose()
+        return menu
+
+    assert "server's log" in asyncio.run(look()).providers[0].detail
+
+
 def test_a_list_is_asked_for_once_while_it_is_fresh() -> None:
     asked = []
 
