@@ -4,6 +4,7 @@ import { TranscriptWindow } from '../models/transcript_window.js';
 import { attempt } from './attempts.js';
 import { element, setHidden } from './dom.js';
 import { icon } from '../lib/icons.js';
+import { showToast } from './toast.js';
 import { createCardList } from './transcript_list.js';
 import { createScrollKeeper } from './transcript_scroll.js';
 
@@ -118,6 +119,23 @@ export class Transcript {
     else this.#scroll.release();
     this.#tellEnds();
     this.#fill();
+  }
+
+  /**
+   * Loads what a conversation opens with: the newest messages, or those around one; where that one is gone, it says so.
+   *
+   * @param {string|null} messageId
+   * @param {{signal: AbortSignal}} options
+   */
+  async open(messageId, options) {
+    if (!messageId) return this.load(options);
+    try {
+      return await this.load({ around: messageId, ...options });
+    } catch (error) {
+      if (error.code !== 'message_not_found') throw error;
+      showToast(words.messageGone);
+      return this.load(options);
+    }
   }
 
   /** @returns {boolean} whether the message is here, and now in view */

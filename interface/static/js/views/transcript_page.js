@@ -1,4 +1,3 @@
-import { ApiError } from '../lib/api.js';
 import { parseAddress, writeAddress } from '../lib/address.js';
 import { strings } from '../lib/strings.js';
 import { connectTabs } from '../lib/tabs.js';
@@ -7,7 +6,7 @@ import { mountComposer } from './composer.js';
 import { attempt, tellFailure } from './attempts.js';
 import { showToast } from './toast.js';
 import { Transcript } from './transcript.js';
-import { createPins, emptyState, failureState, showConversationTitle } from './transcript_states.js';
+import { createPins, emptyState, loadingFailure, showConversationTitle } from './transcript_states.js';
 import { Turns } from './transcript_turns.js';
 
 /** Now, as the server writes times. */
@@ -121,7 +120,7 @@ export class ConversationPage {
     try {
       await this.#load(messageId, opening.signal);
     } catch (error) {
-      if (!opening.signal.aborted) this.#showFailure(error, { conversationId, messageId });
+      if (!opening.signal.aborted) this.#transcript.showState(loadingFailure(error, () => this.open(conversationId, { messageId, history: 'none' })));
     }
   }
 
@@ -149,7 +148,7 @@ export class ConversationPage {
     const { conversationId } = this.#conversation;
     const [details] = await Promise.all([
       this.#api.getConversationDetails(conversationId, { signal }),
-      this.#loadMessages(messageId, signal),
+      this.#transcript.open(messageId, { signal }),
     ]);
     if (signal.aborted) return;
     this.#takeChanges(details, { tell: false });
@@ -160,17 +159,6 @@ export class ConversationPage {
     if (messageId) this.#transcript.reveal(messageId);
     else this.#composer.focus();
     this.#watchUnfinished();
-  }
-
-  async #loadMessages(messageId, signal) {
-    if (!messageId) return this.#transcript.load({ signal });
-    try {
-      return await this.#transcript.load({ around: messageId, signal });
-    } catch (error) {
-      if (error.code !== 'message_not_found') throw error;
-      showToast(strings.transcript.messageGone);
-      return this.#transcript.load({ signal });
-    }
   }
 
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
@@ -291,13 +279,6 @@ export class ConversationPage {
   async #stop() {
     const { conversationId } = this.#conversation;
     await attempt(() => this.#api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
-  }
-
-  #showFailure(error, { conversationId, messageId }) {
-    const gone = error instanceof ApiError && error.status === 404;
-    const again = () => this.open(conversationId, { messageId, history: 'none' });
-    const text = gone ? strings.transcript.gone : strings.transcript.failed(error.message);
-    this.#transcript.showState(failureState(text, gone ? null : again));
   }
 
   #follow() {

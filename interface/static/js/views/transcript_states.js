@@ -54,12 +54,14 @@ export function createPins(transcript, page) {
 }
 
 /**
- * Says that the messages are not there, and why.
+ * Says that a conversation's messages are not there, and why.
  *
- * @param {string} text
- * @param {(() => void)|null} [onAgain] what a button "Try again" does
+ * @param {Error} error
+ * @param {() => void} onAgain what a button "Try again" does, where that may help
  */
-export function failureState(text, onAgain = null) {
-  const again = onAgain && element('button', { type: 'button', class: 'btn btn-quiet', text: strings.transcript.again, onclick: onAgain });
-  return element('section', { class: 'failure-state', role: 'alert' }, element('p', { text }), again);
+export function loadingFailure(error, onAgain) {
+  const isGone = error.status === 404;
+  const again = element('button', { type: 'button', class: 'btn btn-quiet', text: strings.transcript.again, onclick: onAgain });
+  return element('section', { class: 'failure-state', role: 'alert' },
+    element('p', { text: isGone ? strings.transcript.gone : strings.transcript.failed(error.message) }), isGone ? null : again);
 }
