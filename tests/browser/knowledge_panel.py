@@ -10,16 +10,14 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
+from tests.browser.screens import AXE, RUN_AXE
 from tests.http_client import Client
-from tests.live_server import ROOT, LiveServer
+from tests.live_server import LiveServer
 from truth_management_system import PKBConfig, StructuredAPI, get_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-SCREENSHOTS = Path(__file__).parent / "screenshots"
-AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
-RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
 DOMAINS = ("health", "personal", "work")
 
 
@@ -157,15 +155,3 @@ def serious_problems(page: Page) -> list[str]:
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"]
     ]
-
-
-def screenshots(page: Page, name: str) -> None:
-    """Narrow and wide, light and dark."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for label, width, height in (("narrow", 360, 740), ("wide", 1440, 900)):
-            page.set_viewport_size({"width": width, "height": height})
-            page.screenshot(path=SCREENSHOTS / f"{name}-{label}-{theme}.png", animations="disabled")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 800})

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ADMINISTRATOR
 from tests.browser.history import Talk, hold_talk, make_workspace, messages
+from tests.browser.screens import SETTINGS, WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
-from tests.live_server import ROOT, LiveServer
+from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
-AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
-RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
-WIDTHS = ({"width": 360, "height": 740}, {"width": 1440, "height": 900})
 MOVING = """() => [...document.querySelectorAll('*')].flatMap((node) => [null, '::before', '::after'].filter((part) => {
   const style = getComputedStyle(node, part);
   return style.animationName !== 'none' || style.transitionDuration.split(', ').some((time) => time !== '0s');
@@ -60,24 +57,6 @@ def viewport(request: pytest.FixtureRequest) -> dict[str, int]:
     return size
 
 
-def findings(page: Page) -> list[str]:
-    """What axe-core finds serious or critical on the page as it is, in both themes."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = []
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        found += [f"{theme}: {told}" for told in map(_told, page.evaluate(RUN_AXE)) if told]
-    return found
-
-
-def _told(violation: dict[str, Any]) -> str:
-    if violation["impact"] not in ("serious", "critical"):
-        return ""
-    places = [f"{' '.join(map(str, node['target']))} {node['html'][:120]}" for node in violation["nodes"]]
-    return f"{violation['id']}: {violation['help']}: {json.dumps(places)}"
-
-
 def show_sidebar(page: Page) -> SidebarPage:
     """The sidebar, drawn out where the window is narrow."""
     expect(page.locator("html")).to_have_attribute("data-sidebar", "open" if is_wide(page) else "closed")
@@ -106,7 +85,7 @@ def test_the_first_page_of_all(
 ) -> None:
     page = open_page(start_server().client(), viewport=viewport)
     expect(page.get_by_role("heading", name="Create your account")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "setup") == []
 
 
 def test_logging_in_and_being_refused(
@@ -115,12 +94,12 @@ def test_logging_in_and_being_refused(
     page_problems.expect("401")
     page = open_page(server.client(), viewport=viewport)
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "login") == []
     page.get_by_label("E-mail").fill(str(person.get("/get_user_info").json()["user_email"]))
     page.get_by_label("Password").fill("not the password")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "login-refused") == []
 
 
 def test_a_page_that_is_not_there(
@@ -129,48 +108,45 @@ def test_a_page_that_is_not_there(
     page_problems.expect("404")
     page = open_page(person, "/interface/nothing", viewport=viewport)
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
-    assert findings(page) == []
-
-
-SECTIONS = ("account", "devices", "tokens", "models", "sending", "appearance", "shortcuts", "shares", "limits", "data")
+    assert findings(page, "not-found") == []
 
 
 def test_the_settings_and_their_dialogs(server: LiveServer, open_page: OpenPage, viewport: dict[str, int]) -> None:
     page = open_page(server.sign_in(ADMINISTRATOR), "/settings", viewport=viewport)
     found = []
-    for name in (*SECTIONS, "people"):
+    for name in SETTINGS:
         page.locator(f".settings-nav a[href='#{name}']").click()
         expect(page.locator(f"[data-section='{name}']")).to_be_visible()
         expect(page.get_by_text("Loading…")).to_have_count(0)
-        found += findings(page)
+        found += findings(page, f"settings-{name}")
     assert found == []
     page.get_by_role("link", name="API tokens").click()
     token = f"Backup of {viewport['width']}"
     page.get_by_role("textbox", name="Name", exact=True).fill(token)
     page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("textbox", name="Your new token")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "token-made") == []
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name=f"Revoke: {token}").click()
     expect(page.locator("dialog[open]")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "token-revoke-dialog") == []
 
 
 def test_the_welcome_and_the_list_of_shortcuts(person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
     page = open_page(person, "/interface/?welcome=1", viewport=viewport)
     expect(page.locator(".suggested-message")).to_have_count(3)
-    assert findings(page) == []
+    assert findings(page, "welcome") == []
     page.locator("#chatView").focus()
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "shortcuts-dialog") == []
 
 
 def test_an_empty_page(person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
     page = open_page(person, viewport=viewport)
     expect(page.get_by_role("heading", name="What would you like to talk about?")).to_be_visible()
     expect(page.locator("#sidebar-status")).to_have_text("No conversations yet.")
-    assert findings(page) == []
+    assert findings(page, "empty") == []
 
 
 def test_a_conversation(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
@@ -180,12 +156,12 @@ def test_a_conversation(told: Talk, person: Client, open_page: OpenPage, viewpor
     expect(answer.locator(".hljs-keyword").first).to_be_attached()
     chips = page.locator(".message-body .reference-chip")
     expect(chips).to_have_count(3)
-    assert findings(page) == []
+    assert findings(page, "messages") == []
 
     page.get_by_text("3 references · 1 out of range · 1 not found").click()
     chips.first.hover()
     expect(page.locator(".reference-card")).to_contain_text("Understood.")
-    assert findings(page) == []
+    assert findings(page, "references") == []
 
 
 def test_what_is_done_with_messages(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
@@ -196,16 +172,16 @@ def test_what_is_done_with_messages(told: Talk, person: Client, open_page: OpenP
         page.get_by_label(f"Select message {number}").check()
     cards.nth(3).get_by_role("button", name="Message actions").click()
     expect(page.get_by_role("menu", name="Message actions")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "message-menu") == []
     page.get_by_role("menuitem", name="Reply").click()
     cards.nth(2).get_by_role("button", name="Message actions").click()
     page.get_by_role("menuitem", name="Edit").click()
     expect(page.get_by_label("Text of the message")).to_be_focused()
-    assert findings(page) == []
+    assert findings(page, "message-editor") == []
     cards.nth(3).get_by_role("button", name="Message actions").click()
     page.get_by_role("menuitem", name="Delete").click()
     expect(page.locator("#toasts").get_by_role("button", name="Undo")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "message-deleted") == []
 
 
 def test_what_became_of_messages(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
@@ -224,7 +200,7 @@ def test_what_became_of_messages(told: Talk, person: Client, open_page: OpenPage
     expect(cards.nth(2)).to_contain_text("Hidden from the model.")
     cards.nth(0).get_by_role("button", name="edited").click()
     expect(page.get_by_role("dialog", name="Earlier texts")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "variants-and-earlier-texts") == []
 
 
 def test_what_is_offered_while_a_reference_is_written(
@@ -233,13 +209,13 @@ def test_what_is_offered_while_a_reference_is_written(
     page = open_page(person, viewport=viewport)
     page.locator("#composer-input").press_sequentially("Compare @growing")
     expect(page.get_by_role("option", name="Growing tomatoes")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "mentions") == []
     page.keyboard.press("Enter")
     expect(page.get_by_role("option", name="Understood.")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "mentions-messages") == []
     page.keyboard.press("Enter")
     expect(page.locator("#composer .reference-chip")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "mention-chosen") == []
 
 
 def test_an_answer_that_is_written_and_one_that_fails(
@@ -254,14 +230,14 @@ def test_an_answer_that_is_written_and_one_that_fails(
     page.fill("#composer-input", "Go on")
     page.keyboard.press("Enter")
     expect(page.locator(".message-card").nth(1)).to_contain_text("Said.")
-    assert findings(page) == []
+    assert findings(page, "answering") == []
     shared_model.scripts["main"] = saying(status=400)
     page.get_by_role("button", name="Stop answering").click()
     expect(page.locator(".message-ending[data-kind='cancelled']")).to_have_text("Stopped. What had been said is kept.")
     page.fill("#composer-input", "Once more")
     page.keyboard.press("Enter")
     expect(page.locator(".message-ending[data-kind='failed']")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "answer-failed") == []
 
 
 def test_the_sidebar_and_its_menus(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:
@@ -272,22 +248,22 @@ def test_the_sidebar_and_its_menus(told: Talk, person: Client, open_page: OpenPa
     sidebar = show_sidebar(page)
     sidebar.open(sidebar.row("Garden (1)"))
     expect(sidebar.row("Painting the fence")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "sidebar") == []
 
     by_right_click(sidebar, sidebar.row("Growing tomatoes"))
     sidebar.menu_item("Move to…").hover()
     expect(sidebar.menu_item("Beds")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "sidebar-move-menu") == []
     page.keyboard.press("Escape")
     by_right_click(sidebar, sidebar.row("Garden (1)"))
     sidebar.menu_item("Change Color").hover()
     expect(sidebar.menu_item("Green")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "sidebar-colour-menu") == []
     page.keyboard.press("Escape")
 
     page.locator(".sidebar-user").click()
     expect(page.locator("#user-menu")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "sidebar-user-menu") == []
 
 
 def test_the_filter_and_the_sidebars_dialogs(
@@ -299,20 +275,20 @@ def test_the_filter_and_the_sidebars_dialogs(
     expect(sidebar.row("Growing tomatoes")).to_be_visible()
     page.fill("#sidebar-filter", "ro")
     expect(page.locator("#sidebar-filter-status")).to_have_text("2 matches")
-    assert findings(page) == []
+    assert findings(page, "sidebar-filter") == []
     page.locator("#sidebar-filter").press("Escape")
 
     sidebar.choose(sidebar.row("Growing tomatoes"), "Rename")
     expect(page.locator("dialog[open] input")).to_be_focused()
-    assert findings(page) == []
+    assert findings(page, "rename-dialog") == []
     page.keyboard.press("Escape")
     sidebar.choose(sidebar.row("Rose garden"), "Delete")
     expect(page.locator("dialog[open]")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "workspace-delete-dialog") == []
     page.get_by_role("button", name="Cancel").click()
     sidebar.choose(sidebar.row("Growing tomatoes"), "Delete")
     expect(page.locator("#toasts")).to_contain_text("Growing tomatoes")
-    assert findings(page) == []
+    assert findings(page, "undo") == []
 
 
 def test_nothing_moves_for_who_wants_no_motion(

@@ -13,7 +13,7 @@ from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
-from .test_accessibility import WIDTHS, findings
+from .screens import WIDTHS, findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -226,12 +226,19 @@ def test_nothing_serious_is_found_in_what_the_composer_opens(
     expect(page.locator(".file-chip")).to_be_visible()
     page.locator("#model-button").click()
     expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
-    assert findings(page) == []
+    assert findings(page, "models") == []
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Options").click()
-    assert findings(page) == []
+    assert findings(page, "options") == []
     page.keyboard.press("Escape")
     page.focus(INPUT)
     page.keyboard.type("/")
     expect(option(page, "/help")).to_have_count(1)
-    assert findings(page) == []
+    assert findings(page, "commands") == []
+    command(page, "help")
+    expect(page.get_by_role("region", name="Commands")).to_be_visible()
+    assert findings(page, "command-help") == []
+    page.keyboard.press("Escape")
+    page.locator(".file-chip").get_by_role("button", name="notes.md", exact=True).click()
+    expect(page.get_by_role("dialog").locator("pre")).to_be_visible()
+    assert findings(page, "file-preview") == []

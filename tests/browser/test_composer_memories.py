@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, messages
+from tests.browser.screens import AXE, RUN_AXE, WIDTHS, picture
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel
 from tests.http_client import Client
-from tests.live_server import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 INPUT = "#composer-input"
-AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
-RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
 TEA = "I drink black tea in the morning."
 
 
@@ -300,29 +298,30 @@ def test_a_message_is_remembered_by_its_menu_or_not_after_all(open_page: OpenPag
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nobody_is_kept_out(open_page: OpenPage, person: Client, scheme: str, width: int) -> None:
+@pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])
+def test_nobody_is_kept_out(open_page: OpenPage, person: Client, scheme: str, viewport: dict[str, int]) -> None:
     add_claim(person, TEA, tags=["tea"])
-    page = open_page(person, color_scheme=scheme, viewport={"width": width, "height": 740})
+    page = open_page(person, color_scheme=scheme, viewport=viewport)
     write(page, "@tea")
     option(page, TEA).get_by_text("Use now").click()
     write(page, "@tea")
     expect(option(page, TEA)).to_be_visible()
-    check_accessibility(page)
+    check_accessibility(page, "mentions-memories")
     page.keyboard.press("Escape")
     page.fill(INPUT, "/memory I like tea")
     page.keyboard.press("Enter")
     expect(page.get_by_role("form", name="New memory").get_by_role("status")).not_to_contain_text("Looking")
-    check_accessibility(page)
+    check_accessibility(page, "new-memory")
     page.keyboard.press("Escape")
     page.fill(INPUT, "Remember this: I moved to Leipzig.")
     sent(page)
     expect(page.locator(".memory-proposals").get_by_role("checkbox").first).to_be_visible()
-    check_accessibility(page)
+    check_accessibility(page, "memory-proposals")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def check_accessibility(page: Page) -> None:
+def check_accessibility(page: Page, screen: str) -> None:
+    picture(page, screen)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate(RUN_AXE)
     assert [(violation["id"], violation["nodes"][0]["html"]) for violation in found] == []

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk
-from tests.browser.knowledge_panel import SCREENSHOTS, KnowledgePanel, address, remember
+from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.screens import SCREENSHOTS
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -43,7 +44,7 @@ def runner(person: Client, shared_model: RecordingModel) -> Client:
     return person
 
 
-def picture(page: Page, name: str) -> None:
+def keep(page: Page, name: str) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled")
 
@@ -55,7 +56,7 @@ def test_the_dropdown_offers_what_has_a_name_of_every_kind(runner: Client, open_
     expect(page.get_by_role("option").filter(has_text="Running club")).to_be_visible()
     headings = page.locator(".suggestions-heading").all_inner_texts()
     assert headings == ["Memories", "Contexts", "Entities", "Tags", "Domains"]
-    picture(page, "memories-dropdown")
+    keep(page, "memories-dropdown")
 
 
 def test_the_panel_marks_what_is_pinned_and_what_is_contested(runner: Client, open_page: OpenPage) -> None:
@@ -65,7 +66,7 @@ def test_the_panel_marks_what_is_pinned_and_what_is_contested(runner: Client, op
     expect(panel.rows).to_have_count(5)
     expect(panel.row(KNEE)).to_contain_text("Pinned")
     expect(panel.rows.filter(has_text="Contested")).to_have_count(2)
-    picture(page, "memories")
+    keep(page, "memories")
 
 
 def test_the_report_below_a_message_says_what_a_context_brought(runner: Client, open_page: OpenPage) -> None:
@@ -78,4 +79,4 @@ def test_the_report_below_a_message_says_what_a_context_brought(runner: Client, 
     expect(page.locator(".message-card.from-user")).to_contain_text("Running")
     page.locator(".from-user .message-body .reference-chip").hover()
     expect(page.locator(".reference-card")).to_contain_text(KNEE)
-    picture(page, "memory-card")
+    keep(page, "memory-card")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.screens import SCREENSHOTS
 from tests.fakes import RecordingModel, saying
 from tests.live_server import LiveServer
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-SCREENSHOTS = Path(__file__).parent / "screenshots"
 FRIENDLY_ID = re.compile(r"^[a-z0-9]+(_[a-z0-9]+)?_[a-z0-9]{4}$")
 ANSWER = "Memoize the rows.\n\n```js\nconst Row = memo(({ id }) => <tr key={id} />);\n```\n\nThen measure again."
 

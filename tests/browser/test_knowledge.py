@@ -16,10 +16,9 @@ from tests.browser.knowledge_panel import (
     claim,
     claims,
     remember,
-    screenshots,
-    serious_problems,
     store_memories,
 )
+from tests.browser.screens import KNOWLEDGE, WIDTHS, findings
 from tests.conftest import PageProblems
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b> & "quoted" ${x} \''
-TABS = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
 
 
 def clipboard(page: Page) -> str:
@@ -89,7 +87,7 @@ def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPa
     panel = KnowledgePanel(page)
     page.get_by_role("button", name="Memories", exact=True).click()
     expect(panel.node).to_contain_text("No memories yet")
-    screenshots(page, "knowledge-empty")
+    assert findings(page, "knowledge-empty") == []
     panel.node.get_by_role("button", name="I prefer short answers with code first.").click()
     expect(page.locator("#memory-statement")).to_have_value("I prefer short answers with code first.")
     panel.dialog.get_by_role("button", name="Add memory").click()
@@ -367,7 +365,7 @@ def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -
     page = open_page(person)
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     panel = KnowledgePanel(page)
-    for tab in TABS:
+    for tab in KNOWLEDGE:
         page.goto(address(tab=tab))
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         if tab not in ("conflicts", "add", "transfer"):
@@ -383,14 +381,10 @@ def test_no_tab_keeps_anybody_out_or_is_wider_than_a_telephone(person: Client, o
     person.post("/pkb/contexts", {"name": "Breakfast"})
     page = open_page(person, reduced_motion="reduce")
     panel = KnowledgePanel(page)
-    for tab in TABS:
+    for tab in KNOWLEDGE:
         page.goto(address(tab=tab))
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         expect(panel.node.locator("[aria-busy='true']")).to_have_count(0)
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)
-            assert serious_problems(page) == [], (tab, theme)
-        screenshots(page, f"knowledge-{tab}")
-        page.set_viewport_size({"width": 360, "height": 740})
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
-        page.set_viewport_size({"width": 1280, "height": 800})
+        for size in WIDTHS:
+            page.set_viewport_size(size)
+            assert findings(page, f"knowledge-{tab}") == []

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import Talk, hold_talk
-from tests.browser.knowledge_panel import SCREENSHOTS, remember
-from tests.browser.test_accessibility import findings
+from tests.browser.knowledge_panel import remember
+from tests.browser.screens import WIDTHS, findings
 from tests.conftest import PageProblems
 from tests.http_client import Client
 
@@ -179,10 +179,6 @@ def test_the_panel_has_no_serious_fault_wide_and_narrow_light_and_dark(
     assert bread
     assert garden
     page.locator(".search-help summary").click()
-    for label, width, height in (("narrow", 360, 740), ("wide", 1440, 900)):
-        page.set_viewport_size({"width": width, "height": height})
-        assert findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)
-            page.screenshot(path=SCREENSHOTS / f"search-{label}-{theme}.png")
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "search") == []

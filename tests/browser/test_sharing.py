@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import Talk, hold_talk, store_talk
+from tests.browser.screens import WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_accessibility import RICH_ANSWER, WIDTHS, findings
+from tests.browser.test_accessibility import RICH_ANSWER
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -169,7 +170,7 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     expect(row).to_contain_text("Garden <i>plans</i>")
     expect(row).to_contain_text("2 messages as of")
     expect(row.get_by_role("link")).to_have_attribute("href", f"{person.origin}{link}")
-    assert findings(page) == []
+    assert findings(page, "settings-shares") == []
     row.get_by_role("button", name="Withdraw the link to").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
     expect(page.locator("#chatView")).to_have_text("Nothing is shared.")
@@ -190,11 +191,10 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
     reader = open_page(server.client(), link, viewport=viewport)
     expect(reader.locator(".katex")).to_have_count(2)
     expect(reader.locator(".hljs-keyword").first).to_be_attached()
-    assert findings(reader) == []
-    assert reader.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert findings(reader, "shared") == []
     reader.goto("/shared_chat/never-was")
     expect(reader.get_by_role("heading", name="Not found")).to_be_visible()
-    assert findings(reader) == []
+    assert findings(reader, "shared-not-found") == []
 
     page = open_page(person, garden.path, viewport=viewport)
     open_dialog = """async ([base, conversationId]) => {
@@ -205,11 +205,11 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
     page.evaluate(open_dialog, [static_base(page), garden.conversation_id])
     dialog = page.get_by_role("dialog", name="Share “Garden plans”")
     expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
-    assert findings(page) == []
+    assert findings(page, "share-dialog") == []
     dialog.get_by_role("button", name="Withdraw link").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw", exact=True).click()
     expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
-    assert findings(page) == []
+    assert findings(page, "share-dialog-empty") == []
 
 
 def test_a_link_outlives_a_restart_and_a_clone_has_none(

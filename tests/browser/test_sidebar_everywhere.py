@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, make_workspace
+from tests.browser.screens import WIDTHS, findings
 from tests.browser.sidebar_page import part, titles, unfold
-from tests.browser.test_accessibility import WIDTHS, findings, show_sidebar
+from tests.browser.test_accessibility import show_sidebar
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -44,17 +45,20 @@ def test_nothing_serious_is_found_in_any_section(person: Client, open_page: Open
     expect(titles(page, "pinned")).to_have_text(["Pinned"])
     for name in ("archived", "bin"):
         expect(unfold(page, name).locator(".sidebar-link")).to_have_count(1)
-    assert findings(page) == []
+    assert findings(page, "sidebar-sections") == []
     titles(page, "recent").first.click(button="right")
     sidebar.menu_item("Set Flag").hover()
     expect(sidebar.menu_item("Red")).to_be_visible()
-    assert findings(page) == []
+    assert findings(page, "sidebar-flag-menu") == []
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="Erase “Thrown away” for good").click()
+    expect(page.get_by_role("dialog")).to_contain_text("It cannot be brought back")
+    assert findings(page, "erase-dialog") == []
+    page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="More to begin").click()
     sidebar.menu_item("Temporary conversation").click()
     expect(page.locator("#temporary-mark")).to_be_visible()
-    assert findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert findings(page, "temporary") == []
 
 
 def test_a_long_press_opens_the_menu_of_a_listed_conversation(person: Client, open_page: OpenPage) -> None:

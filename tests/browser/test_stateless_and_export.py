@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.history import hold_talk, messages
-from tests.browser.knowledge_panel import SCREENSHOTS
+from tests.browser.screens import WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_accessibility import findings
 from tests.browser.test_transcript import open_talk, send
 from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
@@ -57,11 +56,9 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     page.keyboard.press("Escape")
     expect(page.locator(".memory-proposals")).to_have_count(0)
     assert [message["text"] for message in messages(person, talk.conversation_id)] == ["How much water?", "Understood."]
-    page.screenshot(path=SCREENSHOTS / "stateless.png")
-    for width in (360, 1440):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert findings(page) == []
-        page.screenshot(path=SCREENSHOTS / f"stateless-{width}.png")
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "stateless") == []
 
     # What is kept again comes behind it, and takes the number that it has on the server.
     sidebar.choose(sidebar.row("Growing tomatoes"), "Keep what is said")
@@ -113,7 +110,6 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     page.goto(web_page.as_uri())
     expect(page.locator("h1")).to_have_text("Bröd & butter")
     expect(page.locator("article")).to_have_count(2)
-    for width in (360, 1440):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert findings(page) == []
-        page.screenshot(path=SCREENSHOTS / f"exported-{width}.png")
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "exported") == []
