@@ -62,8 +62,8 @@ class SidebarPage:
         self.page.keyboard.press("Enter")
         expect(self.page.locator("dialog[open]")).to_have_count(0)
 
-    def drag(self, row: Locator, to: Locator) -> None:
-        """Take a row by the mouse and let go over another."""
+    def drag(self, row: Locator, to: Locator, *, mark: str = "ok") -> None:
+        """Take a row by the mouse and let go over another, which shows by its mark ("ok", "er") whether it takes it."""
         row.hover()
         self.page.mouse.down()
         target = to.bounding_box()
@@ -71,7 +71,7 @@ class SidebarPage:
         x, y = target["x"] + 40, target["y"] + target["height"] / 2
         self.page.mouse.move(x, y - 6, steps=6)
         self.page.mouse.move(x, y, steps=3)
-        expect(self.page.locator("#vakata-dnd .jstree-ok")).to_be_visible()
+        expect(self.page.locator(f"#vakata-dnd .jstree-{mark}")).to_be_visible()
         self.page.mouse.up()
         expect(self.page.locator("#vakata-dnd")).to_have_count(0)
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 CONVERSATION_MENU = [
     "Copy Conversation Reference", "Copy Full Reference", "Open in New Window", "Rename", "Clone", "Fork…",
-    "Stop keeping what is said", "Pin", "Set Flag", "Move to…", "Archive", "Share…", "Export", "Delete",
+    "Toggle Stateless", "Pin", "Set Flag", "Move to…", "Archive", "Share…", "Export", "Delete",
 ]  # fmt: skip
 WORKSPACE_MENU = ["New Conversation", "New Sub-Workspace", "Rename", "Change Color", "Move to…", "Delete"]
 WAYS: tuple[Way, ...] = (by_right_click, by_dots, by_shift_f10)
@@ -185,6 +185,21 @@ def test_a_workspace_is_dragged_into_another(person: Client, open_page: OpenPage
     moved = workspace(person, "Garden")
     assert moved is not None
     assert moved["parent_workspace_id"] == house
+
+
+def test_a_workspace_is_not_dragged_into_what_is_inside_it(person: Client, open_page: OpenPage) -> None:
+    house = make_workspace(person, "House")
+    garden = make_workspace(person, "Garden", parent=house)
+    make_workspace(person, "Shed", parent=garden)
+    sidebar = SidebarPage(open_page(person))
+    sidebar.open(sidebar.row("House"))
+    sidebar.open(sidebar.row("Garden"))
+    sidebar.drag(sidebar.row("House"), sidebar.row("Shed"), mark="er")
+    sidebar.drag(sidebar.row("Garden"), sidebar.row("Shed"), mark="er")
+    expect(sidebar.inside(sidebar.row("House"))).to_have_text(["Garden", "Shed"])
+    listed = person.get("/list_workspaces/assistant").json()
+    parents = {each["workspace_name"]: each["parent_workspace_id"] for each in listed}
+    assert (parents["House"], parents["Garden"], parents["Shed"]) == (None, house, garden)
 
 
 def test_the_menu_moves_a_workspace_but_never_into_itself(person: Client, open_page: OpenPage) -> None:

@@ -65,7 +65,7 @@ def test_what_is_not_kept_is_seen_in_the_sidebar_and_kept_again(person: Client, 
     hold_talk(person, "Growing tomatoes")
     page = open_page(person)
     sidebar = SidebarPage(page)
-    sidebar.choose(sidebar.row("Growing tomatoes"), "Stop keeping what is said")
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Toggle Stateless")
     unkept = page.get_by_role("treeitem", name="Growing tomatoes, not kept")
     expect(unkept.locator(".fa-eye-slash")).to_have_count(1)
     expect(part(page, "recent").get_by_role("link", name="Growing tomatoes, not kept")).to_be_visible()
@@ -75,7 +75,7 @@ def test_what_is_not_kept_is_seen_in_the_sidebar_and_kept_again(person: Client, 
     page.reload()
     unkept.focus()
     page.keyboard.press("Shift+F10")
-    sidebar.menu_item("Keep what is said").click()
+    sidebar.menu_item("Toggle Stateless (on)").click()
     expect(page.get_by_role("treeitem", name="Growing tomatoes", exact=True)).to_be_visible()
     found = conversation(person, "Growing tomatoes")
     assert found is not None

@@ -34,7 +34,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     mark = page.locator("#stateless-mark")
     expect(mark).to_be_hidden()
     sidebar = SidebarPage(page)
-    sidebar.choose(sidebar.row("Growing tomatoes"), "Stop keeping what is said")
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Toggle Stateless")
     expect(mark).to_have_text("Not kept")
 
     shared_model.scripts["main"] = saying("Parsley ", "salt.", pause_after=1)
@@ -61,7 +61,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
         assert findings(page, "stateless") == []
 
     # What is kept again comes behind it, and takes the number that it has on the server.
-    sidebar.choose(sidebar.row("Growing tomatoes"), "Keep what is said")
+    sidebar.choose(sidebar.row("Growing tomatoes"), "Toggle Stateless (on)")
     expect(mark).to_be_hidden()
     shared_model.scripts["main"] = saying("Noted.")
     send(page, "For the record?")

@@ -166,7 +166,7 @@ test('the items of a conversation stand in their order', () => {
   const labels = Object.values(menuOf(NAMED)).map(({ label }) => label);
   assert.deepEqual(labels, [
     'Copy Conversation Reference', 'Copy Full Reference', 'Open in New Window', 'Rename', 'Clone', 'Fork…',
-    'Stop keeping what is said', 'Pin', 'Set Flag', 'Move to…', 'Archive', 'Share…', 'Export', 'Delete',
+    'Toggle Stateless', 'Pin', 'Set Flag', 'Move to…', 'Archive', 'Share…', 'Export', 'Delete',
   ]);
 });
 
@@ -185,7 +185,7 @@ test('the menu says whether what is said is kept, and offers the opposite', () =
   const { calls, actions } = recorder();
   const kept = menuOf(NAMED, { actions }).stateless;
   const unkept = menuOf({ ...NAMED, stateless: true }, { actions }).stateless;
-  assert.deepEqual([kept.label, unkept.label], ['Stop keeping what is said', 'Keep what is said']);
+  assert.deepEqual([kept.label, unkept.label], ['Toggle Stateless', 'Toggle Stateless (on)']);
   kept.action();
   unkept.action();
   assert.deepEqual(calls, [['setStateless', 'c1', true], ['setStateless', 'c1', false]]);

@@ -149,15 +149,12 @@ function conversationCalls({ open, get, post, put, remove }) {
     cloneConversation: (id) => post(`/clone_conversation/${part(id)}`),
     deleteConversation: (id) => remove(`/delete_conversation/${part(id)}`),
     restoreConversation: (id) => post(`/restore_conversation/${part(id)}`),
-    moveConversation: (id, workspaceId) =>
-      put(`/move_conversation_to_workspace/${part(id)}`, { workspace_id: workspaceId }),
     ...conversationStateCalls({ get, post, put, remove }),
   };
 }
 
 function conversationStateCalls({ get, post, put, remove }) {
   return {
-    setFlag: (id, flag) => post(`/set_flag/${part(id)}/${part(flag)}`),
     archiveConversation: (id, archived) => post(`/archive_conversation/${part(id)}`, { archived }),
     pinConversation: (id) => put(`/conversations/${part(id)}/pin`),
     unpinConversation: (id) => remove(`/conversations/${part(id)}/pin`),

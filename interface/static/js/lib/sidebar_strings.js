@@ -8,8 +8,8 @@ export const sidebarStrings = {
     fork: 'Fork…',
     share: 'Share…',
     export: 'Export',
-    stopKeeping: 'Stop keeping what is said',
-    keep: 'Keep what is said',
+    stopKeeping: 'Toggle Stateless',
+    keep: 'Toggle Stateless (on)',
   },
 
   many: {
