@@ -119,8 +119,11 @@ test('files are kept with their draft, and it says so where there is no room for
   assert.equal(drafts.setFiles('c1', small), true);
   assert.deepEqual(createDrafts(storage, 'ada').files('c1'), small);
   assert.deepEqual(createDrafts(storage, 'eve').files('c1'), []);
-  assert.equal(drafts.setFiles('c1', [{ name: 'a', text: 'x'.repeat(500) }]), false);
-  assert.deepEqual(drafts.files('c1'), []);
+  const large = [...small, { name: 'b', text: 'x'.repeat(500) }];
+  assert.equal(drafts.setFiles('c1', large), false);
+  assert.deepEqual(drafts.files('c1'), large, 'they are there as long as the page');
+  assert.deepEqual(createDrafts(storage, 'ada').files('c1'), small, 'what had room stays kept');
   assert.equal(drafts.setFiles('c1', []), true);
+  assert.deepEqual([drafts.files('c1'), createDrafts(storage, 'ada').files('c1')], [[], []]);
   assert.equal(createDrafts(null, 'ada').setFiles('c1', small), false);
 });

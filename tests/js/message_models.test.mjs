@@ -97,6 +97,10 @@ test('drafts live on in the page where storage is full, forbidden or spoilt', ()
   const none = createDrafts(null, 'ada');
   none.set(null, 'text');
   assert.equal(none.get(null), 'text');
+  for (const drafts of [full, none]) {
+    drafts.set('c2', 'more');
+    assert.deepEqual([drafts.get('c2'), drafts.get(drafts === full ? 'c1' : null)], ['more', 'text']);
+  }
   const spoilt = memory();
   spoilt.kept.set('anaphora:drafts:ada', '{"c1');
   assert.equal(createDrafts(spoilt, 'ada').get('c1'), '');

@@ -10,6 +10,9 @@ const MOST_DRAFTS = 100;
  */
 export function createDrafts(storage, owner) {
   const key = `anaphora:drafts:${owner}`;
+  /** What storage has no room for: texts and memories, and files, by conversation. */
+  let unstored = {};
+  const unstoredFiles = new Map();
   let drafts = read();
 
   function read() {
@@ -21,12 +24,14 @@ export function createDrafts(storage, owner) {
     }
   }
 
+  /** @returns {boolean} whether there was room */
   function write() {
     try {
       if (Object.keys(drafts).length === 0) storage?.removeItem(key);
       else storage?.setItem(key, JSON.stringify(drafts));
+      return Boolean(storage);
     } catch {
-      // The quota is used up.
+      return false;
     }
   }
 
@@ -43,15 +48,19 @@ export function createDrafts(storage, owner) {
     attached: (conversationId) => kept(conversationId).attached ?? [],
     set(conversationId, text, attached = []) {
       // Another tab may have written since.
-      drafts = { ...read() };
-      delete drafts[conversationId ?? ''];
-      if (attached.length > 0) drafts[conversationId ?? ''] = { text, attached };
-      else if (text.trim() !== '') drafts[conversationId ?? ''] = text;
+      drafts = { ...read(), ...unstored };
+      const id = conversationId ?? '';
+      delete drafts[id];
+      delete unstored[id];
+      if (attached.length > 0) drafts[id] = { text, attached };
+      else if (text.trim() !== '') drafts[id] = text;
       for (const oldest of Object.keys(drafts).slice(0, -MOST_DRAFTS)) delete drafts[oldest];
-      write();
+      if (write()) unstored = {};
+      else if (id in drafts) unstored[id] = drafts[id];
     },
     /** @returns {Array<{name: string, text: string}>} */
     files(conversationId) {
+      if (unstoredFiles.has(conversationId)) return unstoredFiles.get(conversationId);
       try {
         const stored = JSON.parse(storage?.getItem(filesKey(conversationId)) ?? '[]');
         return Array.isArray(stored) ? stored : [];
@@ -61,13 +70,16 @@ export function createDrafts(storage, owner) {
     },
     /** @returns {boolean} whether they are kept: files are large, and the browser gives each site so much room */
     setFiles(conversationId, files) {
+      unstoredFiles.delete(conversationId);
       try {
-        storage?.removeItem(filesKey(conversationId));
-        if (files.length > 0) storage?.setItem(filesKey(conversationId), JSON.stringify(files));
-        return Boolean(storage);
+        if (files.length === 0) storage?.removeItem(filesKey(conversationId));
+        else storage?.setItem(filesKey(conversationId), JSON.stringify(files));
+        if (storage) return true;
       } catch {
-        return files.length === 0;
+        // What was kept before stays kept.
       }
+      if (files.length > 0) unstoredFiles.set(conversationId, files);
+      return files.length === 0;
     },
   };
 }

@@ -160,8 +160,11 @@ export function mountComposer(page, { onSend, onStop }) {
 
   function giveBack({ from, text, target, attached, kept }, error) {
     if (error.name === 'AbortError' || conversationId !== from) {
-      drafts.set(from, text, attached);
-      drafts.setFiles(from, kept);
+      // What has been written there since stays below it.
+      const ids = new Set(attached.map(({ claim_id: id }) => id));
+      const since = drafts.attached(from).filter(({ claim_id: id }) => !ids.has(id));
+      drafts.set(from, [text, drafts.get(from)].filter(Boolean).join('\n'), [...attached, ...since]);
+      drafts.setFiles(from, [...kept, ...drafts.files(from)]);
       return;
     }
     memories.giveBack(attached);

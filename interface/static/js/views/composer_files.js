@@ -78,7 +78,7 @@ function sentenceFor(error, most) {
  * @returns {Promise<{added: Array<{name: string, text: string}>, problems: string[]}>} sentences for those that can't go along
  */
 export async function readFiles(wanted, { most, held }) {
-  const room = MOST_FILES - held;
+  const room = Math.max(0, MOST_FILES - held);
   const read = await Promise.allSettled(wanted.slice(0, room).map((file) => readTextFile(file, { most })));
   const problems = read.filter(({ status }) => status === 'rejected').map(({ reason }) => sentenceFor(reason, most));
   if (wanted.length > room) problems.push(words.tooMany(MOST_FILES));
