@@ -14,9 +14,10 @@ from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 from .screens import WIDTHS, findings
+from .sidebar_page import SidebarPage
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -155,6 +156,31 @@ def test_a_model_is_chosen_by_keys_for_a_conversation_and_answers_it_from_then_o
     expect(button).to_have_text("main")
     command(page, "/model enormous")
     expect(page.locator(PROBLEM)).to_contain_text("No model is called “enormous”.")
+
+
+def test_a_choice_that_could_not_be_saved_is_made_again_where_it_was_made(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    bread, soup = hold_talk(person, "Bread at home"), hold_talk(person, "Soup of the day")
+    page = open_page(person, bread.path)
+    expect(page.locator(".message-card")).not_to_have_count(0)
+    held: list[Route] = []
+    page.route("**/get_conversation_settings/*", lambda route: held.append(route), times=1)
+    with page.expect_request("**/get_conversation_settings/*"):
+        command(page, "/model cheap")
+    SidebarPage(page).row("Soup of the day").click()
+    expect(page.locator("#conversation-title")).to_have_text("Soup of the day")
+    held[0].abort()
+    failure = toast(page, "The model could not be chosen.")
+    expect(page.locator("#model-button")).to_have_text("main")
+    with page.expect_response(lambda answer: answer.request.method == "PUT"):
+        failure.get_by_role("button", name="Try again").click()
+    chosen = {
+        talk.friendly_id: details(person, talk.conversation_id)["conversation_settings"].get("model_overrides")
+        for talk in (bread, soup)
+    }
+    assert chosen == {bread.friendly_id: {"main": "cheap"}, soup.friendly_id: None}
 
 
 def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(

@@ -80,12 +80,20 @@ export function createModelPicker(button, page, choice, newKey) {
     return models;
   }
 
-  async function save() {
-    const { conversationId, id } = choice;
+  async function save({ conversationId, id } = choice) {
     if (!conversationId) return;
     const settings = await page.api.getConversationSettings(conversationId);
     if (chosenModel(settings) !== id) await page.api.putConversationSettings(conversationId, withChosenModel(settings, id));
     if (choice.conversationId === conversationId && choice.id === id) choice.isUnsaved = false;
+  }
+
+  function tellNotSaved(error, again) {
+    showToast(words.saveFailed(error.message), { kind: 'error', actionLabel: composerStrings.again, onAction: again });
+  }
+
+  function saveAndTell({ conversationId, id } = choice) {
+    const wanted = { conversationId, id };
+    return save(wanted).catch((error) => tellNotSaved(error, () => saveAndTell(wanted)));
   }
 
   async function fetchIfMissing({ id, name, ...model }) {
@@ -103,7 +111,7 @@ export function createModelPicker(button, page, choice, newKey) {
 
   /** @param {string} id as the list has it */
   async function choose(id) {
-    const before = choice.id;
+    const { id: before, isUnsaved: wasUnsaved, conversationId } = choice;
     const model = models.choices.find((each) => each.id === id);
     Object.assign(choice, { id: id === MAIN ? null : id, isUnsaved: !choice.conversationId });
     list.close();
@@ -111,9 +119,12 @@ export function createModelPicker(button, page, choice, newKey) {
     try {
       await save();
     } catch (error) {
-      choice.id = before;
+      const isHere = () => choice.conversationId === conversationId;
+      const wanted = { conversationId, id: id === MAIN ? null : id };
+      // Another conversation may have come meanwhile, and has a choice of its own.
+      if (isHere()) Object.assign(choice, { id: before, isUnsaved: wasUnsaved });
       tell();
-      showToast(words.saveFailed(error.message), { kind: 'error', actionLabel: composerStrings.again, onAction: () => choose(id) });
+      tellNotSaved(error, () => (isHere() ? choose(id) : saveAndTell(wanted)));
       return false;
     }
     if (!(await fetchIfMissing(model))) page.announce(words.chosen(model.name));
@@ -133,7 +144,7 @@ export function createModelPicker(button, page, choice, newKey) {
   return {
     toggle: () => (list.isOpen() ? list.close() : open()),
     open,
-    save: () => save().catch((error) => showToast(words.saveFailed(error.message), { kind: 'error', actionLabel: composerStrings.again, onAction: save })),
+    save: () => saveAndTell(),
     /** Says which model answers, after another conversation came. */
     async show() {
       if (models) tell();
