@@ -137,6 +137,8 @@ def test_an_administrator_makes_disables_and_enables_accounts(
     page.locator("dialog[open]").get_by_role("button", name="Disable").click()
     expect(row).to_contain_text("disabled")
     assert linus.get("/get_user_info").status == 401
+    # The button that was pressed has gone; the next key goes on in the list.
+    expect(page.locator("#people-list button").first).to_be_focused()
     row.get_by_role("button", name="Enable").click()
     expect(row.get_by_role("button", name="Disable")).to_be_visible()
     assert server.sign_in("linus@example.org").get("/get_user_info").json()["name"] == "Linus"

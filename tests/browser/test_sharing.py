@@ -174,7 +174,27 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     row.get_by_role("button", name="Withdraw the link to").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
     expect(page.locator("#chatView")).to_have_text("Nothing is shared.")
+    expect(page.locator("#chatView > div")).to_be_focused()
     assert person.get("/shares").json() == []
+
+
+def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_again(
+    person: Client, garden: Talk, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person, garden.path)
+    page.route("**/js/views/share_dialog.js", lambda route: route.abort(), times=1)
+    sidebar = SidebarPage(page)
+    sidebar.choose(sidebar.row("Garden <i>plans</i>"), "Share…")
+    page.route("**/share/*", lambda route: route.abort(), times=2)
+    page.locator(".toast-message").get_by_role("button", name="Try again").click()
+    dialog = page.get_by_role("dialog", name="Share “Garden <i>plans</i>”")
+    with page.expect_event("requestfailed"):
+        dialog.get_by_role("button", name="Try again").click()
+    expect(dialog.get_by_role("button", name="Try again")).to_be_enabled()
+    expect(dialog.get_by_role("alert")).to_have_count(1)
+    dialog.get_by_role("button", name="Try again").click()
+    expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
 
 
 @pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])

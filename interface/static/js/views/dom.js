@@ -25,3 +25,17 @@ export function setHidden(node, hidden) {
   if (changed) node.hidden = hidden;
   return changed;
 }
+
+/**
+ * Makes `place` show something else; what had the focus in it may go with that, and then the first button there gets it.
+ *
+ * @param {HTMLElement} place
+ * @param {...(Node|string)} nodes
+ */
+export function replaceWithFocus(place, ...nodes) {
+  const hadFocus = place.contains(document.activeElement);
+  place.replaceChildren(...nodes);
+  if (!hadFocus || place.contains(document.activeElement)) return;
+  place.tabIndex = -1;
+  (place.querySelector('button:not(:disabled)') ?? place).focus();
+}

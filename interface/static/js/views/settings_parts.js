@@ -2,7 +2,7 @@
 
 import { settingsStrings as words } from '../lib/settings_strings.js';
 import { attempt } from './attempts.js';
-import { element } from './dom.js';
+import { element, replaceWithFocus } from './dom.js';
 
 /**
  * Fills a place with what the server says. Says meanwhile that it is loading, and else why it can't, with a way to try again.
@@ -15,11 +15,11 @@ import { element } from './dom.js';
 export async function fill(place, load, show) {
   if (!place.hasChildNodes()) place.replaceChildren(element('p', { class: 'settings-state', role: 'status', text: words.loading }));
   try {
-    place.replaceChildren(...show(await load()));
+    replaceWithFocus(place, ...show(await load()));
     return true;
   } catch (error) {
-    place.replaceChildren(failure(error, () => {
-      place.replaceChildren();
+    replaceWithFocus(place, failure(error, () => {
+      replaceWithFocus(place);
       return fill(place, load, show);
     }));
     return false;
@@ -64,6 +64,7 @@ export function onSubmit(form, job, { running = words.saving } = {}) {
   const label = button.textContent;
 
   async function once() {
+    const hadFocus = document.activeElement === button;
     button.disabled = true;
     button.textContent = running;
     try {
@@ -71,6 +72,8 @@ export function onSubmit(form, job, { running = words.saving } = {}) {
     } finally {
       button.disabled = false;
       button.textContent = label;
+      // A disabled button loses the focus; whoever went elsewhere meanwhile stays there.
+      if (hadFocus && document.activeElement === document.body) button.focus();
     }
   }
 

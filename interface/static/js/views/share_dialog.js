@@ -84,8 +84,9 @@ export async function openShareDialog({ api, conversationId, title }) {
       state = await job();
       show(said);
     } catch (error) {
+      body.replaceChildren();
+      status.textContent = '';
       if (state) show('');
-      else status.textContent = '';
       const problem = problemNotice(failed(error.message), () => run(job, { running, failed, said }));
       body.prepend(problem);
       problem.querySelector('button').focus();

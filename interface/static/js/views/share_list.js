@@ -1,7 +1,7 @@
 import { createShareApi, linkOf } from '../lib/share_api.js';
 import { shareStrings } from '../lib/share_strings.js';
 import { shortTime } from '../lib/times.js';
-import { element } from './dom.js';
+import { element, replaceWithFocus } from './dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './share_parts.js';
 import { showToast } from './toast.js';
 
@@ -35,18 +35,18 @@ export async function mountShareList(place, { api }) {
   const shareApi = createShareApi(api);
 
   async function withdraw(share, button) {
-    if (!(await confirmWithdrawal())) return;
+    if (button.hasAttribute('aria-disabled') || !(await confirmWithdrawal())) return;
     await end(share, button);
   }
 
   async function end(share, button) {
-    button.disabled = true;
+    button.setAttribute('aria-disabled', 'true');
     button.textContent = shareStrings.withdraw.running;
     try {
       await shareApi.withdraw(share.conversation_id);
       showToast(shareStrings.withdraw.done, { kind: 'success' });
     } catch (error) {
-      button.disabled = false;
+      button.removeAttribute('aria-disabled');
       button.textContent = shareStrings.withdraw.confirm;
       if (error.code !== 'share_not_found') {
         showToast(shareStrings.withdraw.failed(error.message), { kind: 'error', actionLabel: shareStrings.again, onAction: () => end(share, button) });
@@ -57,13 +57,13 @@ export async function mountShareList(place, { api }) {
   }
 
   async function show() {
-    place.replaceChildren(note(words.looking));
+    replaceWithFocus(place, note(words.looking));
     try {
       const [shares] = await Promise.all([shareApi.listShares(), loadShareStyle()]);
       const rows = shares.map((share) => row(share, withdraw));
-      place.replaceChildren(rows.length ? element('ul', { class: 'share-list' }, ...rows) : note(words.none));
+      replaceWithFocus(place, rows.length ? element('ul', { class: 'share-list' }, ...rows) : note(words.none));
     } catch (error) {
-      place.replaceChildren(problemNotice(words.failed(error.message), show));
+      replaceWithFocus(place, problemNotice(words.failed(error.message), show));
     }
   }
 

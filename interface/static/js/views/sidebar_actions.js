@@ -140,30 +140,30 @@ export function createConversationActions({ api, events, model, sidebar }) {
   }
 
   async function fork(id) {
-    const { askForkPoint } = await import('./fork_dialog.js');
     const { conversation_friendly_id: friendlyId } = sidebar.find(id) ?? {};
-    const point = await askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
-    if (point === null) return;
+    const ask = async () => (await import('./fork_dialog.js')).askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
+    const point = await attempt(ask, FAILED);
+    if (!point || point.messageId === undefined) return;
     const make = () => (point.messageId ? api.forkConversation(id, point.messageId) : api.cloneConversation(id));
     const made = await attempt(make, CREATES);
     if (made !== null) await showCopy(made, sidebarStrings.fork.done(titleOf(id)));
   }
 
   async function setStateless(id, on) {
-    const stateless = await import('../lib/stateless_api.js');
-    if ((await attempt(() => stateless.setStateless(api, id, on), FAILED)) === null) return;
+    const job = async () => (await import('../lib/stateless_api.js')).setStateless(api, id, on);
+    if ((await attempt(job, FAILED)) === null) return;
     events.emit('conversation:updated', { conversationId: id, stateless: on });
     showToast(on ? sidebarStrings.stateless.on : sidebarStrings.stateless.off, { kind: 'success' });
   }
 
   async function share(id) {
-    const { openShareDialog } = await import('./share_dialog.js');
-    await openShareDialog({ api, conversationId: id, title: titleOf(id) });
+    const open = async () => (await import('./share_dialog.js')).openShareDialog({ api, conversationId: id, title: titleOf(id) });
+    await attempt(open, FAILED);
   }
 
   async function exportAs(id, format) {
-    const { exportConversation } = await import('./export_conversation.js');
-    await exportConversation({ conversationId: id, format, api });
+    const save = async () => (await import('./export_conversation.js')).exportConversation({ conversationId: id, format, api });
+    await attempt(save, FAILED);
   }
 
   return {
