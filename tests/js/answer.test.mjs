@@ -37,6 +37,11 @@ test('a status lasts until the text goes on', () => {
   assert.equal(state.status, '');
 });
 
+test('what one ought to know of an answer lasts longer than a status', () => {
+  const state = stateAfter({ status: 'Another answers.', notice: 'Another answers.' }, { text: 'So' }, { done: true });
+  assert.deepEqual([state.status, state.notice], ['', 'Another answers.']);
+});
+
 test('how an answer ended is said in the words of its stored status', () => {
   assert.equal(stateAfter({ text: 'a' }).outcome, 'streaming');
   assert.equal(stateAfter({ done: true }).outcome, 'complete');

@@ -3,6 +3,7 @@
 import { createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
 import { shellStrings } from './lib/shell_strings.js';
+import { connectTabs } from './lib/tabs.js';
 import { createBusyBar } from './views/busy_bar.js';
 import { shortcutOf } from './models/shortcuts.js';
 import { attempt } from './views/attempts.js';
@@ -114,6 +115,35 @@ function offerWelcome(page) {
   attempt(async () => (await import('./views/welcome.js')).beginWelcome(page), { failed });
 }
 
+/** Whoever leaves a conversation before its first answer is done, here or in another tab, sees its title come all the same. */
+function awaitTitles({ api, events, sidebar, shownId }) {
+  const awaited = new Set();
+
+  async function wait(conversationId) {
+    const { lateTitle } = await import('./models/late_title.js');
+    const look = () => api.getConversationDetails(conversationId, { quiet: true });
+    const details = await lateTitle(look, { isWanted: () => shownId() !== conversationId });
+    if (!details) return;
+    const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = details;
+    events.emit('conversation:updated', { conversationId, title, conversation_friendly_id: friendlyId, last_updated: lastUpdated });
+  }
+
+  function expectTitle(conversationId) {
+    if (!conversationId || conversationId === shownId() || awaited.has(conversationId) || sidebar.conversation(conversationId)?.title) return;
+    awaited.add(conversationId);
+    // Where it cannot be had now, the next refresh brings it.
+    wait(conversationId).catch(() => {}).finally(() => awaited.delete(conversationId));
+  }
+
+  let before = null;
+  events.on('conversation:shown', ({ conversationId }) => {
+    expectTitle(before);
+    before = conversationId;
+  });
+  events.on('conversation:unseen', ({ conversationId }) => expectTitle(conversationId));
+  connectTabs(expectTitle);
+}
+
 function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
   const events = createEvents();
@@ -135,6 +165,7 @@ function start() {
   const page = { api, events, sidebar, shownId: () => shown };
   offerShortcuts(page);
   offerWelcome(page);
+  awaitTitles(page);
   new ConversationPage({ api, events, bootstrap }).openAddress();
 }
 

@@ -3,6 +3,7 @@
  *
  * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made}` (a promise
  * of the id, null where there is none), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
+ * `conversation:unseen {conversationId}` (something was sent there while another is shown),
  * `conversation:updated {conversationId, title?, conversation_friendly_id?, last_updated?, stateless?}`,
  * `conversation:deleted {conversationId}`; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open

@@ -134,6 +134,7 @@ export const strings = {
     failed: 'The answer failed.',
     empty: 'The answer is empty.',
     finished: 'The answer is complete.',
+    notice: (sentence) => `Note: ${sentence}`,
   },
 
   send: {

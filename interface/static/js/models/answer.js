@@ -11,6 +11,7 @@ export class AnswerState {
     this.ids = {};
     this.conversation = null;
     this.usage = null;
+    this.notice = null;
     this.error = null;
     this.done = false;
   }
@@ -27,7 +28,7 @@ export class AnswerState {
     this.text += text;
     if (text !== '') this.#set('status', '', changed);
     if (event.status) this.#set('status', event.status, changed);
-    for (const field of ['references', 'conversation', 'usage', 'error']) {
+    for (const field of ['references', 'conversation', 'usage', 'notice', 'error']) {
       if (event[field]) this.#set(field, event[field], changed);
     }
     if (event.message_ids) this.#takeIds(event.message_ids, changed);

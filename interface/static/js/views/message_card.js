@@ -39,6 +39,7 @@ export class MessageCard {
   #markdown;
   #body;
   #progress;
+  #notice;
   #ending;
   #editor = null;
   #shownText = null;
@@ -52,6 +53,7 @@ export class MessageCard {
     this.#reply = createReplyLine(page);
     this.#body = element('div', { class: 'message-body markdown' });
     this.#progress = element('p', { class: 'message-progress', hidden: true });
+    this.#notice = element('p', { class: 'message-notice', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#report = createReport(page);
     this.#memories = createMemoriesUsed(page);
@@ -65,7 +67,7 @@ export class MessageCard {
     });
     const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#ending, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#notice, this.#ending, foot);
     this.update(message);
   }
 
@@ -87,6 +89,7 @@ export class MessageCard {
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));
     if (!this.#streaming) this.#showText(message.text);
+    this.#showNotice();
     this.#showEnding();
   }
 
@@ -127,6 +130,13 @@ export class MessageCard {
     this.#markdown.finish();
     this.showProgress('');
     this.update(this.message);
+  }
+
+  /** Says what one ought to know of this answer, such as that another model than the chosen one gave it. */
+  #showNotice() {
+    const { notice } = this.message.config ?? {};
+    setHidden(this.#notice, !notice);
+    this.#notice.textContent = notice ? strings.answer.notice(notice) : '';
   }
 
   /** Says how an answer ended, unless it just ended well. */

@@ -268,6 +268,7 @@ export class ConversationPage {
   async #sendUnseen(conversationId, payload) {
     try {
       const response = await this.#api.sendMessage(conversationId, payload);
+      this.#events.emit('conversation:unseen', { conversationId });
       await response.body.cancel();
     } catch (error) {
       const again = () => this.#sendUnseen(conversationId, payload).catch(() => {});
