@@ -301,9 +301,14 @@ def test_a_temporary_conversation_answers_outlives_a_reload_and_is_gone_when_lef
     address = re.search(r"/interface/([^?]+)", page.url)
     assert address is not None
     assert person.get(f"/get_conversation_details/{address[1]}").status == 200
+    # Commands begin conversations too, and leave this one no second time: that would be a 404 on the page.
+    page.fill("#composer-input", "/help")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Commands")).to_be_visible()
     with page.expect_response(lambda response: "/delete_conversation/" in response.url):
         sidebar.row("Growing tomatoes").click()
     expect(mark).to_be_hidden()
+    expect(cards).to_have_count(2)
     assert person.get(f"/get_conversation_details/{address[1]}").status == 404
     assert person.get("/bin/assistant").json() == []
 

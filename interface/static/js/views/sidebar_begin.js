@@ -32,6 +32,9 @@ function createSlot() {
   };
 }
 
+/** One for the window, whoever began what it holds: sidebar or composer. */
+const slot = createSlot();
+
 /**
  * @param {object} parts
  * @param {object} parts.api
@@ -43,8 +46,6 @@ function createSlot() {
  *            shown: (conversationId: string|null) => void}}
  */
 export function createBeginning({ api, events, domain, onBegin, onMade }) {
-  const slot = createSlot();
-
   async function leave() {
     const left = slot.held;
     slot.hold(null);
