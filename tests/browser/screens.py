@@ -34,7 +34,7 @@ SCREENS = (
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
     "fork-dialog", "temporary", "stateless", "exported",
-    "search", "share-dialog", "share-dialog-empty", "shared", "shared-not-found",
+    "search", "share-dialog", "share-dialog-empty", "shared-links", "shared", "shared-not-found",
     "token-made", "token-revoke-dialog",
     *(f"settings-{section}" for section in SETTINGS),
     *(f"knowledge-{tab}" for tab in KNOWLEDGE),

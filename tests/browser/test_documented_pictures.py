@@ -1,4 +1,4 @@
-"""The pictures of memories in the documents: `documentation/images` has copies of what is made here."""
+"""The pictures in the documents: `documentation/images` has copies of what is made here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import hold_talk
+from tests.browser.history import hold_talk, make_workspace
 from tests.browser.knowledge_panel import KnowledgePanel, address, remember
 from tests.browser.screens import SCREENSHOTS
+from tests.browser.sidebar_page import SidebarPage, by_right_click, titles
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import FloatRect, Page
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -44,9 +45,121 @@ def runner(person: Client, shared_model: RecordingModel) -> Client:
     return person
 
 
-def keep(page: Page, name: str) -> None:
+@pytest.fixture
+def gardener(person: Client, shared_model: RecordingModel) -> Client:
+    """Somebody with a garden, and an orderly sidebar."""
+    answer = "Two litres a plant, twice a week:\n\n1. **Early** in the morning.\n2. At the root, never on the leaves."
+    shared_model.scripts = {"main": saying(answer), "cheap": saying("In the garden")}
+    garden = make_workspace(person, "Garden")
+    beds = make_workspace(person, "Raised beds", parent=garden)
+    make_workspace(person, "House")
+    hold_talk(person, "Painting the fence", "Which paint lasts on a fence?", workspace_id=garden)
+    soil = hold_talk(person, "Soil for raised beds", "Which soil holds water best?", workspace_id=beds)
+    hold_talk(person, "A weekend in Lisbon", "Where shall we go on Saturday?")
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water do tomatoes need?", workspace_id=garden)
+    assert person.put(f"/conversations/{tomatoes.conversation_id}/pin").status == 200
+    for talk, flag in ((soil, "green"), (tomatoes, "red")):
+        assert person.post(f"/set_flag/{talk.conversation_id}/{flag}").status == 200
+    return person
+
+
+def keep(page: Page, name: str, *, top: int = 0, width: int = SIZE["width"]) -> None:
+    """Keep a picture of the page, or of what lies left of `width` and below `top` (pixels)."""
     SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled")
+    part: FloatRect = {"x": 0, "y": top, "width": width, "height": SIZE["height"] - top}
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled", clip=part)
+
+
+def open_tomatoes(gardener: Client, open_page: OpenPage) -> Page:
+    """The page with the gardener's newest conversation."""
+    page = open_page(gardener, viewport=SIZE, color_scheme="light")
+    titles(page, "pinned").click()
+    expect(page.locator(".message-card")).to_have_count(2)
+    return page
+
+
+def test_the_first_page_offers_something_to_try(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/interface/?welcome=1", viewport=SIZE, color_scheme="light")
+    expect(page.locator(".suggested-message")).to_have_count(3)
+    expect(page.locator("#conversation-title")).to_have_text("Welcome to Anaphora")
+    keep(page, "welcome")
+
+
+def test_the_sidebar_has_sections_and_each_row_a_menu(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    sidebar = SidebarPage(page)
+    sidebar.open(sidebar.row("Garden (2)"))
+    by_right_click(sidebar, sidebar.row("Painting the fence"))
+    sidebar.menu_item("Set Flag").hover()
+    expect(sidebar.menu_item("Green")).to_be_visible()
+    expect(sidebar.menu_item("Share…")).to_be_visible()
+    keep(page, "sidebar", width=720)
+
+
+def test_messages_are_pinned_made_again_and_have_a_menu(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    cards = page.locator(".message-card")
+    for number, item in ((0, "Pin"), (1, "Regenerate")):
+        cards.nth(number).get_by_role("button", name="Message actions").click()
+        page.get_by_role("menuitem", name=item, exact=True).click()
+    expect(page.get_by_role("region", name="Pinned messages")).to_contain_text("How much water")
+    expect(page.get_by_role("group", name="Variants of this answer")).to_contain_text("2/2")
+    expect(cards.nth(1)).to_have_attribute("data-status", "complete")
+    cards.nth(0).get_by_role("button", name="Message actions").click()
+    expect(page.get_by_role("menuitem", name="Fork from here")).to_be_visible()
+    keep(page, "message-menu")
+
+
+def test_the_search_finds_messages_titles_and_memories(gardener: Client, open_page: OpenPage) -> None:
+    remember(gardener, "Water the tomatoes in the morning")
+    page = open_page(gardener, "/interface/?panel=search&q=water", viewport=SIZE, color_scheme="light")
+    panel = page.get_by_role("region", name="Search")
+    expect(panel).to_contain_text("Which soil holds water best?")
+    expect(panel).to_contain_text("Water the tomatoes in the morning")
+    keep(page, "search")
+
+
+def test_the_composer_offers_commands_and_models(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    page.focus("#composer-input")
+    page.keyboard.type("/")
+    expect(page.get_by_role("option").filter(has_text="/export")).to_be_visible()
+    keep(page, "commands", top=240)
+    page.keyboard.press("Backspace")
+    page.locator("#model-button").click()
+    models = page.get_by_role("listbox", name="Models")
+    expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
+    keep(page, "models", top=240)
+
+
+def test_what_is_worth_remembering_is_proposed(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    page.focus("#composer-input")
+    page.keyboard.type("Remember this: my balcony faces south and has room for six pots.")
+    page.keyboard.press("Enter")
+    proposals = page.locator(".memory-proposals")
+    expect(proposals.get_by_role("checkbox").first).to_be_visible()
+    proposals.get_by_role("button", name="Dismiss").scroll_into_view_if_needed()
+    expect(proposals).to_contain_text("my balcony faces south")
+    keep(page, "memory-proposals")
+
+
+def test_a_link_is_made_and_can_be_withdrawn(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    sidebar = SidebarPage(page)
+    sidebar.choose(titles(page, "pinned"), "Share…")
+    dialog = page.get_by_role("dialog", name="Share “Growing tomatoes”")
+    dialog.get_by_role("button", name="Create link").click()
+    expect(dialog.get_by_role("textbox", name="Link")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Withdraw link")).to_be_visible()
+    keep(page, "share")
+
+
+def test_the_settings_tell_what_answers(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings#models", viewport=SIZE, color_scheme="light")
+    expect(page.locator("[data-section='models']")).to_contain_text("main")
+    expect(page.get_by_text("Loading…")).to_have_count(0)
+    keep(page, "settings")
 
 
 def test_the_dropdown_offers_what_has_a_name_of_every_kind(runner: Client, open_page: OpenPage) -> None:

@@ -1,6 +1,5 @@
 /** The tree of contexts: jsTree over a `KnowledgeTree`, onto which contexts and memories can be dropped. */
 
-import { drawNamedIcon, icon } from '../lib/icons.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { TREE_ROOT } from '../models/knowledge_tree.js';
@@ -23,7 +22,7 @@ function nodeOf({ context_id: id, name, description, claim_count: count }, paren
   };
 }
 
-/** A jsTree plugin: every row that is drawn gets its icon and its triple-dot button. */
+/** A jsTree plugin: every row that is drawn gets its triple-dot button; its icons are the style sheet's. */
 function installRows($) {
   if ($.jstree.plugins.contextrow) return;
   $.jstree.plugins.contextrow = function contextRow(_options, parent) {
@@ -31,9 +30,8 @@ function installRows($) {
       const row = parent.redraw_node.apply(this, args);
       const anchor = row?.querySelector(':scope > .jstree-anchor');
       if (!anchor) return row;
-      drawNamedIcon(anchor.firstElementChild);
       // The menu key opens the same menu, so that the button would only be noise to a screen reader.
-      anchor.after(element('span', { class: 'jstree-node-menu-btn', title: shellStrings.sidebar.rowActions, 'aria-hidden': 'true' }, icon('three-dots')));
+      anchor.after(element('span', { class: 'jstree-node-menu-btn', title: shellStrings.sidebar.rowActions, 'aria-hidden': 'true' }));
       return row;
     };
   };
