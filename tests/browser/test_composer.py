@@ -183,6 +183,19 @@ def test_a_choice_that_could_not_be_saved_is_made_again_where_it_was_made(
     assert chosen == {bread.friendly_id: {"main": "cheap"}, soup.friendly_id: None}
 
 
+def test_a_new_conversation_whose_model_is_gone_is_answered_by_the_main_one(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    page.evaluate("localStorage.setItem('anaphora:new-conversation-model', 'embedded:was-here-once')")
+    page.reload()
+    expect(page.locator("#model-button.is-gone")).to_have_text("main")
+    page.fill(INPUT, "Hello")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    expect(page.locator(PROBLEM)).to_be_hidden()
+
+
 def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
     open_page: OpenPage, person: Client, shared_model: RecordingModel, page_problems: PageProblems
 ) -> None:

@@ -145,6 +145,8 @@ export function createModelPicker(button, page, choice, newKey) {
     toggle: () => (list.isOpen() ? list.close() : open()),
     open,
     save: () => saveAndTell(),
+    /** Whether what is chosen is not to be had any more, as far as that is known. */
+    isGone: () => models !== null && answering().isGone,
     /** Says which model answers, after another conversation came. */
     async show() {
       if (models) tell();

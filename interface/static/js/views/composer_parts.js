@@ -223,7 +223,7 @@ export function mountTools(page, { onFailed }) {
       choice.conversationId = id;
       if (choice.isUnsaved) withPicker((each) => each.save());
     },
-    /** The fields of a message to be sent. */
-    payload: () => (choice.isUnsaved && choice.id ? { model: choice.id } : {}),
+    /** The fields of a message to be sent. A model that is gone is refused where a message names it. */
+    payload: () => (choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
   };
 }

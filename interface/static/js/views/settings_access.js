@@ -76,6 +76,6 @@ export function mountTokens(section, { settings }) {
     form.reset();
     show();
     tell(token);
-  }, { running: words.tokens.creating });
+  }, { running: words.tokens.creating, creates: true });
   show();
 }

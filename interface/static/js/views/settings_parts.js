@@ -57,9 +57,9 @@ export function records(rows) {
  *
  * @param {HTMLFormElement} form
  * @param {() => Promise<void>} job
- * @param {{running?: string}} [options] what the button says meanwhile
+ * @param {{running?: string, creates?: boolean}} [options] `running`: what the button says meanwhile; `creates`: doing it twice makes two
  */
-export function onSubmit(form, job, { running = words.saving } = {}) {
+export function onSubmit(form, job, { running = words.saving, creates } = {}) {
   const button = form.querySelector('button[type="submit"]');
   const label = button.textContent;
 
@@ -79,6 +79,6 @@ export function onSubmit(form, job, { running = words.saving } = {}) {
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    attempt(once, { failed: words.notDone });
+    attempt(once, { failed: words.notDone, creates });
   });
 }

@@ -43,6 +43,6 @@ export function mountPeople(section, { settings, bootstrap }) {
     form.reset();
     showToast(words.people.made(email), { kind: 'success' });
     await show();
-  }, { running: words.people.creating });
+  }, { running: words.people.creating, creates: true });
   show();
 }
