@@ -35,6 +35,8 @@ EXAMPLES = [
 # A page of steps: each block goes on where the one before it ended, and what it prints stands below it.
 TUTORIAL = ROOT / "documentation" / "features" / "truth_management_system" / "tutorial.md"
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Bytes.
+LARGEST_PICTURE = 150_000
 END_OF_STEP = "--- end of step ---"
 
 
@@ -79,6 +81,15 @@ def test_links_between_documents_lead_somewhere(file):
         if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
             broken.append(link)
     assert broken == []
+
+
+def test_every_picture_is_in_a_document_and_small():
+    pictures = sorted((ROOT / "documentation" / "images").iterdir())
+    named = {
+        (file.parent / unquote(link)).resolve() for file in DOCUMENTS for link in LINK.findall(file.read_text("utf-8"))
+    }
+    assert [picture.name for picture in pictures if picture not in named] == []
+    assert [picture.name for picture in pictures if picture.stat().st_size > LARGEST_PICTURE] == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
