@@ -40,6 +40,8 @@ async function help() {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+  // Its only button is at the end: on a small screen the list would begin there.
+  dialog.scrollTop = 0;
 }
 
 const JOBS = {
