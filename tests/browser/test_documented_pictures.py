@@ -110,6 +110,22 @@ def test_messages_are_pinned_made_again_and_have_a_menu(gardener: Client, open_p
     keep(page, "message-menu")
 
 
+def test_a_message_of_another_conversation_is_named_and_its_card_shown(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    page.locator(".from-assistant .message-ref-badge").click()
+    expect(page.locator(".from-assistant .message-ref-badge")).to_contain_text("Copied!")
+    reference = page.evaluate("navigator.clipboard.readText()")
+    page.get_by_role("button", name="New conversation").first.click()
+    expect(page.locator(".message-card")).to_have_count(0)
+    page.fill("#composer-input", f"It rained all night. Does this still hold? {reference} ")
+    page.keyboard.press("Enter")
+    expect(page.locator(".from-assistant")).to_have_attribute("data-status", "complete")
+    expect(page.locator(".from-user .report-line")).to_have_text("1 reference")
+    page.locator(".from-user .message-body .reference-chip").hover()
+    expect(page.locator(".reference-card")).to_contain_text("The model gets it word for word")
+    keep(page, "reference")
+
+
 def test_the_search_finds_messages_titles_and_memories(gardener: Client, open_page: OpenPage) -> None:
     remember(gardener, "Water the tomatoes in the morning")
     page = open_page(gardener, "/interface/?panel=search&q=water", viewport=SIZE, color_scheme="light")
