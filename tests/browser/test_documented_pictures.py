@@ -110,7 +110,10 @@ def test_messages_are_pinned_made_again_and_have_a_menu(gardener: Client, open_p
     keep(page, "message-menu")
 
 
-def test_a_message_of_another_conversation_is_named_and_its_card_shown(gardener: Client, open_page: OpenPage) -> None:
+def test_a_message_of_another_conversation_is_named_and_its_card_shown(
+    gardener: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Not today: the soil is wet enough for three days. **Then** as before.")
     page = open_tomatoes(gardener, open_page)
     page.locator(".from-assistant .message-ref-badge").click()
     expect(page.locator(".from-assistant .message-ref-badge")).to_contain_text("Copied!")
