@@ -4,9 +4,7 @@ import { createApi } from '../lib/api.js';
 import { createExportApi } from '../lib/export_api.js';
 import { exportStrings } from '../lib/export_strings.js';
 import { element } from './dom.js';
-import { showToast } from './toast.js';
-
-const PATIENCE_MS = 300;
+import { showToast, tellWhenSlow } from './toast.js';
 
 /** What a conversation can be exported as, in the order in which it is offered: `{id, label}`. */
 export const EXPORT_FORMATS = Object.entries(exportStrings.formats).map(([id, label]) => ({ id, label }));
@@ -21,7 +19,7 @@ export const EXPORT_FORMATS = Object.entries(exportStrings.formats).map(([id, la
  * @returns {Promise<boolean>} whether the file came
  */
 export async function exportConversation({ conversationId, format, api = createApi() }) {
-  const settle = tellWhenSlow();
+  const settle = tellWhenSlow(exportStrings.running);
   try {
     const { blob, name } = await createExportApi(api).exportConversation(conversationId, format);
     settle();
@@ -35,18 +33,6 @@ export async function exportConversation({ conversationId, format, api = createA
     });
     return false;
   }
-}
-
-/** Says that something runs once it has taken a while; what is returned takes that back. */
-function tellWhenSlow() {
-  let remove = () => {};
-  const timer = setTimeout(() => {
-    remove = showToast(exportStrings.running, { lasting: true });
-  }, PATIENCE_MS);
-  return () => {
-    clearTimeout(timer);
-    remove();
-  };
 }
 
 function save(blob, name) {

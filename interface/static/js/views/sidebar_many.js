@@ -4,22 +4,9 @@ import { createBulkApi, MOST } from '../lib/bulk_api.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { sidebarStrings } from '../lib/sidebar_strings.js';
 import { failureText } from './attempts.js';
-import { showToast } from './toast.js';
+import { showToast, tellWhenSlow } from './toast.js';
 
-const PATIENCE_MS = 300;
 const words = sidebarStrings.many;
-
-/** Says what runs once it has taken a while; what is returned takes that back. */
-function tellWhenSlow(text) {
-  let remove = () => {};
-  const timer = setTimeout(() => {
-    remove = showToast(text, { lasting: true });
-  }, PATIENCE_MS);
-  return () => {
-    clearTimeout(timer);
-    remove();
-  };
-}
 
 /** What is said where `left` of `total` were not changed. */
 function explain(error, left, total) {

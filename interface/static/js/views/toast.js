@@ -7,6 +7,8 @@ const PLAIN_SECONDS = 4;
 const ACTION_SECONDS = 10;
 /** Who was told that something failed may first have to find the network again. */
 const FAILURE_SECONDS = 30;
+/** What is over sooner needs no word. */
+const PATIENCE_MS = 300;
 
 function secondsFor({ withAction, isFailure }) {
   if (withAction && isFailure) return FAILURE_SECONDS;
@@ -94,4 +96,21 @@ export function showToast(text, { actionLabel, onAction, onGone = () => {}, kind
   toast.append(dismiss);
   region().append(toast);
   return giveUp;
+}
+
+/**
+ * Says what runs once it has taken a while.
+ *
+ * @param {string} text
+ * @returns {() => void} takes that back
+ */
+export function tellWhenSlow(text) {
+  let remove = () => {};
+  const timer = setTimeout(() => {
+    remove = showToast(text, { lasting: true });
+  }, PATIENCE_MS);
+  return () => {
+    clearTimeout(timer);
+    remove();
+  };
 }
