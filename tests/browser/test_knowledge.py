@@ -87,7 +87,9 @@ def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPa
     panel = KnowledgePanel(page)
     page.get_by_role("button", name="Memories", exact=True).click()
     expect(panel.node).to_contain_text("No memories yet")
-    assert findings(page, "knowledge-empty") == []
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "knowledge-empty") == []
     panel.node.get_by_role("button", name="I prefer short answers with code first.").click()
     expect(page.locator("#memory-statement")).to_have_value("I prefer short answers with code first.")
     panel.dialog.get_by_role("button", name="Add memory").click()

@@ -170,7 +170,9 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     expect(row).to_contain_text("Garden <i>plans</i>")
     expect(row).to_contain_text("2 messages as of")
     expect(row.get_by_role("link")).to_have_attribute("href", f"{person.origin}{link}")
-    assert findings(page, "shared-links") == []
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert findings(page, "shared-links") == []
     row.get_by_role("button", name="Withdraw the link to").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
     expect(page.locator("#chatView")).to_have_text("Nothing is shared.")
