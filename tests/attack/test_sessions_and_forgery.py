@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from endpoints.auth import WELCOME
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
@@ -107,7 +108,7 @@ def test_a_foreign_page_can_sign_nobody_in(app: Flask, ada: Person) -> None:
     assert refused.status_code == 403
     assert "Set-Cookie" not in refused.headers
     accepted = app.test_client().post("/login", data=form, headers=OWN_PAGE)
-    assert (accepted.status_code, accepted.headers["Location"]) == (303, "/interface/")
+    assert (accepted.status_code, accepted.headers["Location"]) == (303, WELCOME)
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
@@ -123,7 +124,7 @@ def test_only_json_writes(media: str, ada: Person) -> None:
 def test_signing_in_leads_nowhere_else(target: str, app: Flask, ada: Person) -> None:
     form = {"email": ada.email, "password": PASSWORD, "next": target}
     answer = app.test_client().post("/login", data=form, headers=OWN_PAGE)
-    assert answer.headers["Location"] == "/interface/"
+    assert answer.headers["Location"] == WELCOME
 
 
 def test_a_rebound_host_name_is_refused(ada: Person) -> None:

@@ -152,7 +152,7 @@ def test_a_stream_can_also_be_read_by_any_other_server() -> None:
 def test_a_file_of_the_page_is_packed_where_that_is_understood(app: Flask) -> None:
     client = app.test_client()
     client.post("/setup", json={"email": "ada@example.org", "password": "long enough"})
-    address = next(part for part in client.get("/settings").text.split('"') if part.endswith("css/base.css"))
+    address = next(part for part in client.get("/settings").text.split('"') if part.endswith("joined/base.css"))
     packed = client.get(address, headers={"Accept-Encoding": "gzip"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert client.get(address).text.encode() != packed.data
