@@ -10,12 +10,13 @@ from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_transcript import body, card, send
+from tests.browser.test_transcript import body, card, send, texts_of
+from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -40,6 +41,47 @@ def test_the_title_of_a_conversation_comes_also_when_its_first_answer_ends_out_o
         expect(SidebarPage(window).row("A Short Title")).to_have_count(1)
         expect(SidebarPage(window).row("(untitled)")).to_have_count(0)
         expect(window.locator("#conversation-title")).to_have_text("Growing tomatoes")
+
+
+def leave_while_sending(page: Page, text: str) -> Route:
+    """Send, and turn to the other conversation before the server has the message: what is on its way to it."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/send_message/**", hold, times=1)
+    with page.expect_request("**/send_message/**"):
+        send(page, text)
+    page.get_by_role("link", name="Drying basil").click()
+    expect(body(page, 1)).to_have_text("How long?")
+    return held[0]
+
+
+def test_a_message_is_sent_once_also_when_one_turns_elsewhere_before_the_server_has_it(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    hold_talk(person, "Drying basil", "How long?")
+    page = open_page(person, talk.path)
+    expect(body(page, 2)).to_have_text("Understood.")
+    field = page.locator("#composer-input")
+
+    on_its_way = leave_while_sending(page, "How much light?")
+    with page.expect_response("**/send_message/**"):
+        on_its_way.continue_()
+    page.get_by_role("link", name="Growing tomatoes").click()
+    expect(body(page, 4)).to_have_text("Understood.")
+    expect(field).to_have_value("")
+
+    leave_while_sending(page, "How much salt?").abort()
+    expect(page.locator("#toasts")).to_contain_text("it stands where you wrote it")
+    expect(field).to_have_value("")
+    page.get_by_role("link", name="Growing tomatoes").click()
+    expect(field).to_have_value("How much salt?")
+    expect(page.locator(".message-card")).to_have_count(4)
+    assert texts_of(person, talk) == ["How much water?", "Understood.", "How much light?", "Understood."]
 
 
 def test_an_answer_of_another_model_than_was_chosen_says_so(person: Client, open_page: OpenPage) -> None:

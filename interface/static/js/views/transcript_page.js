@@ -241,8 +241,7 @@ export class ConversationPage {
     if (!this.#transcript.atEnd) await this.#transcript.load();
     this.#transcript.showState();
     try {
-      await this.#turns.send(payload);
-      this.#tellActivity();
+      if (await this.#turns.send(payload)) this.#tellActivity();
     } catch (error) {
       this.#showWhetherEmpty();
       if (error.code === 'turn_in_progress') await this.refresh();

@@ -37,9 +37,11 @@ export class Turns {
   }
 
   /**
-   * Sends a message and shows its answer. Resolves when the server has accepted it.
+   * Sends a message and shows its answer. Resolves when the server has accepted it. Whoever turns elsewhere meanwhile has
+   * sent it all the same.
    *
    * @param {object} payload of the send route
+   * @returns {Promise<boolean>} whether its conversation is still the one that is shown
    * @throws {ApiError} when it was not accepted; nothing of it is then shown
    */
   async send(payload) {
@@ -51,14 +53,22 @@ export class Turns {
     transcript.push(question, answer);
     transcript.card(answer.message_id)?.beginStreaming();
     transcript.card(answer.message_id)?.showProgress(words.waiting);
+    const request = new AbortController();
     let response;
     try {
-      response = await this.#page.api.sendMessage(conversationId, payload, { signal });
+      response = await this.#page.api.sendMessage(conversationId, payload, { signal: request.signal });
     } catch (error) {
-      transcript.drop(question.message_id, answer.message_id);
+      if (signal.aborted) showToast(strings.send.failedElsewhere(error.message), { kind: 'error' });
+      else transcript.drop(question.message_id, answer.message_id);
       throw error;
     }
+    if (signal.aborted) {
+      request.abort();
+      return false;
+    }
+    signal.addEventListener('abort', () => request.abort(), { once: true });
     this.#follow({ answer, question, response, signal });
+    return true;
   }
 
   /**
