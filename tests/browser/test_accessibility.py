@@ -236,8 +236,14 @@ def test_an_answer_that_is_written_and_one_that_fails(
     expect(page.locator(".message-ending[data-kind='cancelled']")).to_have_text("Stopped. What had been said is kept.")
     page.fill("#composer-input", "Once more")
     page.keyboard.press("Enter")
-    expect(page.locator(".message-ending[data-kind='failed']")).to_be_visible()
+    failed = page.locator(".message-card", has=page.locator(".message-ending[data-kind='failed']"))
+    expect(failed).to_have_count(1)
     assert findings(page, "answer-failed") == []
+    shared_model.scripts["main"] = saying("Said at last.")
+    failed.get_by_role("button", name="Answer again").click()
+    last = page.locator(".message-card").last
+    expect(last.locator(".message-body")).to_have_text("Said at last.")
+    expect(last.get_by_role("button", name="Answer again")).to_be_hidden()
 
 
 def test_the_sidebar_and_its_menus(told: Talk, person: Client, open_page: OpenPage, viewport: dict[str, int]) -> None:

@@ -41,6 +41,7 @@ export class MessageCard {
   #progress;
   #notice;
   #ending;
+  #again;
   #editor = null;
   #shownText = null;
   #streaming = false;
@@ -55,6 +56,8 @@ export class MessageCard {
     this.#progress = element('p', { class: 'message-progress', hidden: true });
     this.#notice = element('p', { class: 'message-notice', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
+    this.#again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet message-again', hidden: true, text: strings.answer.again,
+      onclick: () => page.onAction('regenerate', current()) });
     this.#report = createReport(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
@@ -67,7 +70,7 @@ export class MessageCard {
     });
     const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#notice, this.#ending, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#notice, this.#ending, this.#again, foot);
     this.update(message);
   }
 
@@ -145,6 +148,7 @@ export class MessageCard {
     setHidden(this.#ending, !text);
     this.#ending.textContent = text;
     this.#ending.dataset.kind = this.message.status;
+    setHidden(this.#again, !text || isUnkept(this.message) || Boolean(this.message.pending));
   }
 
   /** @param {(text: string, again: () => void) => Promise<boolean>} onSave */
