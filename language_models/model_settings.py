@@ -8,6 +8,7 @@ from typing import Literal, get_args
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
 RoleName = Literal["main", "cheap"]
+LONGEST_NAME = 200
 WHAT_WOULD_BE_RIGHT = (
     "'embedded', 'embedded:<catalogue name or path of a .gguf file>', 'openai:<model>', 'anthropic:<model>' or 'none'"
 )
@@ -37,5 +38,7 @@ def parse_model_setting(text: str) -> ModelSetting:
             break
         if colon and known in ("scripted", "none"):
             break
+        if known in ("openai", "anthropic") and len(model) > LONGEST_NAME:
+            raise ValueError(f"no model's name is longer than {LONGEST_NAME} characters")
         return ModelSetting(known, model.strip())
     raise ValueError(f"{text!r} names no model; right would be {WHAT_WOULD_BE_RIGHT}")

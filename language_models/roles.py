@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from language_models.menu import ModelMenu
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
+_MOST_CHOSEN = 64
+_PROVIDERS = frozenset({"openai", "anthropic"})
 Urgency = Literal["answer", "job"]
 
 
@@ -175,8 +177,15 @@ class ModelRoles:
         key = (setting, urgency)
         with self._lock:
             if key not in self._models:
+                self._forget_the_oldest_chosen()
                 self._models[key] = self._made(setting, urgency)
             return self._models[key]
+
+    def _forget_the_oldest_chosen(self) -> None:
+        """Any name may be chosen of a provider's models: few of those stay. A turn that uses one keeps it for itself."""
+        chosen = [key for key in self._models if key[0].kind in _PROVIDERS and key[0] not in self._settings.values()]
+        for key in chosen[: 1 - _MOST_CHOSEN]:
+            del self._models[key]
 
     def _made(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         match setting.kind:

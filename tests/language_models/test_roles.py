@@ -75,6 +75,22 @@ def test_a_malformed_setting_is_refused_with_what_would_be_right(text: str) -> N
         roles().for_name(text)
 
 
+def test_of_the_provider_s_models_that_were_chosen_the_newest_are_kept() -> None:
+    own = roles(main="openai:gpt-4o", openai_api_key="k")
+    main, oldest = own.main(), own.for_name("openai:oldest")
+    for number in range(63):
+        own.for_name(f"openai:{number}")
+    assert own.made(parse_model_setting("openai:oldest")) is oldest
+    newest = own.for_name("openai:newest")
+    assert own.made(parse_model_setting("openai:oldest")) is None
+    assert (own.main(), own.for_name("openai:newest")) == (main, newest)
+
+
+def test_a_name_of_endless_length_is_none() -> None:
+    with pytest.raises(ValueError, match="longer than 200 characters"):
+        roles().for_name(f"openai:{'x' * 201}")
+
+
 def test_the_refusal_names_the_role_whose_setting_is_wrong() -> None:
     for role in ("main", "cheap", "embedding"):
         with pytest.raises(ValueError, match=f"The {role} model: "):
