@@ -182,7 +182,7 @@ class ModelRoles:
             return self._models[key]
 
     def _forget_the_oldest_chosen(self) -> None:
-        """Any name may be chosen of a provider's models: few of those stay. A turn that uses one keeps it for itself."""
+        """Any name of a provider's models may be chosen: few stay. A turn that uses one keeps it for itself."""
         chosen = [key for key in self._models if key[0].kind in _PROVIDERS and key[0] not in self._settings.values()]
         for key in chosen[: 1 - _MOST_CHOSEN]:
             del self._models[key]
