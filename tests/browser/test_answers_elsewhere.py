@@ -1,4 +1,4 @@
-"""What a page says of answers in a real browser that it did not watch, or that another model gave than was chosen."""
+"""What a page knows in a real browser of what it turned away from, and of an answer that another model gave."""
 
 from __future__ import annotations
 
@@ -95,3 +95,16 @@ def test_an_answer_of_another_model_than_was_chosen_says_so(person: Client, open
     page.reload()
     expect(notice).to_contain_text("Note: embedded:gone")
     expect(card(page, 2).locator(".message-notice")).to_be_hidden()
+
+
+def test_back_from_a_panel_leads_to_the_message_box_of_the_same_conversation(
+    person: Client, open_page: OpenPage
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    for opener, focused in (("#open-search", "#search-input"), ("#open-knowledge", "#knowledge-title")):
+        page.click(opener)
+        expect(page.locator(focused)).to_be_focused()
+        page.go_back()
+        expect(page.locator("#composer-input")).to_be_focused()
+        expect(body(page, 1)).to_have_text("How much water?")

@@ -70,8 +70,10 @@ function offerPanels(page) {
   }
   addEventListener('popstate', (event) => {
     // Between a panel and the conversation below it: the conversation stays as it is.
-    if (path === location.pathname && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
-    follow();
+    const isBelow = path === location.pathname;
+    const closes = isBelow && shown() && !isPanel(wanted());
+    if (isBelow && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
+    follow().then(() => closes && document.getElementById('composer-input').focus());
   });
   page.events.on('conversation:shown', () => {
     path = location.pathname;
