@@ -108,3 +108,18 @@ def test_back_from_a_panel_leads_to_the_message_box_of_the_same_conversation(
         page.go_back()
         expect(page.locator("#composer-input")).to_be_focused()
         expect(body(page, 1)).to_have_text("How much water?")
+
+
+def test_what_is_deleted_in_another_window_goes_from_this_one(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    hold_talk(person, "Drying basil", "How long?")
+    page = open_page(person, talk.path)
+    expect(body(page, 2)).to_have_text("Understood.")
+    other = page.context.new_page()
+    other.goto("/interface/")
+    SidebarPage(other).choose(SidebarPage(other).row("Growing tomatoes"), "Delete")
+    expect(SidebarPage(other).row("Growing tomatoes")).to_have_count(0)
+    expect(SidebarPage(page).row("Growing tomatoes")).to_have_count(0)
+    expect(SidebarPage(page).row("Drying basil")).to_have_count(1)
+    expect(page.locator("#toasts")).to_contain_text("deleted in another window")
+    expect(page.locator(".message-card")).to_have_count(0)

@@ -68,10 +68,11 @@ test('a command is read with what follows it, over several lines too', () => {
   assert.deepEqual(readCommand('/memory I like tea,\nblack'), { name: 'memory', rest: 'I like tea,\nblack', isKnown: true });
   assert.deepEqual(readCommand('  /HELP '), { name: 'help', rest: '', isKnown: true });
   assert.deepEqual(readCommand('/memroy x'), { name: 'memroy', rest: 'x', isKnown: false });
+  assert.deepEqual(readCommand(' / '), { name: '', rest: '', isKnown: false });
 });
 
 test('what only begins with a stroke is no command', () => {
-  for (const text of ['/etc/hosts is broken', '/', '/ memory', 'and /memory x', '/2', '']) assert.equal(readCommand(text), null, text);
+  for (const text of ['/etc/hosts is broken', '/ memory', 'and /memory x', '/2', '']) assert.equal(readCommand(text), null, text);
 });
 
 test('commands are offered by their beginning, and not when they stand there whole', () => {

@@ -3,7 +3,7 @@
 import { createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
 import { shellStrings } from './lib/shell_strings.js';
-import { connectTabs } from './lib/tabs.js';
+import { connectTabs, shareDeletions } from './lib/tabs.js';
 import { createBusyBar } from './views/busy_bar.js';
 import { shortcutOf } from './models/shortcuts.js';
 import { attempt } from './views/attempts.js';
@@ -168,6 +168,11 @@ function start() {
   offerShortcuts(page);
   offerWelcome(page);
   awaitTitles(page);
+  shareDeletions(events, (conversationId) => {
+    if (conversationId === shown) showToast(shellStrings.conversation.deletedElsewhere);
+    events.emit('conversation:deleted', { conversationId, isElsewhere: true });
+    sidebar.refresh();
+  });
   new ConversationPage({ api, events, bootstrap }).openAddress();
 }
 

@@ -96,6 +96,7 @@ export const shellStrings = {
     renameLabel: 'Title',
     deleted: (title) => `Deleted “${title}”`,
     deletedMany: (n) => `Deleted ${count(n, 'conversation', 'conversations')}`,
+    deletedElsewhere: 'This conversation was deleted in another window. The bin keeps it for 30 days.',
     restored: 'Restored',
     archived: (title) => `Archived “${title}”`,
     archivedMany: (n) => `Archived ${count(n, 'conversation', 'conversations')}`,

@@ -12,3 +12,18 @@ export function connectTabs(onChange) {
   });
   return { changed: (conversationId) => channel.postMessage({ conversationId }) };
 }
+
+/**
+ * Tells the other tabs of this browser which conversations are deleted here, and hears which are deleted there.
+ *
+ * @param {{on: Function}} events
+ * @param {(conversationId: string) => void} onDeleted
+ */
+export function shareDeletions(events, onDeleted) {
+  if (typeof BroadcastChannel === 'undefined') return;
+  const channel = new BroadcastChannel('anaphora.deleted');
+  events.on('conversation:deleted', ({ conversationId, isElsewhere }) => {
+    if (!isElsewhere) channel.postMessage(conversationId);
+  });
+  channel.addEventListener('message', ({ data }) => typeof data === 'string' && onDeleted(data));
+}

@@ -34,6 +34,7 @@ export function commandNamed(name) {
  * @returns {{name: string, rest: string, isKnown: boolean}|null} null where it is no command, such as `/etc/hosts`
  */
 export function readCommand(text) {
+  if (text.trim() === '/') return { name: '', rest: '', isKnown: false };
   const match = COMMAND.exec(text.trim());
   if (!match) return null;
   const name = match[1].toLowerCase();

@@ -1,3 +1,4 @@
+import { mayPass } from '../lib/api.js';
 import { sendsWithEnter } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { createDrafts } from '../models/drafts.js';
@@ -173,7 +174,8 @@ export function mountComposer(page, { onSend, onStop }) {
     setText(input.value ? `${text}\n${input.value}` : text);
     reply.set(target);
     const busy = error.code === 'turn_in_progress';
-    tellProblem(busy ? words.busy : words.failed(error.message), { label: words.again, onAct: send });
+    const remedy = busy || mayPass(error) ? { label: words.again, onAct: send } : null;
+    tellProblem(busy ? words.busy : words.failed(error.message), remedy);
   }
 
   input.addEventListener('input', () => {

@@ -39,7 +39,7 @@ function offerUndo(message, onAction) {
 
 /** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
 function createPlacing({ api, events, model, sidebar }) {
-  const changeMany = createMany(api);
+  const changeMany = createMany(api, () => sidebar.refresh());
   const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
 
   /** Change the marks of conversations that stay where they are. */

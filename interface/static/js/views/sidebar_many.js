@@ -17,31 +17,37 @@ function explain(error, left, total) {
 
 /**
  * @param {object} api
+ * @param {() => Promise<void>} onGone called where some of them are there no more
  * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void}) => Promise<void>}
  *   `apply` shows what was done; it is called again for those that a later try has done
  */
-export function createMany(api) {
+export function createMany(api, onGone) {
   const bulk = createBulkApi(api);
 
   /** What was done before something failed, and the failure. */
   async function ask(ids, change, value) {
     const done = new Set();
+    let isGone = false;
     try {
       for (let begin = 0; begin < ids.length; begin += MOST) {
         const { results } = await bulk.changeConversations(ids.slice(begin, begin + MOST), change, value);
-        for (const { conversation_id: id, status } of results) if (status === 'done') done.add(id);
+        for (const { conversation_id: id, status } of results) {
+          if (status === 'done') done.add(id);
+          isGone ||= status === 'not_found';
+        }
       }
-      return { done, error: null };
+      return { done, isGone, error: null };
     } catch (error) {
-      return { done, error };
+      return { done, isGone, error };
     }
   }
 
   return async function changeMany(ids, change, { value, apply }) {
     const settle = tellWhenSlow(words.running(ids.length));
-    const { done, error } = await ask(ids, change, value);
+    const { done, isGone, error } = await ask(ids, change, value);
     settle();
     if (done.size) await apply([...done]);
+    if (isGone) await onGone();
     const left = ids.filter((id) => !done.has(id));
     if (!left.length) return;
     showToast(explain(error, left.length, ids.length), {
