@@ -81,10 +81,10 @@ async def _phase(runtime: EmbeddedRuntime, phase: str) -> ModelState:
     return runtime.state()
 
 
+@pytest.mark.embedded
 def test_of_two_models_that_were_chosen_one_has_a_process_and_the_other_comes_back_when_asked(tmp_path: Path) -> None:
     small = model_file("small", folder=load_settings().model_dir)
-    if not small.is_there():
-        pytest.skip("the small model is not fetched")
+    assert small.is_there(), "No model is set up: run `make test`, or `.ci/run model`."
     # The same bytes under another name are another model.
     twin = tmp_path / "twin.gguf"
     twin.symlink_to(small.path)
