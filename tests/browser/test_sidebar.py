@@ -365,6 +365,27 @@ def test_what_is_sent_to_a_conversation_on_its_way_gets_there_though_its_writer_
     assert len(messages(person, talk.conversation_id)) == 2
 
 
+def test_what_cannot_be_sent_to_a_conversation_on_its_way_waits_there(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    waiting: list[Route] = []
+    page.route("**/create_conversation/**", lambda route: waiting.append(route))
+    page.route("**/send_message/**", lambda route: route.abort())
+    page.get_by_role("button", name="New conversation").click()
+    page.fill("#composer-input", "How do I paint a fence?")
+    page.keyboard.press("Enter")
+    SidebarPage(page).row("Growing tomatoes").click()
+    expect(page.locator(".message-card").first).to_contain_text("Hello")
+    let_through(page, waiting)
+    page.get_by_role("button", name="Go there").click()
+    expect(page.locator("#composer-input")).to_have_value("How do I paint a fence?")
+    expect(page.locator(".message-card")).to_have_count(0)
+    assert len(messages(person, talk.conversation_id)) == 2
+
+
 def test_what_is_typed_is_kept_where_a_new_conversation_cannot_be_made(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:

@@ -56,6 +56,7 @@ export const composerStrings = {
     previewTitle: (name) => `Contents of ${name}`,
     added: (names) => `Attached: ${names.join(', ')}.`,
     removed: (name) => `${name} is not attached any more.`,
+    leftBehind: 'You turned to another conversation before the files were read. Attach them again where they belong.',
     notKept: 'The attached files are too big to be kept in the draft: they are gone when this page is left.',
     pasted: (chars) => `You pasted ${chars.toLocaleString()} characters.`,
     attachPasted: 'Attach as a file',

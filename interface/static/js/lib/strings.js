@@ -142,6 +142,7 @@ export const strings = {
     send: 'Send message',
     stop: 'Stop answering',
     failed: (message) => `The message was not sent. ${message}`,
+    goThere: 'Go there',
     failedElsewhere: (message) => `The message of before was not sent: it stands where you wrote it. ${message}`,
     failedPart: (message) => `A part of the page could not be loaded. ${message}`,
     again: 'Try again',

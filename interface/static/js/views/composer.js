@@ -32,7 +32,7 @@ function growWith(input) {
  *
  * @param {object} page beside what views share: `domain`, `limits: {message}`, `userEmail`
  * @param {{onSend: (payload: object) => Promise<void>, onStop: () => Promise<void>}} options `onSend` throws when the message
- *   was not accepted; the text then is still there
+ *   was not accepted; the text then is still there, in the conversation that the error names by `conversationId`, else here
  */
 export function mountComposer(page, { onSend, onStop }) {
   const form = document.getElementById('composer');
@@ -152,20 +152,20 @@ export function mountComposer(page, { onSend, onStop }) {
       const named = await referencesIn(text);
       await onSend({ messageText: await files.inText(text, kept), ...named, ...along });
     } catch (error) {
-      giveBack({ from, text, target, attached, kept }, error);
+      giveBack({ place: error.conversationId ?? from, text, target, attached, kept }, error);
     } finally {
       sending = false;
       tellButtons();
     }
   }
 
-  function giveBack({ from, text, target, attached, kept }, error) {
-    if (error.name === 'AbortError' || conversationId !== from) {
+  function giveBack({ place, text, target, attached, kept }, error) {
+    if (error.name === 'AbortError' || conversationId !== place) {
       // What has been written there since stays below it.
       const ids = new Set(attached.map(({ claim_id: id }) => id));
-      const since = drafts.attached(from).filter(({ claim_id: id }) => !ids.has(id));
-      drafts.set(from, [text, drafts.get(from)].filter(Boolean).join('\n'), [...attached, ...since]);
-      drafts.setFiles(from, [...kept, ...drafts.files(from)]);
+      const since = drafts.attached(place).filter(({ claim_id: id }) => !ids.has(id));
+      drafts.set(place, [text, drafts.get(place)].filter(Boolean).join('\n'), [...attached, ...since]);
+      drafts.setFiles(place, [...kept, ...drafts.files(place)]);
       return;
     }
     memories.giveBack(attached);
@@ -208,7 +208,7 @@ export function mountComposer(page, { onSend, onStop }) {
       tellProblem('');
       references?.close();
       memories.set(drafts.attached(id));
-      files.set(drafts.files(id));
+      files.turnTo(drafts.files(id));
       setText(drafts.get(id));
     },
     /** A conversation was made for what is being written. */

@@ -99,4 +99,4 @@ export function offerPasted(text, onAttach) {
 }
 
 /** What there is to say where the browser has no room for a draft's files, or a message and they are too long. */
-export const sentences = { notKept: words.notKept, tooLong: words.tooLong };
+export const sentences = { notKept: words.notKept, tooLong: words.tooLong, leftBehind: words.leftBehind };

@@ -84,6 +84,8 @@ function receiveFiles({ form, input, onFiles, onPaste }) {
 export function createAttachments({ form, input, place, page, most, onChange, onProblem, onFailed }) {
   let files = [];
   let list = null;
+  /** Counts the conversations that were turned to. */
+  let conversation = 0;
   const part = () => import('./composer_files.js');
 
   async function show() {
@@ -95,6 +97,11 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     } catch (error) {
       onFailed(error, show);
     }
+  }
+
+  function set(wanted) {
+    files = wanted;
+    return show();
   }
 
   async function change(wanted, problems = []) {
@@ -116,10 +123,13 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   }
 
   async function read(wanted) {
+    const before = conversation;
     try {
-      const { readFiles } = await part();
+      const { readFiles, sentences } = await part();
       const { added, problems } = await readFiles(wanted, { most, held: files.length });
-      await take(added, problems);
+      // Whoever has turned elsewhere meanwhile did not mean that conversation.
+      if (before === conversation) await take(added, problems);
+      else onProblem(sentences.leftBehind);
     } catch (error) {
       onFailed(error, () => read(wanted));
     }
@@ -141,10 +151,12 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     all: () => files,
     /** How many characters they take, with what is written around them. */
     length: () => files.reduce((sum, { text, name }) => sum + text.length + name.length + AROUND_A_FILE, 0),
-    /** Shows those of another draft, or none. */
-    set(wanted) {
-      files = wanted;
-      return show();
+    /** Shows other ones, or none. */
+    set,
+    /** Shows those of another conversation. */
+    turnTo(wanted) {
+      conversation += 1;
+      return set(wanted);
     },
     /** @returns {Promise<string>} the text of the message with `attached` in it */
     inText: async (text, attached) => (attached.length > 0 ? (await part()).withFiles(text, attached) : text),

@@ -270,9 +270,11 @@ export class ConversationPage {
       this.#events.emit('conversation:unseen', { conversationId });
       await response.body.cancel();
     } catch (error) {
-      const again = () => this.#sendUnseen(conversationId, payload).catch(() => {});
-      tellFailure(error, { failed: strings.send.failed, again, creates: true });
-      throw error;
+      // The text is a draft there again: sent from here it would stand there twice.
+      showToast(strings.send.failedElsewhere(error.message), {
+        kind: 'error', actionLabel: strings.send.goThere, onAction: () => this.open(conversationId),
+      });
+      throw Object.assign(error, { conversationId });
     }
   }
 
