@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from database import conversations, message_references, messages, turns, unkept_turns, variants
 from database.conversation_rows import ConversationRow, conversation_metadata
-from database.message_rows import message_shape, text_shape
+from database.message_shapes import message_shape, text_shape
 from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .ports import Message

@@ -17,12 +17,12 @@ from .message_rows import (
     MessageRow,
     MessageText,
     all_rows,
-    message_shape,
     newest_first,
     row_with_hash,
     row_with_id,
     rows_from,
 )
+from .message_shapes import message_shape
 from .schema import conversations, messages
 
 __all__ = [

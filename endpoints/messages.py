@@ -7,7 +7,7 @@ from http import HTTPStatus
 from flask import Blueprint, Response
 
 from database import clones, message_changes, message_edits, message_marks, messages
-from database.message_rows import message_shape
+from database.message_shapes import message_shape
 
 from . import schemas, shapes
 from .replies import json_reply, ok

@@ -10,7 +10,8 @@ import orjson
 from database.clock import now_iso
 from database.conversation_rows import ConversationRow
 from database.message_pages import MessagePage
-from database.message_rows import MessageRow, message_shape
+from database.message_rows import MessageRow
+from database.message_shapes import message_shape
 
 FORMAT = "anaphora-export"
 VERSION = 1

@@ -23,7 +23,8 @@ from database.errors import (
     StoreError,
     TurnInProgressError,
 )
-from database.message_rows import MessageRow, message_shape
+from database.message_rows import MessageRow
+from database.message_shapes import message_shape
 from database.schema import message_edits
 from database.schema import messages as table
 from database.turns import FinishedTurn, accept_turn, finish_turn

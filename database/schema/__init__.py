@@ -1,0 +1,34 @@
+"""The tables of `users.db` as they are today; `database.migrations` leads there from every earlier state.
+
+Times are text (`database.clock.iso`), ids are text, flags are integers, structured values are JSON. `seq` is the one
+order of everything that happens: it only grows. A message is the activity of the same id and the same `seq`.
+"""
+
+from __future__ import annotations
+
+from .accounts import api_tokens, login_attempts, sessions, users
+from .base import metadata
+from .conversations import conversation_workspaces, conversations, shares, workspaces
+from .messages import activities, message_edits, message_references, message_variants, messages, threads
+from .upkeep import schema_version, search_state, stream_events
+
+__all__ = [
+    "activities",
+    "api_tokens",
+    "conversation_workspaces",
+    "conversations",
+    "login_attempts",
+    "message_edits",
+    "message_references",
+    "message_variants",
+    "messages",
+    "metadata",
+    "schema_version",
+    "search_state",
+    "sessions",
+    "shares",
+    "stream_events",
+    "threads",
+    "users",
+    "workspaces",
+]

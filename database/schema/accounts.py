@@ -1,0 +1,57 @@
+"""Who may come in."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text
+
+from .base import Sequence, metadata
+
+users = Table(
+    "users",
+    metadata,
+    Column("user_email", Text, primary_key=True),
+    Column("user_id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False, server_default=""),
+    Column("password_hash", Text, nullable=False),
+    Column("is_admin", Integer, nullable=False, server_default="0"),
+    Column("detail", JSON, nullable=False),
+    Column("preference", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("disabled_at", Text),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_hash", Text, primary_key=True),
+    Column("session_id", Text, nullable=False, unique=True),
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE"), nullable=False),
+    Column("user_agent", Text, nullable=False, server_default=""),
+    Column("address", Text, nullable=False, server_default=""),
+    Column("created_at", Text, nullable=False),
+    Column("last_seen_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Index("idx_sessions_user_email", "user_email"),
+)
+
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    Column("token_hash", Text, primary_key=True),
+    Column("token_id", Text, nullable=False, unique=True),
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("read_only", Integer, nullable=False, server_default="0"),
+    Column("created_at", Text, nullable=False),
+    Column("last_used_at", Text),
+    Index("idx_api_tokens_user_email", "user_email"),
+)
+
+login_attempts = Table(
+    "login_attempts",
+    metadata,
+    Column("attempt_id", Sequence, primary_key=True, autoincrement=True),
+    Column("subject", Text, nullable=False),
+    Column("attempted_at", Text, nullable=False),
+    Index("idx_login_attempts_subject", "subject", "attempted_at"),
+)

@@ -1,0 +1,140 @@
+"""What was said, what became of it, and what it refers to."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint, text
+
+from .base import Sequence, metadata
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("thread_id", Text, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    Column("root_activity_id", Text, nullable=False, unique=True),
+    Column("title", Text, nullable=False, server_default=""),
+    Column("session_key", Text),
+    Column("created_at", Text, nullable=False),
+)
+
+activities = Table(
+    "activities",
+    metadata,
+    Column("seq", Sequence, primary_key=True, autoincrement=True),
+    Column("activity_id", Text, nullable=False, unique=True),
+    Column("user_email", Text, nullable=False),
+    Column("conversation_id", Text, nullable=False),
+    Column("session_id", Text),
+    Column("recipe", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("short_id", Text, nullable=False),
+    Column("reply_to_id", Text),
+    Column("thread_id", Text),
+    Column("actor_type", Text, nullable=False),
+    Column("actor_id", Text, nullable=False, server_default=""),
+    Column("actor_name", Text, nullable=False, server_default=""),
+    Column("payload", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("deleted_at", Text),
+    UniqueConstraint("conversation_id", "short_id", name="uq_activities_short_id"),
+    Index("idx_activities_thread", "user_email", "thread_id", "seq"),
+    Index("idx_activities_reply", "reply_to_id"),
+    sqlite_autoincrement=True,
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("seq", Sequence, primary_key=True, autoincrement=False),
+    Column("message_id", Text, nullable=False, unique=True),
+    Column("user_email", Text, nullable=False),
+    Column(
+        "conversation_id",
+        Text,
+        ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("ordinal", Integer, nullable=False),
+    Column("sender", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("status", Text, nullable=False, server_default="complete"),
+    Column("message_short_hash", Text),
+    Column("show_hide", Text, nullable=False, server_default="show"),
+    Column("in_answer_to", Text),
+    Column("config", JSON, nullable=False),
+    Column("report", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("edited_at", Text),
+    Column("deleted_at", Text),
+    Column("chosen_variant", Integer),
+    Column("pinned_at", Text),
+    UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
+    UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
+    # Live messages in order: a 1-based message index is an offset into this index alone.
+    Index(
+        "idx_messages_live",
+        "conversation_id",
+        "ordinal",
+        sqlite_where=text("deleted_at IS NULL"),
+        postgresql_where=text("deleted_at IS NULL"),
+    ),
+    # What still lacks its hash: answers being written, and messages of before there were hashes.
+    Index(
+        "idx_messages_unhashed",
+        "user_email",
+        "conversation_id",
+        sqlite_where=text("message_short_hash IS NULL"),
+        postgresql_where=text("message_short_hash IS NULL"),
+    ),
+    Index(
+        "idx_messages_pinned",
+        "conversation_id",
+        sqlite_where=text("pinned_at IS NOT NULL"),
+        postgresql_where=text("pinned_at IS NOT NULL"),
+    ),
+    Index(
+        "idx_messages_streaming",
+        "status",
+        sqlite_where=text("status = 'streaming'"),
+        postgresql_where=text("status = 'streaming'"),
+    ),
+)
+
+message_variants = Table(
+    "message_variants",
+    metadata,
+    # Every version of an answer that was made again; the message itself holds the chosen one.
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+message_edits = Table(
+    "message_edits",
+    metadata,
+    Column("edit_id", Sequence, primary_key=True, autoincrement=True),
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("replaced_at", Text, nullable=False),
+    Index("idx_message_edits_message", "message_id"),
+)
+
+message_references = Table(
+    "message_references",
+    metadata,
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    Column("ref", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("target_conversation_id", Text),
+    Column("target_message_id", Text),
+    Column("target_id", Text),
+    Index("idx_message_references_message", "user_email", "target_message_id"),
+    Index("idx_message_references_conversation", "user_email", "target_conversation_id"),
+)
