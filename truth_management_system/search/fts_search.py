@@ -7,8 +7,8 @@ from typing import Any
 
 from ..crud.base import marks
 from ..database import PKBDatabase
+from ..derived import CLAIM_SEARCH_COLUMNS
 from ..models import CLAIM_COLUMNS, Claim
-from ..schema import CLAIM_SEARCH_COLUMNS
 from .base import Found, SearchFilters, SearchResult, SearchStrategy
 from .fulltext import best_matches
 from .searched_table import Searched, SearchedTable

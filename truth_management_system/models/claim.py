@@ -1,37 +1,22 @@
-"""What the knowledge base holds, as its callers see it. JSON columns stay text, as stored."""
+"""A claim: one atomic memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from .constants import ClaimStatus, ConflictStatus
-from .utils import EPOCH, generate_uuid, now_iso
+from ..constants import ClaimStatus
+from ..utils import EPOCH, generate_uuid, now_iso
+from .stored import Stored, columns_of
 
 _DAY_LENGTH = len("2026-02-08")
 
 
 @dataclass(slots=True)
-class _Stored:
-    """What all models can: become a row, and come from one. Their fields are the stored columns, in order."""
-
-    _columns: ClassVar[tuple[str, ...]] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The stored columns."""
-        return {column: getattr(self, column) for column in self._columns}
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Out of a row that has at least the stored columns."""
-        return cls(**{column: row[column] for column in cls._columns if column in row})
-
-
-@dataclass(slots=True)
-class Claim(_Stored):
+class Claim(Stored):
     """One atomic memory.
 
     Attributes:
@@ -153,143 +138,6 @@ class Claim(_Stored):
         return f"{self.statement} (answers: {questions[0]})" if questions else self.statement
 
 
-@dataclass(slots=True)
-class Note(_Stored):
-    """Longer text."""
-
-    note_id: str
-    user_email: str = ""
-    title: str | None = None
-    body: str = ""
-    context_domain: str | None = None
-    meta_json: str | None = None
-    created_at: str = field(default_factory=now_iso)
-    updated_at: str = field(default_factory=now_iso)
-
-    @classmethod
-    def create(cls, body: str, title: str | None = None, *, user_email: str | None = None, **fields: Any) -> Note:
-        """A new note, not stored yet."""
-        return cls(note_id=generate_uuid(), body=body, title=title, user_email=user_email or "", **fields)
-
-
-@dataclass(slots=True)
-class Entity(_Stored):
-    """A person, place, organisation or other thing that claims are about."""
-
-    entity_id: str
-    user_email: str = ""
-    friendly_id: str = ""
-    entity_type: str = ""
-    name: str = ""
-    meta_json: str | None = None
-    created_at: str = field(default_factory=now_iso)
-    updated_at: str = field(default_factory=now_iso)
-
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        entity_type: str,
-        *,
-        user_email: str | None = None,
-        friendly_id: str | None = None,
-        meta_json: str | None = None,
-    ) -> Entity:
-        """A new entity, not stored yet."""
-        return cls(
-            entity_id=generate_uuid(),
-            name=name,
-            entity_type=entity_type,
-            user_email=user_email or "",
-            friendly_id=friendly_id or "",
-            meta_json=meta_json,
-        )
-
-
-@dataclass(slots=True)
-class Tag(_Stored):
-    """A label; labels form a tree."""
-
-    tag_id: str
-    user_email: str = ""
-    friendly_id: str = ""
-    name: str = ""
-    parent_tag_id: str | None = None
-    meta_json: str | None = None
-    created_at: str = field(default_factory=now_iso)
-    updated_at: str = field(default_factory=now_iso)
-
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        parent_tag_id: str | None = None,
-        *,
-        user_email: str | None = None,
-        friendly_id: str | None = None,
-        meta_json: str | None = None,
-    ) -> Tag:
-        """A new tag, not stored yet."""
-        return cls(
-            tag_id=generate_uuid(),
-            name=name,
-            parent_tag_id=parent_tag_id,
-            user_email=user_email or "",
-            friendly_id=friendly_id or "",
-            meta_json=meta_json,
-        )
-
-
-@dataclass(slots=True)
-class Context(_Stored):
-    """A group of claims; groups form a tree."""
-
-    context_id: str
-    user_email: str = ""
-    friendly_id: str = ""
-    name: str = ""
-    description: str | None = None
-    parent_context_id: str | None = None
-    meta_json: str | None = None
-    created_at: str = field(default_factory=now_iso)
-    updated_at: str = field(default_factory=now_iso)
-
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        description: str | None = None,
-        parent_context_id: str | None = None,
-        *,
-        user_email: str | None = None,
-        friendly_id: str | None = None,
-        meta_json: str | None = None,
-    ) -> Context:
-        """A new context, not stored yet."""
-        return cls(
-            context_id=generate_uuid(),
-            name=name,
-            description=description,
-            parent_context_id=parent_context_id,
-            user_email=user_email or "",
-            friendly_id=friendly_id or "",
-            meta_json=meta_json,
-        )
-
-
-@dataclass(slots=True)
-class ConflictSet(_Stored):
-    """Claims that contradict each other."""
-
-    conflict_set_id: str
-    user_email: str = ""
-    status: str = ConflictStatus.OPEN.value
-    resolution_notes: str | None = None
-    created_at: str = field(default_factory=now_iso)
-    updated_at: str = field(default_factory=now_iso)
-    member_claim_ids: list[str] = field(default_factory=list)
-
-
 def _primary_first(primary: str, further: Sequence[str] | str | None) -> str:
     if further is not None and not isinstance(further, list | tuple):
         return str(further)
@@ -311,14 +159,4 @@ def _json_array(values: Sequence[str] | str | None) -> str | None:
     return None if values is None else str(values)
 
 
-def _columns_of(model: type[_Stored], *, computed: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    model._columns = tuple(one.name for one in fields(model) if one.name not in computed)
-    return model._columns
-
-
-CLAIM_COLUMNS = _columns_of(Claim)
-NOTE_COLUMNS = _columns_of(Note)
-ENTITY_COLUMNS = _columns_of(Entity)
-TAG_COLUMNS = _columns_of(Tag)
-CONTEXT_COLUMNS = _columns_of(Context)
-CONFLICT_SET_COLUMNS = _columns_of(ConflictSet, computed=frozenset({"member_claim_ids"}))
+CLAIM_COLUMNS = columns_of(Claim)
