@@ -16,7 +16,7 @@ from ..errors import RateLimitedError, TooLargeError
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, takes
-from . import schemas, shapes
+from . import intake_shapes, schemas
 from .claims import similar_claims
 from .views import described_all, given, knowledge
 
@@ -30,7 +30,7 @@ _readers = BoundedSemaphore(_MOST_AT_ONCE)
 
 @blueprint.post("/analyze_statement")
 @takes(schemas.StatementText)
-@answers(shapes.Analysis)
+@answers(intake_shapes.Analysis)
 def analyze_statement(body: schemas.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
     api = knowledge()
@@ -40,7 +40,7 @@ def analyze_statement(body: schemas.StatementText) -> Response:
 
 @blueprint.post("/ingest_text")
 @takes(schemas.TextToIngest)
-@answers(shapes.Plan)
+@answers(intake_shapes.Plan)
 def ingest_text(body: schemas.TextToIngest) -> Response:
     """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
@@ -58,7 +58,7 @@ def ingest_text(body: schemas.TextToIngest) -> Response:
 
 @blueprint.post("/execute_ingest")
 @takes(schemas.Approval)
-@answers(shapes.Executed)
+@answers(intake_shapes.Executed)
 def execute_ingest(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
@@ -66,7 +66,7 @@ def execute_ingest(body: schemas.Approval) -> Response:
 
 @blueprint.post("/propose_updates")
 @takes(schemas.TurnToRemember)
-@answers(shapes.Plan)
+@answers(intake_shapes.Plan)
 def propose_updates(body: schemas.TurnToRemember) -> Response:
     """Propose claims out of a message and its answer; what is accepted links back to the message."""
     conversation = access_conversation(body.conversation_id)
@@ -81,7 +81,7 @@ def propose_updates(body: schemas.TurnToRemember) -> Response:
 
 @blueprint.post("/execute_updates")
 @takes(schemas.Approval)
-@answers(shapes.Executed)
+@answers(intake_shapes.Executed)
 def execute_updates(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)

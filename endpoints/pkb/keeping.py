@@ -8,14 +8,14 @@ from flask import Blueprint, Response
 
 from ..replies import json_reply
 from ..validation import answers, asks, takes
-from . import schemas, shapes
+from . import keeping_shapes, schemas
 from .views import audited, described_conflicts, given, knowledge
 
 blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
 
 @blueprint.get("/conflicts")
-@answers(shapes.ConflictList)
+@answers(keeping_shapes.ConflictList)
 def list_conflicts() -> Response:
     """Conflicts that are not decided, newest first."""
     api = knowledge()
@@ -24,7 +24,7 @@ def list_conflicts() -> Response:
 
 @blueprint.post("/conflicts")
 @takes(schemas.ConflictDraft)
-@answers(shapes.ChangedConflict)
+@answers(keeping_shapes.ChangedConflict)
 def create_conflict(body: schemas.ConflictDraft) -> Response:
     """Say that claims contradict each other."""
     api = knowledge()
@@ -35,7 +35,7 @@ def create_conflict(body: schemas.ConflictDraft) -> Response:
 
 @blueprint.post("/conflicts/<conflict_id>/resolve")
 @takes(schemas.Decision)
-@answers(shapes.ChangedConflict)
+@answers(keeping_shapes.ChangedConflict)
 def resolve_conflict(conflict_id: str, body: schemas.Decision) -> Response:
     """Decide a conflict; the others are superseded by the winner, without one all stay."""
     api = knowledge()
@@ -45,7 +45,7 @@ def resolve_conflict(conflict_id: str, body: schemas.Decision) -> Response:
 
 @blueprint.get("/audit")
 @asks(schemas.HistoryPage)
-@answers(shapes.History)
+@answers(keeping_shapes.History)
 def list_changes(query: schemas.HistoryPage) -> Response:
     """What was changed, newest first."""
     log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
@@ -54,7 +54,7 @@ def list_changes(query: schemas.HistoryPage) -> Response:
 
 
 @blueprint.post("/undo/<audit_id>")
-@answers(shapes.Undone)
+@answers(keeping_shapes.Undone)
 def undo(audit_id: str) -> Response:
     """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
     undone = given(knowledge().undo(audit_id))
@@ -78,7 +78,7 @@ def export(query: schemas.ExportFormat) -> Response:
 
 @blueprint.post("/import")
 @takes(schemas.Payload)
-@answers(shapes.Imported)
+@answers(keeping_shapes.Imported)
 def take_in(body: schemas.Payload) -> Response:
     """Take in what `export` gave; twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)

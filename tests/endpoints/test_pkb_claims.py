@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from database.clock import now_iso
-from endpoints.pkb import shapes
+from endpoints.pkb import keeping_shapes, shapes
 from tests.endpoints.conftest import Person, refused, told
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -289,7 +289,7 @@ class TestMany:
         assert (added.added_count, added.failed_count) == (2, 2)
         assert [result.success for result in added.results] == [True, False, False, True]
         assert all((result.error or "").endswith(".") for result in added.results if not result.success)
-        told(ada.post(f"/pkb/undo/{added.audit_id}"), shapes.Undone)
+        told(ada.post(f"/pkb/undo/{added.audit_id}"), keeping_shapes.Undone)
         assert listed(ada, status="all").total_count == 0
 
     @pytest.mark.parametrize("claims", [[], [{"statement": "x"}] * 101, ["x"], None])
@@ -321,7 +321,7 @@ class TestMany:
         changed = told(ada.post("/pkb/claims/bulk_change", json=body), shapes.BulkChanged)
         assert [result.success for result in changed.results] == [True, True, True, False]
         assert listed(ada, **query).total_count == 3
-        told(ada.post(f"/pkb/undo/{changed.audit_id}"), shapes.Undone)
+        told(ada.post(f"/pkb/undo/{changed.audit_id}"), keeping_shapes.Undone)
         # A tag that was made for it has gone as well.
         assert ada.get("/pkb/claims", query_string=query).json.get("total_count", 0) == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import shapes
+from endpoints.pkb import intake_shapes, keeping_shapes, shapes
 from language_models.scripted import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 
@@ -18,15 +18,15 @@ NOWHERE = "00000000-0000-4000-8000-000000000000"
 TEXT = "I prefer morning workouts. My sister is called Anna. I decided to learn Italian."
 
 
-def proposed(person: Person, text: str = TEXT, **fields: Any) -> shapes.Plan:
+def proposed(person: Person, text: str = TEXT, **fields: Any) -> intake_shapes.Plan:
     """A plan made of a text, without a model."""
-    return told(person.post("/pkb/ingest_text", json={"text": text, "use_model": False, **fields}), shapes.Plan)
+    return told(person.post("/pkb/ingest_text", json={"text": text, "use_model": False, **fields}), intake_shapes.Plan)
 
 
-def executed(person: Person, plan: shapes.Plan, approved: Any = "all") -> shapes.Executed:
+def executed(person: Person, plan: intake_shapes.Plan, approved: Any = "all") -> intake_shapes.Executed:
     """What became of a plan."""
     answer = person.post("/pkb/execute_ingest", json={"plan_id": plan.plan_id, "approved": approved})
-    return told(answer, shapes.Executed)
+    return told(answer, intake_shapes.Executed)
 
 
 def statements(person: Person) -> set[str]:
@@ -40,7 +40,7 @@ class TestAnalysing:
     def test_without_a_model_rules_suggest(self, ada: Person) -> None:
         known = ada.remember("I prefer morning workouts")
         answer = ada.post("/pkb/analyze_statement", json={"statement": "I prefer morning workouts"})
-        analysis = told(answer, shapes.Analysis)
+        analysis = told(answer, intake_shapes.Analysis)
         assert (analysis.claim_type, analysis.context_domain, analysis.by) == ("preference", "health", "rules")
         assert analysis.friendly_id.startswith("prefer_morning_workouts_")
         assert [similar.claim.claim_id for similar in analysis.similar] == [known.claim_id]
@@ -71,7 +71,7 @@ class TestIngesting:
         assert statements(ada) == {proposal.statement for proposal in plan.proposals}
         again = ada.post("/pkb/execute_ingest", json={"plan_id": plan.plan_id, "approved": "all"})
         assert refused(again) == (409, "conflict")
-        told(ada.post(f"/pkb/undo/{done.audit_id}"), shapes.Undone)
+        told(ada.post(f"/pkb/undo/{done.audit_id}"), keeping_shapes.Undone)
         assert statements(ada) == set()
 
     def test_what_is_approved_can_be_changed_and_the_rest_stays_out(self, ada: Person) -> None:
@@ -101,7 +101,7 @@ class TestIngesting:
 
     def test_50_kb_are_read_and_no_more(self, ada: Person) -> None:
         fits = "é" * 100 + "\n"
-        told(ada.post("/pkb/ingest_text", json={"text": fits, "use_model": False}), shapes.Plan)
+        told(ada.post("/pkb/ingest_text", json={"text": fits, "use_model": False}), intake_shapes.Plan)
         for text in ("x" * (50 * 1024 + 1), "é" * (25 * 1024 + 1)):
             answer = ada.post("/pkb/ingest_text", json={"text": text, "use_model": False})
             assert refused(answer) == (413, "too_large")
@@ -151,10 +151,10 @@ class TestRemembering:
     @pytest.mark.parametrize("which", ["user_message_id", "response_message_id"])
     def test_what_is_accepted_links_back_to_the_message(self, which: str, turn: dict[str, str], ada: Person) -> None:
         body = {"conversation_id": turn["conversation_id"], "message_id": turn[which]}
-        plan = told(ada.post("/pkb/propose_updates", json=body), shapes.Plan)
+        plan = told(ada.post("/pkb/propose_updates", json=body), intake_shapes.Plan)
         assert any("Anna" in proposal.statement for proposal in plan.proposals)
         answer = ada.post("/pkb/execute_updates", json={"plan_id": plan.plan_id, "approved": "all"})
-        assert told(answer, shapes.Executed).added_count == len(plan.proposals)
+        assert told(answer, intake_shapes.Executed).added_count == len(plan.proposals)
         claims = told(ada.get("/pkb/claims"), shapes.ClaimPage).claims
         assert {claim.source_activity_id for claim in claims} == {turn[which]}
 
@@ -185,7 +185,7 @@ class TestWithAModel:
 
     def test_what_a_model_finds_is_proposed(self, ada: Person) -> None:
         answer = ada.post("/pkb/ingest_text", json={"text": f"{self.FACT} It was a fine day."})
-        plan = told(answer, shapes.Plan)
+        plan = told(answer, intake_shapes.Plan)
         assert [(one.statement, one.context_domain) for one in plan.proposals] == [(self.FACT, "relationships")]
 
     def test_a_person_can_do_without(self, ada: Person, cheap_model: ScriptedChatModel) -> None:
@@ -194,10 +194,10 @@ class TestWithAModel:
 
 
 def test_a_model_that_talks_nonsense_costs_no_proposal(ada: Person, cheap_model: ScriptedChatModel) -> None:
-    plan = told(ada.post("/pkb/ingest_text", json={"text": TEXT}), shapes.Plan)
+    plan = told(ada.post("/pkb/ingest_text", json={"text": TEXT}), intake_shapes.Plan)
     assert any("sister" in proposal.statement for proposal in plan.proposals)
     assert plan.warnings
-    analysis = told(ada.post("/pkb/analyze_statement", json={"statement": "I like tea"}), shapes.Analysis)
+    analysis = told(ada.post("/pkb/analyze_statement", json={"statement": "I like tea"}), intake_shapes.Analysis)
     assert analysis.by == "rules"
     assert analysis.warnings
     assert cheap_model.calls

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import shapes
+from endpoints.pkb import keeping_shapes, shapes
 from tests.endpoints.conftest import Person, refused, told
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 
-def history(person: Person, **query: Any) -> list[shapes.HistoryItem]:
+def history(person: Person, **query: Any) -> list[keeping_shapes.HistoryItem]:
     """What was changed, newest first."""
-    return told(person.get("/pkb/audit", query_string=query), shapes.History).entries
+    return told(person.get("/pkb/audit", query_string=query), keeping_shapes.History).entries
 
 
-def undone(person: Person, audit_id: str | None) -> shapes.Undone:
+def undone(person: Person, audit_id: str | None) -> keeping_shapes.Undone:
     """Take back a change."""
-    return told(person.post(f"/pkb/undo/{audit_id}"), shapes.Undone)
+    return told(person.post(f"/pkb/undo/{audit_id}"), keeping_shapes.Undone)
 
 
 def furnished(person: Person) -> None:
@@ -46,14 +46,14 @@ class TestConflicts:
 
     def test_a_winner_supersedes_the_others(self, ids: list[str], ada: Person) -> None:
         body = {"claim_ids": ids[:2], "notes": "Which?"}
-        opened = told(ada.post("/pkb/conflicts", json=body), shapes.ChangedConflict, status=201).conflict
+        opened = told(ada.post("/pkb/conflicts", json=body), keeping_shapes.ChangedConflict, status=201).conflict
         assert (opened.status, {claim.status for claim in opened.members}) == ("open", {"contested"})
-        assert [one.conflict_set_id for one in told(ada.get("/pkb/conflicts"), shapes.ConflictList).conflicts] == [
-            opened.conflict_set_id
-        ]
+        assert [
+            one.conflict_set_id for one in told(ada.get("/pkb/conflicts"), keeping_shapes.ConflictList).conflicts
+        ] == [opened.conflict_set_id]
         address = f"/pkb/conflicts/{opened.conflict_set_id}/resolve"
         answer = ada.post(address, json={"winning_claim_id": ids[0], "notes": "It is."})
-        resolved = told(answer, shapes.ChangedConflict)
+        resolved = told(answer, keeping_shapes.ChangedConflict)
         assert (resolved.conflict.status, resolved.conflict.resolution_notes) == ("resolved", "It is.")
         winner, loser = (told(ada.get(f"/pkb/claims/{one}"), shapes.OneClaim).claim for one in ids[:2])
         assert (winner.status, loser.status, loser.superseded_by) == ("active", "superseded", winner.friendly_id)
@@ -64,7 +64,7 @@ class TestConflicts:
     def test_without_a_winner_all_stay(self, ids: list[str], ada: Person) -> None:
         opened = ada.post("/pkb/conflicts", json={"claim_ids": ids}).json["conflict"]
         answer = ada.post(f"/pkb/conflicts/{opened['conflict_set_id']}/resolve", json={"notes": "Both."})
-        members = told(answer, shapes.ChangedConflict).conflict.members
+        members = told(answer, keeping_shapes.ChangedConflict).conflict.members
         assert {claim.status for claim in members} == {"active"}
 
     def test_a_conflict_is_between_claims_that_are_there(self, ids: list[str], ada: Person) -> None:
@@ -136,7 +136,7 @@ class TestTakingAlong:
         exported = ada.get("/pkb/export")
         assert exported.headers["Content-Disposition"] == 'attachment; filename="memories.json"'
         body = {"payload": exported.json, "mode": "merge"}
-        imported = told(eve.post("/pkb/import", json=body), shapes.Imported)
+        imported = told(eve.post("/pkb/import", json=body), keeping_shapes.Imported)
         assert imported.counts["claims"] == 4
         for path in ("/pkb/stats", "/pkb/types", "/pkb/domains"):
             assert eve.get(path).json == ada.get(path).json, path
@@ -149,7 +149,7 @@ class TestTakingAlong:
             [tag.name for tag in claim.tags] for claim in hers
         ]
         before = eve.get("/pkb/stats").json
-        again = told(eve.post("/pkb/import", json=body), shapes.Imported)
+        again = told(eve.post("/pkb/import", json=body), keeping_shapes.Imported)
         assert (set(again.counts.values()), again.audit_id) == ({0}, None)
         assert eve.get("/pkb/stats").json == before
         undone(eve, imported.audit_id)
@@ -170,7 +170,7 @@ class TestTakingAlong:
         for _ in range(3):
             assert ada.post("/pkb/claims/bulk", json={"claims": drafts}).status_code == 200
         body = {"payload": ada.get("/pkb/export").json}
-        assert told(eve.post("/pkb/import", json=body), shapes.Imported).counts["claims"] == 300
+        assert told(eve.post("/pkb/import", json=body), keeping_shapes.Imported).counts["claims"] == 300
         assert refused(eve.post("/pkb/relevant_context", json=body)) == (413, "too_large")
 
     @pytest.mark.parametrize(
