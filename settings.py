@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,9 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
+import setting_values as read
+
 SECRET_FILE = "secret_key"
-_MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
-_EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
-_HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
 
 
 class SettingsError(Exception):
@@ -111,6 +109,7 @@ def load_settings(
     given |= {name: text for name, text in (os.environ if environ is None else environ).items() if text}
     given |= _flags(arguments)
     values = {row.field: _value(row, given) for row in SETTINGS_TABLE}
+    _one_way_in(values["openai_base_url"], values["openai_api_key"])
     values["secret_key"] = values["secret_key"] or _kept_secret(values["data_dir"])
     return Settings(**values)
 
@@ -136,6 +135,12 @@ def _value(row: SettingRow, given: Mapping[str, str]) -> Any:
         raise SettingsError(row.name, str(error)) from error
 
 
+def _one_way_in(address: str | None, key: str | None) -> None:
+    """Raises SettingsError for a key beside a password in the address: each request could carry only one of them."""
+    if key and address and urlsplit(address).username is not None:
+        raise SettingsError("OPENAI_BASE_URL", "has a user name in it, and OPENAI_API_KEY is set too; use one of them")
+
+
 def _kept_secret(data_dir: Path) -> str:
     """The key of this data folder, made at first start; two processes that start at once agree on one."""
     kept = data_dir / SECRET_FILE
@@ -143,7 +148,7 @@ def _kept_secret(data_dir: Path) -> str:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not kept.exists():
             _write_secret(kept)
-        return _long_enough(kept.read_text(encoding="ascii").strip())
+        return read.long_enough(kept.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
         raise SettingsError("ANAPHORA_DATA_DIR", f"the secret key in {data_dir} can't be used: {error}") from error
 
@@ -162,156 +167,91 @@ def _write_secret(kept: Path) -> None:
         draft.unlink()
 
 
-def _long_enough(text: str) -> str:
-    if len(text) < 32:
-        raise ValueError("use at least 32 random characters, or leave it out to have a key made")
-    return text
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
-            raise ValueError(f"{text!r} is not a whole number from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(text: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:
-        raise ValueError(f"{text!r} is not a number of seconds above 0, such as 20 or 2.5")
-    return float(text)
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
-        return text
-
-    return parse
-
-
-def _folder(text: str) -> Path:
-    folder = Path(text).expanduser().absolute()
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; name a folder")
-    return folder
-
-
-def _host(text: str) -> str:
-    if not _HOST_PATTERN.fullmatch(text):
-        raise ValueError(f"{text!r} is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
-    return text
-
-
-def _hosts(text: str) -> tuple[str, ...]:
-    return tuple(_host(name.strip()).lower() for name in text.split(",") if name.strip())
-
-
-def _model(text: str) -> str:
-    if not _MODEL_PATTERN.fullmatch(text):
-        raise ValueError(
-            f"{text!r} names no model; use embedded, embedded:<catalogue name or path of a .gguf file>, "
-            "openai:<model>, anthropic:<model> or none"
-        )
-    return text
-
-
-def _embedding_model(text: str) -> str:
-    if not _EMBEDDING_PATTERN.fullmatch(text):
-        raise ValueError(f"{text!r} names no model that embeds; use embedded, openai:<model> or none")
-    return text
-
-
-def _url(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
-    return text.rstrip("/")
-
-
-def _sqlite_only(_text: str) -> None:
-    raise ValueError("this version keeps its data in SQLite below ANAPHORA_DATA_DIR; leave DATABASE_URL empty")
-
-
 SETTINGS_TABLE: tuple[SettingRow, ...] = (
-    SettingRow("ANAPHORA_DATA_DIR", "storage", _folder, "Folder of all data.", "--data-dir"),
-    SettingRow("ANAPHORA_HOST", "127.0.0.1", _host, "Address to listen on; `0.0.0.0` is every interface.", "--host"),
-    SettingRow("ANAPHORA_PORT", "5000", _whole(1, 65535), "Port to listen on.", "--port"),
+    SettingRow("ANAPHORA_DATA_DIR", "storage", read.folder, "Folder of all data.", "--data-dir"),
+    SettingRow(
+        "ANAPHORA_HOST", "127.0.0.1", read.host, "Address to listen on; `0.0.0.0` is every interface.", "--host"
+    ),
+    SettingRow("ANAPHORA_PORT", "5000", read.whole(1, 65535), "Port to listen on.", "--port"),
     SettingRow(
         "ANAPHORA_ALLOWED_HOSTS",
         "",
-        _hosts,
+        read.hosts,
         "Host names, separated by commas, under which browsers reach the server, besides loopback names.",
         when_empty=(),
     ),
     SettingRow(
         "ANAPHORA_SECRET_KEY",
         "",
-        _long_enough,
+        read.long_enough,
         "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
     ),
-    SettingRow("DATABASE_URL", "", _sqlite_only, "Another database than SQLite; must be empty in this version."),
-    SettingRow("ANAPHORA_MAIN_MODEL", "embedded", _model, "Model that answers.", "--main-model"),
-    SettingRow("ANAPHORA_CHEAP_MODEL", "embedded", _model, "Model for titles and distillation.", "--cheap-model"),
+    SettingRow("DATABASE_URL", "", read.sqlite_only, "Another database than SQLite; must be empty in this version."),
+    SettingRow("ANAPHORA_MAIN_MODEL", "embedded", read.model, "Model that answers.", "--main-model"),
+    SettingRow("ANAPHORA_CHEAP_MODEL", "embedded", read.model, "Model for titles and distillation.", "--cheap-model"),
     SettingRow(
         "ANAPHORA_EMBEDDING_MODEL",
         "embedded",
-        _embedding_model,
+        read.embedding_model,
         "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB), `openai:<model>`; `none`: words alone.",
     ),
-    SettingRow("OPENAI_BASE_URL", "", _url, "Service that serves `openai:<model>`; OpenAI's own when empty."),
+    SettingRow(
+        "OPENAI_BASE_URL", "", read.web_address, "Service that serves `openai:<model>`; OpenAI's own when empty."
+    ),
     SettingRow("OPENAI_API_KEY", "", str, "Key for that service."),
     SettingRow("ANTHROPIC_API_KEY", "", str, "Key for `anthropic:<model>`."),
     SettingRow(
         "ANAPHORA_MODEL_DIR",
         "",
-        _folder,
+        read.folder,
         "Folder of fetched models; `anaphora/models` in the user's cache folder when empty.",
     ),
     SettingRow(
         "ANAPHORA_CONTEXT_WINDOW",
         "",
-        _whole(512, 100_000_000),
+        read.whole(512, 100_000_000),
         "Context window of the main model in tokens; what is known of the model when empty.",
     ),
     SettingRow(
         "ANAPHORA_DISTILL_BUDGET",
         "",
-        _whole(1, 100_000_000),
+        read.whole(1, 100_000_000),
         "Tokens of gathered context above which it is condensed; a quarter of the context window when empty.",
     ),
-    SettingRow("ANAPHORA_DISTILL_TIMEOUT", "20", _seconds, "Seconds that condensing may take before it is given up."),
-    SettingRow("ANAPHORA_TITLE_TIMEOUT", "30", _seconds, "Seconds that making a title may take before it is given up."),
-    SettingRow("ANAPHORA_REFERENCE_CAP", "8000", _whole(1, 10_000_000), "Characters of one referenced message."),
     SettingRow(
-        "ANAPHORA_CONVERSATION_CAP", "24000", _whole(1, 10_000_000), "Characters of one referenced conversation."
+        "ANAPHORA_DISTILL_TIMEOUT", "20", read.seconds, "Seconds that condensing may take before it is given up."
+    ),
+    SettingRow(
+        "ANAPHORA_TITLE_TIMEOUT", "30", read.seconds, "Seconds that making a title may take before it is given up."
+    ),
+    SettingRow("ANAPHORA_REFERENCE_CAP", "8000", read.whole(1, 10_000_000), "Characters of one referenced message."),
+    SettingRow(
+        "ANAPHORA_CONVERSATION_CAP", "24000", read.whole(1, 10_000_000), "Characters of one referenced conversation."
     ),
     SettingRow(
         "ANAPHORA_MEMORIES_OF_GROUP",
         "500",
-        _whole(1, 10_000),
+        read.whole(1, 10_000),
         "Memories of one referenced context, entity, tag or domain that a model is given; the newest.",
     ),
-    SettingRow("ANAPHORA_MEMORIES_ATTACHED", "50", _whole(0, 1_000), "Attached memories that a model is given."),
-    SettingRow("ANAPHORA_MEMORIES_PINNED", "50", _whole(0, 1_000), "Pinned memories that a model is given."),
+    SettingRow("ANAPHORA_MEMORIES_ATTACHED", "50", read.whole(0, 1_000), "Attached memories that a model is given."),
+    SettingRow("ANAPHORA_MEMORIES_PINNED", "50", read.whole(0, 1_000), "Pinned memories that a model is given."),
     SettingRow(
         "ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION",
         "50",
-        _whole(0, 1_000),
+        read.whole(0, 1_000),
         "Memories pinned to the conversation that a model is given.",
     ),
     SettingRow(
-        "ANAPHORA_MEMORIES_FOUND", "10", _whole(0, 200), "Memories found by search that a model is given; 0: none."
+        "ANAPHORA_MEMORIES_FOUND", "10", read.whole(0, 200), "Memories found by search that a model is given; 0: none."
     ),
-    SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", _whole(1, 1_000_000), "Conversations kept ready in memory."),
-    SettingRow("ANAPHORA_THREADS", "8", _whole(1, 256), "Threads for blocking work."),
+    SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", read.whole(1, 1_000_000), "Conversations kept ready in memory."),
+    SettingRow("ANAPHORA_THREADS", "8", read.whole(1, 256), "Threads for blocking work."),
     SettingRow(
         "ANAPHORA_SYNCHRONOUS",
         "normal",
-        _one_of("normal", "full"),
+        read.one_of("normal", "full"),
         "`normal` survives a killed process, `full` also a power failure, at the price of slower writes.",
     ),
-    SettingRow("ANAPHORA_LOG_FORMAT", "text", _one_of("text", "json"), "Log lines as `text` or as `json`."),
+    SettingRow("ANAPHORA_LOG_FORMAT", "text", read.one_of("text", "json"), "Log lines as `text` or as `json`."),
 )

@@ -82,6 +82,14 @@ def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right
     assert "secret@" not in str(caught.value)
 
 
+def test_a_password_in_the_address_of_the_models_and_a_key_for_it_are_refused_together(load):
+    address = "https://ada:sesame@models.example.org/v1"
+    assert load(OPENAI_BASE_URL=address).openai_base_url == address
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY is set too") as caught:
+        load(OPENAI_BASE_URL=address, OPENAI_API_KEY="sk-x")
+    assert "sesame" not in str(caught.value)
+
+
 def test_model_settings_take_every_documented_form(load):
     for text in ("embedded", "embedded:small", "embedded:/models/my model.gguf", "openai:gpt-5", "anthropic:x", "none"):
         assert load(ANAPHORA_MAIN_MODEL=text).main_model == text
