@@ -96,7 +96,7 @@ class Conversation:
                     title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""
                 )
             yield events.message_ids(finished.message_ids())
-            yield events.done()
+            yield events.done(turn.status)
             await journeys.refresh_summary(turn, self._history)
 
         return TurnStream(turn.accepted, journey())

@@ -63,9 +63,9 @@ def error(*, code: str, message: str) -> Event:
     return {"text": "", "status": "", "error": {"code": code, "message": message}}
 
 
-def done() -> Event:
-    """The end. Always the last event."""
-    return {"text": "", "status": "", "done": True}
+def done(answer_status: str) -> Event:
+    """The end, and how the answer is stored: `status` of its message. Always the last event."""
+    return {"text": "", "status": "", "done": True, "answer_status": answer_status}
 
 
 def encode(event: Mapping[str, Any], *, seq: int) -> bytes:

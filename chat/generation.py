@@ -245,6 +245,6 @@ class TurnRunner:
         code, message = "internal_error", "Something went wrong here. The server's log says what."
         if isinstance(error, StoreError):
             code, message = STORAGE_FAILED, error.message
-        farewell = (events.error(code=code, message=message), events.done())
+        farewell = (events.error(code=code, message=message), events.done("failed"))
         stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
         stream.close()

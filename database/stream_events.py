@@ -158,7 +158,7 @@ def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after
     if error and not any(b'"error"' in event for _, event in stored[-3:]):
         contents.append({"error": error})
     contents.append({"message_ids": finished_turn(connection, head, answer.message_id).message_ids()})
-    contents.append({"done": True})
+    contents.append({"done": True, "answer_status": answer.status})
     last = stored[-1][0] if stored else 0
     return [event for event in numbered(contents, after=last) if event[0] > after]
 

@@ -67,6 +67,6 @@ def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]]) -> None:
         contents.append(
             {"conversation": {"title": turn.title, "conversation_friendly_id": turn.conversation_friendly_id}}
         )
-    contents += [{"message_ids": turn.message_ids()}, {"done": True}]
+    contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": "interrupted"}]
     last = events[-1][0] if events else 0
     append_events(connection, [(answer.message_id, seq, event) for seq, event in numbered(contents, after=last)])

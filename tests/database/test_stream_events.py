@@ -63,7 +63,8 @@ def contents(read: StreamRead) -> list[dict[str, Any]]:
 
 def rebuilt(text: str, ids: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of an answer of which only the message itself is left."""
-    parts: list[dict[str, Any]] = [{"references": []}, {"text": text}, {"message_ids": ids}, {"done": True}]
+    end = {"done": True, "answer_status": "complete"}
+    parts: list[dict[str, Any]] = [{"references": []}, {"text": text}, {"message_ids": ids}, end]
     return [orjson.loads(event) for _, event in numbered(parts, after=0)]
 
 
@@ -119,7 +120,7 @@ def test_closing_events_that_a_crash_took_are_made_again_the_same(own: dict[str,
     whole = watch(own, turn)
     assert contents(whole)[2:] == [
         {"seq": 3, "text": "", "status": "", "message_ids": ids},
-        {"seq": 4, "text": "", "status": "", "done": True},
+        {"seq": 4, "text": "", "status": "", "done": True, "answer_status": "complete"},
     ]
     assert watch(own, turn, after=2).events == whole.events[2:]
     assert watch(own, turn, after=3).events == whole.events[3:]

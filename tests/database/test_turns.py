@@ -245,7 +245,7 @@ def test_an_interrupted_turn_is_closed_with_all_that_was_stored(own: dict[str, s
     assert events[0]["error"]["code"] == "interrupted"
     assert events[1]["conversation"]["conversation_friendly_id"] == row.conversation_friendly_id
     assert events[2]["message_ids"]["response_message_short_hash"] == answer.message_short_hash
-    assert events[3]["done"] is True
+    assert (events[3]["done"], events[3]["answer_status"]) == (True, "interrupted")
     accept(own, "Go on")
 
 

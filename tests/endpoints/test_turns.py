@@ -74,7 +74,7 @@ def test_one_conversation_answers_one_message_at_a_time_and_keeps_what_was_said_
     assert (second.status_code, second.json["code"]) == (409, "turn_in_progress")
     assert ada.post(f"/cancel_response/{conversation_id}").json == {"status": "ok", "cancelled": True}
     rest = [orjson.loads(line) for chunk in lines for line in chunk.splitlines()]
-    assert rest[-1]["done"] is True
+    assert (rest[-1]["done"], rest[-1]["answer_status"]) == (True, "cancelled")
     listed = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[-1]
     assert (listed["text"], listed["status"]) == ("It is ", "cancelled")
     assert listed["message_id"] == ids["response_message_id"]

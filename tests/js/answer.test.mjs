@@ -44,9 +44,8 @@ test('what one ought to know of an answer lasts longer than a status', () => {
 
 test('how an answer ended is said in the words of its stored status', () => {
   assert.equal(stateAfter({ text: 'a' }).outcome, 'streaming');
-  assert.equal(stateAfter({ done: true }).outcome, 'complete');
-  for (const [code, outcome] of [['cancelled', 'cancelled'], ['interrupted', 'interrupted'], ['model_unavailable', 'failed']]) {
-    assert.equal(stateAfter({ error: { code, message: '' } }, { done: true }).outcome, outcome);
+  for (const status of ['complete', 'cancelled', 'interrupted', 'failed']) {
+    assert.equal(stateAfter({ status: 'Stopped.' }, { done: true, answer_status: status }).outcome, status);
   }
 });
 

@@ -14,6 +14,7 @@ export class AnswerState {
     this.notice = null;
     this.error = null;
     this.done = false;
+    this.stored = 'complete';
   }
 
   /**
@@ -32,15 +33,16 @@ export class AnswerState {
       if (event[field]) this.#set(field, event[field], changed);
     }
     if (event.message_ids) this.#takeIds(event.message_ids, changed);
-    if (event.done) this.#set('done', true, changed);
+    if (event.done) {
+      this.stored = event.answer_status ?? this.stored;
+      this.#set('done', true, changed);
+    }
     return { text, changed };
   }
 
   /** How the answer ended, in the words of a stored message's `status`; 'streaming' before that. */
   get outcome() {
-    if (!this.done) return 'streaming';
-    if (!this.error) return 'complete';
-    return ['cancelled', 'interrupted'].includes(this.error.code) ? this.error.code : 'failed';
+    return this.done ? this.stored : 'streaming';
   }
 
   #set(field, value, changed) {
