@@ -22,6 +22,7 @@ import dill
 from database.errors import ConversationNotFoundError
 from database.unkept_turns import is_unkept
 
+from .bundle_shapes import check_index, check_memory, check_messages
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 
 FORMAT = "anaphora-conversation"
@@ -96,7 +97,9 @@ def load_bundle(folder: Path) -> Bundle:
     state = read_index(folder)
     conversation_id = state["conversation_id"]
     memory = _read_json(folder / f"{conversation_id}-memory.json", dict)
+    check_memory(memory, name=f"{conversation_id}-memory.json")
     messages = _read_json(folder / f"{conversation_id}-messages.json", list)
+    check_messages(messages, name=f"{conversation_id}-messages.json")
     return Bundle(
         conversation_id=conversation_id,
         user_id=state["user_id"],
@@ -108,7 +111,10 @@ def load_bundle(folder: Path) -> Bundle:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """The plain state in the index of `folder`'s bundle: format, version, ids, owner, domain, created_at."""
+    """The plain state in the index of `folder`'s bundle: format, version, ids, owner, domain, created_at.
+
+    Raises BundleNotFoundError, UnsafeBundleError, BrokenBundleError.
+    """
     found = sorted(folder.glob("*.index")) if folder.is_dir() else []
     if len(found) != 1:
         raise BundleNotFoundError(f"{folder.name} holds {len(found)} conversation bundles where one was expected.")
@@ -117,6 +123,7 @@ def read_index(folder: Path) -> dict[str, Any]:
         raise BrokenBundleError(f"{found[0].name} is no index of a conversation.")
     if state.get("version") != VERSION:
         raise BrokenBundleError(f"{found[0].name} has version {state.get('version')}; this program reads {VERSION}.")
+    check_index(state, name=found[0].name)
     if f"{state['conversation_id']}.index" != found[0].name:
         raise BrokenBundleError(f"{found[0].name} belongs to another conversation.")
     return state
@@ -149,7 +156,7 @@ def _read_json(path: Path, kind: type) -> Any:
         value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except FileNotFoundError as error:
         raise BrokenBundleError(f"{path.name} is missing.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BrokenBundleError(f"{path.name} is no JSON: {error}") from error
     if not isinstance(value, kind):
         raise BrokenBundleError(f"{path.name} holds no {kind.__name__}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,8 +11,9 @@ from database.errors import ConversationNotFoundError
 from database.reference_lookup import NamedConversation
 
 from .bundles import read_index
-from .errors import BundleError
+from .errors import BundleError, BundleNotFoundError
 
+log = logging.getLogger(__name__)
 C = TypeVar("C")
 
 
@@ -20,13 +22,16 @@ def siblings_by_friendly_id(
 ) -> dict[str, NamedConversation]:
     """The bundles of `user_email` in the folders of `folder` that bear one of `friendly_ids`.
 
-    Broken and foreign ones are passed over.
+    Broken and foreign ones are passed over; of broken ones the log tells.
     """
     wanted, found = set(friendly_ids), {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else []:
         try:
             state = read_index(place)
-        except (BundleError, OSError):
+        except BundleNotFoundError:
+            continue
+        except (BundleError, OSError) as error:
+            log.warning("the bundle in %s is passed over: %s", place.name, error)
             continue
         friendly_id = state.get("conversation_friendly_id")
         if state.get("user_id") == user_email and friendly_id in wanted:
@@ -44,5 +49,5 @@ def load_sibling(folder: Path, conversation_id: str, *, user_email: str, open_bu
         if place.parent != folder or read_index(place)["user_id"] != user_email:
             raise ConversationNotFoundError
         return open_bundle(place)
-    except BundleError as error:
+    except (BundleError, OSError) as error:
         raise ConversationNotFoundError from error

@@ -115,6 +115,39 @@ def test_a_missing_or_half_written_bundle_is_a_clear_error(tmp_path: Path) -> No
         Conversation.load_local(folder)
 
 
+def index_with(folder: Path, **fields: Any) -> None:
+    """Write the index of the bundle in `folder` anew, with other fields; None leaves one out."""
+    (index,) = folder.glob("*.index")
+    state = read_index(folder) | fields
+    index.write_bytes(pickle.dumps({name: value for name, value in state.items() if value is not None}))
+
+
+@pytest.mark.parametrize("fields", [{"conversation_id": None}, {"user_id": 7}, {"conversation_friendly_id": ["a"]}])
+def test_an_index_with_fields_of_other_types_is_a_clear_error(tmp_path: Path, fields: dict[str, Any]) -> None:
+    folder = saved(tmp_path)._storage
+    index_with(folder, **fields)
+    with pytest.raises(BrokenBundleError):
+        Conversation.load_local(folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("messages", "[1]"),
+        ("messages", '[{"message_id": "1", "sender": "user"}]'),
+        ("messages", '[{"message_id": "1", "sender": "user", "text": "", "config": []}]'),
+        ("messages", "[" * 200_000),
+        ("memory", '{"title": 7}'),
+    ],
+)
+def test_messages_and_memory_of_other_types_are_a_clear_error(tmp_path: Path, part: str, content: str) -> None:
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    (folder / f"{conversation.conversation_id}-{part}.json").write_text(content, encoding="utf-8")
+    with pytest.raises(BrokenBundleError):
+        Conversation.load_local(folder)
+
+
 def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
     conversation = Conversation(EMAIL, tmp_path / "bundles", "../../escape")
     with pytest.raises(BrokenBundleError):
@@ -127,6 +160,25 @@ def test_references_lead_to_the_bundle_beside(tmp_path: Path) -> None:
     name = f"conversation_{source.get_metadata()['conversation_friendly_id']}_message_2"
     reader = Conversation(EMAIL, tmp_path, conversation_id("b"))
     assert "Like\r\nthis: é 👍🏽" in reader._get_pkb_context(EMAIL, "", referenced_friendly_ids=[name])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"conversation_id": None}, {"conversation_friendly_id": ["a"]}, {"user_id": None}, {"domain": None}]
+)
+def test_a_broken_bundle_beside_spoils_no_reference_to_another(
+    tmp_path: Path, fields: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    neighbour = saved(tmp_path, "0")
+    index_with(tmp_path / neighbour.conversation_id, **fields)
+    source = saved(tmp_path, "a")
+    friendly_id = source.get_metadata()["conversation_friendly_id"]
+    reader = Conversation(EMAIL, tmp_path, conversation_id("b"))
+    refs = [(f"conversation_{friendly_id}_message_2", friendly_id, "2")]
+    resolved = reader._resolve_conversation_message_refs(refs, EMAIL, None)
+    assert [text.split(":\n", 1)[1] for _, text in resolved] == ["Like\r\nthis: é 👍🏽"]
+    assert f"the bundle in {neighbour.conversation_id} is passed over" in caplog.text
+    with pytest.raises(ConversationNotFoundError):
+        load_sibling(tmp_path, neighbour.conversation_id, user_email=EMAIL, open_bundle=Conversation.load_local)
 
 
 def test_the_bundle_of_somebody_else_is_as_if_it_were_not_there(tmp_path: Path) -> None:
