@@ -50,6 +50,8 @@ def seed_store(
         conversations=conversations, messages=messages, chars=chars, workspaces=workspaces, named=not unnamed
     )
     try:
+        if conversations:
+            plan.turns()  # a plan that makes no sense leaves nothing behind
         _create_account(email, password)
         if conversations:
             _seed_conversations(email, plan)

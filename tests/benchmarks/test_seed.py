@@ -10,12 +10,13 @@ import pytest
 from conversation_reference_utils import unique_message_short_hash
 from database.connection import close_store
 from database.conversations import list_conversations
-from database.errors import InvalidChangeError
+from database.errors import InvalidChangeError, UserNotFoundError
 from database.friendly_ids import backfill_friendly_ids
 from database.fulltext import index_pending, search_conversation
 from database.messages import list_messages
 from database.seeding import SeedPlan, seed
 from database.turns import accept_turn, finish_turn
+from database.users import get_user
 from database.workspaces import load_workspaces_for_user
 from server import create_app
 from settings import load_settings
@@ -126,6 +127,17 @@ def test_a_store_of_before_friendly_ids_is_named_later(tmp_path):
 def test_a_plan_without_a_message_for_each_conversation_is_refused(tmp_path):
     with pytest.raises(InvalidChangeError):
         list(seed(users_dir=str(tmp_path / "users"), user_email=EMAIL, plan=SeedPlan(conversations=10, messages=12)))
+
+
+def test_a_plan_that_is_refused_leaves_no_account_behind(tmp_path):
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "none")
+    command = ["bench", "seed", "--conversations", "10", "--messages", "12"]
+    result = create_app(settings).test_cli_runner().invoke(args=command)
+    assert result.exit_code == 1
+    assert "too few" in result.output
+    with pytest.raises(UserNotFoundError):
+        get_user(users_dir=settings.users_dir, user_email=EMAIL)
 
 
 def test_an_account_with_conversations_is_left_alone(tmp_path):
