@@ -17,7 +17,9 @@ from .default_workspace import (
     DEFAULT_WORKSPACE_COLOR,
     DEFAULT_WORKSPACE_NAME,
     default_workspace_id,
+    domain_of_default,
     ensure_default_workspace,
+    store_defaults_among,
 )
 from .errors import InvalidChangeError, WorkspaceNotFoundError
 from .schema import conversation_workspaces, conversations, workspaces
@@ -130,11 +132,13 @@ def updateWorkspace(
 
 
 def setWorkspacesExpanded(*, users_dir: str, user_email: str, workspace_ids: Collection[str], expanded: bool) -> int:
-    """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over."""
+    """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over.
+
+    At most three statements, however many there are.
+    """
 
     def job(connection: Connection) -> int:
-        for workspace_id in workspace_ids:
-            _store_if_default(connection, user_email=user_email, workspace_id=workspace_id)
+        store_defaults_among(connection, user_email=user_email, workspace_ids=workspace_ids)
         these = and_(_c.user_email == user_email, _c.workspace_id.in_(list(workspace_ids)))
         return connection.execute(update(workspaces).where(these).values(expanded=int(expanded))).rowcount
 
@@ -206,7 +210,7 @@ def getWorkspacePath(*, users_dir: str, user_email: str, workspace_id: str) -> l
     Raises:
         WorkspaceNotFoundError: missing or somebody else's.
     """
-    default_domain = _domain_of_default(user_email, workspace_id)
+    default_domain = domain_of_default(user_email, workspace_id)
     with open_store(users_dir).reading() as connection:
         chain = _chain(connection, user_email=user_email, workspace_id=workspace_id)
     if not chain and default_domain is not None:
@@ -218,7 +222,7 @@ def getWorkspacePath(*, users_dir: str, user_email: str, workspace_id: str) -> l
 
 def access_workspace(connection: Connection, *, user_email: str, workspace_id: str) -> Row[Any]:
     """The row of a workspace of this user; a default one is stored on the way. Raises WorkspaceNotFoundError."""
-    _store_if_default(connection, user_email=user_email, workspace_id=workspace_id)
+    store_defaults_among(connection, user_email=user_email, workspace_ids=[workspace_id])
     row = connection.execute(select(workspaces).where(_own(user_email, workspace_id))).first()
     if row is None:
         raise WorkspaceNotFoundError
@@ -233,18 +237,6 @@ def require_same_domain(one: str, other: str) -> None:
 
 def _own(user_email: str, workspace_id: str) -> ColumnElement[bool]:
     return and_(_c.user_email == user_email, _c.workspace_id == workspace_id)
-
-
-def _domain_of_default(user_email: str, workspace_id: str) -> str | None:
-    prefix = default_workspace_id(user_email, "")
-    domain = workspace_id.removeprefix(prefix)
-    return domain if domain and domain != workspace_id else None
-
-
-def _store_if_default(connection: Connection, *, user_email: str, workspace_id: str) -> None:
-    domain = _domain_of_default(user_email, workspace_id)
-    if domain is not None:
-        ensure_default_workspace(connection, user_email=user_email, domain=domain)
 
 
 def _refuse_default(row: Row[Any], change: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -10,6 +9,7 @@ from flask import Blueprint, Response, request
 
 from database import conversations, friendly_ids
 from database.clones import clone_conversation as clone
+from database.default_workspace import is_domain
 
 from . import schemas, shapes
 from .errors import InvalidRequestError
@@ -18,7 +18,6 @@ from .request_scope import current_state, own
 from .validation import answers, asks, takes
 
 blueprint = Blueprint("conversations", __name__)
-_DOMAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 @blueprint.get("/list_conversation_by_user/<domain>")
@@ -123,7 +122,7 @@ def restore_conversation(conversation_id: str) -> Response:
 
 def check_domain(domain: str) -> str:
     """`domain`, if it can be one."""
-    if not _DOMAIN.fullmatch(domain):
+    if not is_domain(domain):
         raise InvalidRequestError("A domain is a word of letters, digits, '-' and '_'.")
     return domain
 

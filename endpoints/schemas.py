@@ -244,7 +244,7 @@ class WorkspaceChange(Body):
 class WorkspacesCollapse(Body):
     """Which workspaces close."""
 
-    workspace_ids: Annotated[list[Id], Field(max_length=10_000)]
+    workspace_ids: Annotated[list[Id], Field(max_length=1_000)]
 
 
 class WorkspaceMove(Body):

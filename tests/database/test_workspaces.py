@@ -170,6 +170,29 @@ def test_several_workspaces_close_at_once_the_default_too_and_foreign_ones_are_p
     assert load(users_dir, email=BEN)[foreign]["expanded"] is True
 
 
+@pytest.mark.parametrize("count", [1, 1_000])
+def test_closing_takes_as_many_statements_for_a_thousand_made_up_defaults_as_for_one(
+    users_dir: str, statements: Any, count: int
+) -> None:
+    made_up = [default_workspace_id(ANN, f"d{number}") for number in range(count)]
+    with statements() as seen:
+        changed = workspaces.setWorkspacesExpanded(
+            users_dir=users_dir, user_email=ANN, workspace_ids=made_up, expanded=False
+        )
+    assert (changed, len(seen)) == (count, 3)
+
+
+@pytest.mark.parametrize("domain", ["", "junk dom", "x" * 65, "über", "a/b"])
+def test_no_default_workspace_belongs_to_what_can_be_no_domain(users_dir: str, domain: str) -> None:
+    own = {"users_dir": users_dir, "user_email": ANN}
+    made_up = default_workspace_id(ANN, domain)
+    with pytest.raises(WorkspaceNotFoundError):
+        workspaces.updateWorkspace(**own, workspace_id=made_up, expanded=False)
+    with pytest.raises(WorkspaceNotFoundError):
+        workspaces.getWorkspacePath(**own, workspace_id=made_up)
+    assert workspaces.setWorkspacesExpanded(**own, workspace_ids=[made_up], expanded=False) == 0
+
+
 @pytest.mark.parametrize(
     "use",
     [
