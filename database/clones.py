@@ -57,7 +57,7 @@ class _Copy:
     """A clone being made.
 
     slices: the ids of the source's messages in order, in lists small enough for one job of the writer each.
-    message_ids, thread_ids: the clone's ids by the source's. summarised: how many messages the summary covers.
+    message_ids, thread_ids: the clone's ids by the source's. summarised: the clone's `summarised_ordinal`.
     """
 
     source: ConversationRow
@@ -105,7 +105,7 @@ def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
         last = row_with_id(connection, conversation_id, message_id)
         if last is None or last.deleted_at is not None or is_unkept(last.config):
             raise MessageNotFoundError
-        if source.summarised_ordinal > last.index:
+        if source.summarised_ordinal > last.ordinal:
             source = replace(source, running_summary="", summarised_ordinal=0)
         copy = _plan(connection, source, suffix="fork", up_to=last.ordinal)
     return _filled(store, copy)

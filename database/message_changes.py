@@ -18,6 +18,7 @@ from .errors import MessageNotFoundError
 from .message_access import access_settled
 from .message_edits import keep_text
 from .message_rows import MessageRow, live_in, row_with_id, rows_where
+from .running_summary import forget_summary
 from .schema import activities, messages
 from .stored_text import storable
 from .variants import store_edit
@@ -47,6 +48,7 @@ def edit_message(
         connection.execute(
             update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)
         )
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
         return rows_where(connection, messages.c.seq == message.seq)[0]
 
@@ -70,6 +72,7 @@ def delete_message(
         fulltext_index.reindex(connection, message, text=None)
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=deleted_at))
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - 1)
 
     open_store(users_dir).write(remove)
@@ -91,6 +94,7 @@ def restore_message(*, users_dir: str, user_email: str, conversation_id: str, me
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
         fulltext_index.readmit(connection, message)
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count + 1)
 
     open_store(users_dir).write(restore)
@@ -115,13 +119,14 @@ def move_messages(
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         stretch = _stretch(connection, conversation_id, chosen)
         order = _moved([message_id for message_id, _ in stretch], chosen, up=direction == "up")
-        places = [
+        places: list[dict[str, Any]] = [
             {"id": message_id, "ordinal": ordinal}
             for message_id, (old_id, ordinal) in zip(order, stretch, strict=True)
             if message_id != old_id
         ]
         if places:
             _place(connection, places)
+            forget_summary(connection, conversation_id, ordinal=min(place["ordinal"] for place in places))
             touch(connection, conversation_id)
 
     if chosen:

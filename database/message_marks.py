@@ -11,6 +11,7 @@ from .connection import open_store
 from .conversation_head import access_head, touch
 from .message_access import access_message, access_settled
 from .message_rows import live_in
+from .running_summary import forget_summary
 from .schema import messages
 
 _PREVIEW = 200
@@ -37,6 +38,8 @@ def show_or_hide_message(
             connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
         )
         connection.execute(update(messages).where(messages.c.seq == message.seq).values(show_hide=show_hide))
+        if show_hide != message.show_hide:
+            forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
 
     open_store(users_dir).write(mark)

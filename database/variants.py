@@ -18,6 +18,7 @@ from .conversation_head import ConversationHead, access_head, touch
 from .errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
 from .message_access import access_message, access_settled
 from .message_rows import MessageRow, live_in, row_with_id, rows_where
+from .running_summary import forget_summary
 from .schema import message_variants, messages, stream_events
 from .store import Urgency
 from .turn_identity import RepeatedTurn
@@ -135,6 +136,8 @@ def _begin(connection: Connection, answer: MessageRow, *, model_name: str, creat
 
 def _become(connection: Connection, message: MessageRow, variant: Row[*tuple[Any, ...]]) -> None:
     fulltext_index.reindex(connection, message, text=variant.text)
+    if variant.text != message.text:
+        forget_summary(connection, message.conversation_id, ordinal=message.ordinal)
     values = {
         "text": variant.text,
         "status": variant.status,

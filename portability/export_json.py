@@ -54,6 +54,7 @@ def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iter
 def _item(message: MessageRow, page: MessagePage) -> dict[str, Any]:
     shown = {name: value for name, value in message_shape(message).items() if name not in _ELSEWHERE}
     own = {
+        "ordinal": message.ordinal,
         "in_answer_to": message.in_answer_to,
         "chosen_variant": message.chosen_variant,
         "variants": page.variants.get(message.message_id, []),
