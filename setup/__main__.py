@@ -34,3 +34,5 @@ if __name__ == "__main__":
         main(sys.argv[1])
     except SetupError as error:
         sys.exit(f"Set-up stopped: {error}")
+    except KeyboardInterrupt:
+        sys.exit("Set-up was broken off. The same command begins it again.")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from environment import SetupError
 from node import Node, find_node, forget_packaged_node, link_node
-from stamps import ROOT, WORK, fingerprint, is_current, remember, remove
+from stamps import ROOT, WORK, fingerprint, forget, is_current, remember, remove
 
 INTERFACE = ROOT / "interface"
 VENDOR = INTERFACE / "static" / "vendor"
@@ -41,25 +41,29 @@ def prepare_assets(*, dev: bool) -> None:
     """
     if dev:
         _prepare_packages()
-    mark = fingerprint(*(INTERFACE / name for name in LOCK), ICONS, Path(__file__))
-    if VENDOR.exists() and is_current("assets", mark):
+    if is_current(VENDOR, "assets", _mark()):
         return
     if dev:
         _copy_used(PACKAGES)
     else:
         _build_apart()
-    remember("assets", mark)
+
+
+def _mark() -> str:
+    return fingerprint(*(INTERFACE / name for name in LOCK), ICONS, Path(__file__))
 
 
 def _prepare_packages() -> None:
     mark = fingerprint(*(INTERFACE / name for name in LOCK))
-    linked = WORK / "bin" / "node"
-    if PACKAGES.exists() and linked.exists() and is_current("node_modules", mark):
+    fetched = is_current(PACKAGES, "packages", mark)
+    if fetched and (WORK / "bin" / "node").exists():
         return
     node = find_node()
     link_node(node)
-    _install(INTERFACE, node)
-    remember("node_modules", mark)
+    if not fetched:
+        forget(PACKAGES, "packages")
+        _install(INTERFACE, node)
+        remember(PACKAGES, "packages", mark)
 
 
 def _build_apart() -> None:
@@ -91,6 +95,7 @@ def _copy_used(packages: Path) -> None:
         for file in found:
             shutil.copy(file, draft / target)
     (draft / "icons.svg").write_text(sprite(ICONS, packages / "bootstrap-icons" / "icons"), encoding="utf-8")
+    remember(draft, "assets", _mark())
     remove(VENDOR)
     VENDOR.parent.mkdir(parents=True, exist_ok=True)
     draft.rename(VENDOR)

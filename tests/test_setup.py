@@ -1,0 +1,145 @@
+"""Set-up can be broken off and what it made can be deleted at any point: the next run makes it whole."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import venv
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assets
+import environment
+import stamps
+
+TINY = "tiny-1.0.dist-info"
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh clone that needs one package, which lies beside it."""
+    wheel = tmp_path / "tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"{TINY}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr(f"{TINY}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("tiny.py", "")
+        archive.writestr(f"{TINY}/RECORD", f"tiny.py,,\n{TINY}/METADATA,,\n{TINY}/WHEEL,,\n{TINY}/RECORD,,\n")
+    root = tmp_path / "clone"
+    root.mkdir()
+    (root / "requirements.txt").write_text(f"{wheel}\n")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setattr(environment, "ROOT", root)
+    monkeypatch.setattr(environment, "VENV", root / ".venv")
+    monkeypatch.setattr(stamps, "WORK", root / ".anaphora")
+    return root
+
+
+def make_environment(folder: Path, *, parts_of_pip: tuple[str, ...] = ("pip", "dist-info")) -> None:
+    """As set-up makes it, but quickly: with a copy of the pip that these tests have."""
+    venv.create(folder, symlinks=True)
+    ours = Path(str(distribution("pip").locate_file("")))
+    [packages] = folder.glob("lib/python*/site-packages")
+    for part in parts_of_pip:
+        [source] = ours.glob("pip" if part == "pip" else f"pip-*.{part}")
+        shutil.copytree(source, packages / source.name)
+
+
+def has_tiny(root: Path) -> bool:
+    return subprocess.run([root / ".venv" / "bin" / "python", "-c", "import tiny"], check=False).returncode == 0
+
+
+def test_a_deleted_environment_is_filled_again(clone: Path) -> None:
+    for _ in range(2):
+        make_environment(clone / ".venv")
+        environment.prepare_environment(dev=False)
+        assert has_tiny(clone)
+        shutil.rmtree(clone / ".venv")
+
+
+@pytest.mark.parametrize("parts_of_pip", [(), ("pip",)])
+def test_an_environment_whose_making_was_broken_off_is_made_anew(
+    parts_of_pip: tuple[str, ...], clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        stamps.remove(folder)
+        make_environment(folder)
+
+    make_environment(clone / ".venv", parts_of_pip=parts_of_pip)
+    monkeypatch.setattr(environment, "make_venv", make)
+    environment.prepare_environment(dev=False)
+    assert has_tiny(clone)
+    environment.prepare_environment(dev=False)
+    assert made == [clone / ".venv"]
+
+
+def test_a_package_whose_installing_was_broken_off_is_installed_again(clone: Path) -> None:
+    make_environment(clone / ".venv")
+    [packages] = clone.glob(".venv/lib/python*/site-packages")
+    (packages / TINY).mkdir()
+    (packages / TINY / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+    environment.prepare_environment(dev=False)
+    assert has_tiny(clone)
+
+
+def test_an_environment_can_be_made_anew_by_its_own_interpreter(clone: Path) -> None:
+    make_environment(clone / ".venv")
+    shutil.copytree(Path(environment.__file__).parent, clone / "setup", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "import environment; environment.make_venv(environment.VENV); print(environment._has_pip(environment.VENV))"
+    command = [clone / ".venv" / "bin" / "python", "-c", code]
+    output = subprocess.run(command, cwd=clone / "setup", capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[-1] == "True"
+
+
+@pytest.fixture
+def front_end(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """Prepare a front end that needs one file; its npm breaks down half way where a file says so."""
+    folder, programs = clone / "interface", clone / "programs"
+    for made in (folder, programs):
+        made.mkdir()
+    (folder / "icons.txt").write_text("")
+    for name in assets.LOCK:
+        (folder / name).write_text("{}")
+    (programs / "node").write_text("#!/bin/sh\necho v99.0.0\n")
+    fetch = "mkdir -p node_modules; test ! -e broken || exit 1; echo 1 > node_modules/tiny.js"
+    (programs / "npm").write_text(f"#!/bin/sh\n{fetch}\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    monkeypatch.setattr(assets, "USED", (("tiny.js", "."),))
+    monkeypatch.setattr(assets, "WORK", clone / ".anaphora")
+    monkeypatch.setattr("node.WORK", clone / ".anaphora")
+    places = {"INTERFACE": ".", "VENDOR": "static/vendor", "PACKAGES": "node_modules", "ICONS": "icons.txt"}
+    for name, path in places.items():
+        monkeypatch.setattr(assets, name, folder / path)
+    return lambda: assets.prepare_assets(dev=True)
+
+
+def test_what_is_deleted_of_the_front_end_comes_again(front_end: Callable[[], Any], clone: Path) -> None:
+    folder = clone / "interface"
+    needed = [folder / "static/vendor/tiny.js", folder / "node_modules/tiny.js", clone / ".anaphora/bin/node"]
+    for gone in (folder / "static/vendor", folder / "node_modules", clone / ".anaphora", None):
+        front_end()
+        assert [path for path in needed if not path.exists()] == []
+        if gone is not None:
+            shutil.rmtree(gone)
+
+
+def test_packages_that_were_fetched_half_are_fetched_again(front_end: Callable[[], Any], clone: Path) -> None:
+    packages, broken = clone / "interface" / "node_modules", clone / "interface" / "broken"
+    front_end()
+    shutil.rmtree(packages)
+    broken.touch()
+    with pytest.raises(environment.SetupError):
+        front_end()
+    assert packages.exists()
+    broken.unlink()
+    front_end()
+    assert (packages / "tiny.js").exists()
