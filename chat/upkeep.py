@@ -15,7 +15,7 @@ from database.erasure import purge_bin
 from database.errors import StoreError
 from database.fulltext import index_pending
 from database.stream_events import purge_events
-from database.turn_recovery import close_interrupted_turns
+from database.turn_recovery import ReportMaker, close_interrupted_turns
 from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
@@ -25,10 +25,11 @@ from .threads import in_thread
 
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
-_INDEX_EVERY = 1.0
+_EVERY = 1.0
 _EMBED_AFTER = 1.5
 _PURGE_EVERY = 3600.0
 _AFTER_FAILURE = 5.0
+_PURGE_AFTER_FAILURE = 60.0
 
 
 class ServerRunningError(Exception):
@@ -47,52 +48,48 @@ def sole_server(data_dir: Path) -> Iterator[None]:
         yield
 
 
-def bring_in_order(*, users_dir: str) -> None:
-    """Before the first request: close turns that a crash interrupted, and clear away other unfinished work."""
-    closed = close_interrupted_turns(users_dir=users_dir)
+def bring_in_order(*, users_dir: str, report_of: ReportMaker | None = None) -> None:
+    """Before the first request: close turns that a crash interrupted, and clear away other unfinished work.
+
+    report_of: what the references of a turn mean that had not told yet.
+    """
+    closed = close_interrupted_turns(users_dir=users_dir, report_of=report_of)
     if closed:
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
     remove_unfinished_clones(users_dir=users_dir)
 
 
 async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
-    """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled."""
+    """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
+
+    Side by side, so that a model that hangs keeps no change from being told, and nothing from being found.
+    """
+    quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
+    hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
     await asyncio.gather(
-        _keep_up_conversations(users_dir=users_dir),
-        # Side by side, so that a model that hangs keeps no change from being told.
-        _keep_up_knowledge(partial(tell_changes, users_dir=users_dir, knowledge=knowledge)),
+        quickly(partial(index_pending, users_dir=users_dir), what="the search index"),
+        hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
+        hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
+        quickly(partial(tell_changes, users_dir=users_dir, knowledge=knowledge), what="memories"),
         # The first page is not to wait while a model is loaded.
-        _keep_up_knowledge(EmbeddingUpkeep(knowledge).embed_pending, begin_after=_EMBED_AFTER),
+        quickly(EmbeddingUpkeep(knowledge).embed_pending, what="memories", begin_after=_EMBED_AFTER),
     )
 
 
-async def _keep_up_conversations(*, users_dir: str) -> None:
-    purged_at = float("-inf")
-    loop = asyncio.get_running_loop()
-    while True:
-        try:
-            await in_thread(index_pending, users_dir=users_dir)
-            if loop.time() - purged_at >= _PURGE_EVERY:
-                purged_at = loop.time()
-                await in_thread(purge_events, users_dir=users_dir)
-                await in_thread(purge_bin, users_dir=users_dir)
-        except StoreError as error:
-            log.warning("upkeep has to wait: %s", error)
-        await asyncio.sleep(_INDEX_EVERY)
-
-
-async def _keep_up_knowledge(work: Callable[[], object], *, begin_after: float = 0.0) -> None:
+async def _keep_doing(
+    work: Callable[[], object], *, what: str, every: float, after_failure: float, begin_after: float = 0.0
+) -> None:
+    """Do `work` again and again, whatever becomes of it: a server that gave up would go on ever staler."""
     await asyncio.sleep(begin_after)
     while True:
-        seconds = _AFTER_FAILURE
+        seconds = after_failure
         try:
             await in_thread(work)
-            seconds = _INDEX_EVERY
+            seconds = every
         except (StoreError, KnowledgeUnavailableError, ModelError) as error:
-            log.warning("memories have to wait: %s", error.message)
+            log.warning("upkeep of %s has to wait: %s", what, error.message)
         except Exception:
-            # Something in the memories themselves; a server without this would go on ever staler.
-            log.exception("memories can't be kept up")
+            log.exception("upkeep of %s failed", what)
         await asyncio.sleep(seconds)
 
 

@@ -253,7 +253,7 @@ class TestKeepingUp:
 
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("chat.upkeep._INDEX_EVERY", 0.01)
+        monkeypatch.setattr("chat.upkeep._EVERY", 0.01)
         monkeypatch.setattr("chat.upkeep._EMBED_AFTER", 0.0)
         monkeypatch.setattr("chat.upkeep._AFTER_FAILURE", 0.01)
 
@@ -325,5 +325,5 @@ class TestKeepingUp:
             self.until(lambda: bool(model.embedded), talk, access)
         access.close()
         assert model.embedded == ["Tea is good"]
-        assert "memories have to wait: Out to lunch." in caplog.messages
-        assert "memories can't be kept up" in caplog.messages
+        assert "upkeep of memories has to wait: Out to lunch." in caplog.messages
+        assert "upkeep of memories failed" in caplog.messages
