@@ -39,13 +39,20 @@ const inertText = {
   }))],
 };
 
+// Of a part that does not come, browsers say an address: `bring` says that the server can't be reached.
+const brought = {
+  'no-restricted-syntax': ['error', {
+    selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of lib/api.js.',
+  }],
+};
+
 export default [
   { ignores: ['node_modules/', 'static/vendor/'] },
   {
     files: ['static/js/**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
-    rules: { ...mistakes, ...inertText },
+    rules: { ...mistakes, ...inertText, ...brought },
   },
   {
     files: ['static/js/models/**/*.js'],

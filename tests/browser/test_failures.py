@@ -268,6 +268,30 @@ def test_each_part_of_the_memories_is_asked_for_again(
     expect(listed.locator(".memory")).to_have_count(1)
 
 
+def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_INTERNET_DISCONNECTED")
+    page = open_page(person)
+    problem = page.locator("#composer-problem")
+    page.context.set_offline(True)
+    page.locator("#model-button").click()
+    expect(problem).to_have_text(f"A part of the page could not be loaded. The server cannot be reached.{AGAIN}")
+    page.context.set_offline(False)
+    problem.get_by_role("button", name=AGAIN).click()
+    expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
+    expect(problem).to_be_hidden()
+
+    page.keyboard.press("Escape")
+    page.context.set_offline(True)
+    page.locator("#composer-input").press_sequentially("/he")
+    expect(problem).to_contain_text("The server cannot be reached.")
+    page.context.set_offline(False)
+    page.locator("#composer-input").press("l")
+    expect(page.get_by_role("option").first).to_contain_text("/help")
+    expect(problem).to_be_hidden()
+
+
 def test_what_takes_a_while_shows_that_it_runs(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, talk.path)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ApiError, createApi, mayPass, nextCursor } from '../../interface/static/js/lib/api.js';
+import { ApiError, bring, createApi, mayPass, nextCursor } from '../../interface/static/js/lib/api.js';
 
 /** An API whose server answers with `answer`; what it was asked is in `requests`. */
 function apiAnswering(answer, options = {}) {
@@ -135,4 +135,16 @@ test('what nobody answered, or the server could not do now, may go well the next
   const errors = [0, 429, 500, 503, 404, 409, 422].map((status) => new ApiError({ status }));
   assert.deepEqual(errors.map(mayPass), [true, true, true, true, false, false, false]);
   assert.equal(mayPass(new TypeError('Failed to fetch dynamically imported module')), true);
+});
+
+test('a part of the page that does not come is said in words; a mistake in it stays what it is', async () => {
+  const lost = new TypeError('Failed to fetch dynamically imported module: http://127.0.0.1:5000/static/js/views/search.js');
+  await assert.rejects(bring(() => Promise.reject(lost)), (error) => {
+    assert.ok(error instanceof ApiError);
+    assert.deepEqual([error.code, error.message], ['network_failed', 'The server cannot be reached.']);
+    return mayPass(error);
+  });
+  const mistake = new SyntaxError('Unexpected token');
+  await assert.rejects(bring(() => Promise.reject(mistake)), mistake);
+  assert.deepEqual(await bring(async () => ({ one: 1 })), { one: 1 });
 });

@@ -1,6 +1,6 @@
 /** The entry of the page: makes the parts and ties them together. */
 
-import { createApi } from './lib/api.js';
+import { bring, createApi } from './lib/api.js';
 import { createEvents } from './lib/events.js';
 import { shellStrings } from './lib/shell_strings.js';
 import { connectTabs, shareDeletions } from './lib/tabs.js';
@@ -16,8 +16,8 @@ import { ConversationPage } from './views/transcript_page.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
 const PANELS = {
-  knowledge: (page) => import('./views/knowledge.js').then(({ mountKnowledge }) => mountKnowledge(page)),
-  search: (page) => import('./views/search.js').then(({ mountSearch }) => mountSearch(page)),
+  knowledge: (page) => bring(() => import('./views/knowledge.js')).then(({ mountKnowledge }) => mountKnowledge(page)),
+  search: (page) => bring(() => import('./views/search.js')).then(({ mountSearch }) => mountSearch(page)),
 };
 
 function offerPanels(page) {
@@ -84,7 +84,7 @@ function offerPanels(page) {
 /** What keys do is loaded with the first that does something. */
 function offerShortcuts(page) {
   const failed = shellStrings.sidebar.actionFailed;
-  const run = (name) => attempt(async () => (await import('./views/shortcuts.js')).runShortcut(name, page), { failed });
+  const run = (name) => attempt(async () => (await bring(() => import('./views/shortcuts.js'))).runShortcut(name, page), { failed });
 
   addEventListener('keydown', (event) => {
     const name = shortcutOf(event);
@@ -105,7 +105,7 @@ function offerWelcome(page) {
 
   async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions } }) {
     if (!suggestions?.length) return;
-    const views = await import('./views/suggested_messages.js');
+    const views = await bring(() => import('./views/suggested_messages.js'));
     clear = views.clearSuggestedMessages;
     const isOpen = () => page.shownId() === conversationId;
     await views.showSuggestedMessages(suggestions, { api: page.api, conversationId, isOpen });
@@ -114,7 +114,7 @@ function offerWelcome(page) {
   page.events.on('conversation:shown', () => clear());
   page.events.on('conversation:loaded', (details) => attempt(() => suggest(details), { failed }));
   if (!new URLSearchParams(location.search).has('welcome')) return;
-  attempt(async () => (await import('./views/welcome.js')).beginWelcome(page), { failed });
+  attempt(async () => (await bring(() => import('./views/welcome.js'))).beginWelcome(page), { failed });
 }
 
 /** Whoever leaves a conversation before its first answer is done, here or in another tab, sees its title come all the same. */
@@ -122,7 +122,7 @@ function awaitTitles({ api, events, sidebar, shownId }) {
   const awaited = new Set();
 
   async function wait(conversationId) {
-    const { lateTitle } = await import('./models/late_title.js');
+    const { lateTitle } = await bring(() => import('./models/late_title.js'));
     const look = () => api.getConversationDetails(conversationId, { quiet: true });
     const details = await lateTitle(look, { isWanted: () => shownId() !== conversationId });
     if (!details) return;

@@ -26,6 +26,24 @@ export function mayPass(error) {
   return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
+/**
+ * Brings a part of the page that is loaded when it is first needed.
+ *
+ * @template T
+ * @param {() => Promise<T>} load imports it
+ * @returns {Promise<T>}
+ * @throws {ApiError} `network_failed` where it does not come: of that, browsers only say an address
+ */
+export async function bring(load) {
+  try {
+    return await load();
+  } catch (error) {
+    // A mistake in the part itself is no matter of the network.
+    if (!(error instanceof TypeError)) throw error;
+    throw new ApiError({ message: strings.unreachable });
+  }
+}
+
 /** Calls `onBusy(true)` when the first of several jobs begins, `onBusy(false)` when the last has ended. */
 function createCounter(onBusy) {
   let open = 0;

@@ -31,7 +31,6 @@ export const knowledgeStrings = {
 
   count: {
     range: (first, last, total) => `${first.toLocaleString()}–${last.toLocaleString()} of ${total.toLocaleString()}`,
-    best: (first, last) => `Best ${first.toLocaleString()}–${last.toLocaleString()}`,
   },
 
   search: {

@@ -1,5 +1,8 @@
 /** The big libraries, loaded when a message first needs them. */
 
+import { bring } from './api.js';
+import { strings } from './strings.js';
+
 const base = new URL('../../vendor/', import.meta.url);
 
 /** The page that draws diagrams, apart from everything else. */
@@ -23,16 +26,19 @@ function addStyle(path) {
   link.href = new URL(path, base).href;
   return new Promise((resolve, reject) => {
     link.addEventListener('load', resolve);
-    link.addEventListener('error', () => reject(new Error(`${path} could not be loaded`)));
+    link.addEventListener('error', () => {
+      link.remove();
+      reject(new Error(strings.unreachable));
+    });
     document.head.append(link);
   });
 }
 
 /** @returns {Promise<object>} highlight.js */
-export const loadHighlighter = once(async () => (await import('../../vendor/highlight.min.js')).default);
+export const loadHighlighter = once(async () => (await bring(() => import('../../vendor/highlight.min.js'))).default);
 
 /** @returns {Promise<object>} KaTeX, with its style sheet */
 export const loadKatex = once(async () => {
-  const [katex] = await Promise.all([import('../../vendor/katex/katex.mjs'), addStyle('katex/katex.min.css')]);
+  const [katex] = await Promise.all([bring(() => import('../../vendor/katex/katex.mjs')), addStyle('katex/katex.min.css')]);
   return katex.default;
 });

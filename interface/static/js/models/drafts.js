@@ -1,5 +1,14 @@
 const MOST_DRAFTS = 100;
 
+/** @returns {Storage|null} null where the browser forbids it */
+export function browserStorage() {
+  try {
+    return globalThis.localStorage ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Unsent texts, the memories and the files attached to them, for each conversation, kept in the browser until they are sent.
  *
@@ -80,6 +89,55 @@ export function createDrafts(storage, owner) {
       }
       if (files.length > 0) unstoredFiles.set(conversationId, files);
       return files.length === 0;
+    },
+  };
+}
+
+/**
+ * Changes of messages that are not saved yet, by the message's id: what is typed, and the text that it began with.
+ *
+ * Where storage is full or forbidden they live as long as the page.
+ *
+ * @param {Storage|null} storage
+ * @param {string} owner
+ */
+export function createEditDrafts(storage, owner) {
+  const key = `anaphora:edits:${owner}`;
+  let edits = {};
+  let isStored = Boolean(storage);
+
+  /** All there are: another tab may have written since. */
+  function all() {
+    if (!isStored) return edits;
+    try {
+      const stored = JSON.parse(storage.getItem(key) ?? 'null');
+      return stored && typeof stored === 'object' ? stored : {};
+    } catch {
+      return {};
+    }
+  }
+
+  function keep(wanted) {
+    edits = Object.fromEntries(Object.entries(wanted).slice(-MOST_DRAFTS));
+    try {
+      if (Object.keys(edits).length === 0) storage?.removeItem(key);
+      else storage?.setItem(key, JSON.stringify(edits));
+    } catch {
+      isStored = false;
+    }
+  }
+
+  return {
+    /** @returns {{text: string, basedOn: string}|null} */
+    get: (messageId) => all()[messageId] ?? null,
+    set(messageId, text, basedOn) {
+      const { [messageId]: before, ...others } = all();
+      keep({ ...others, [messageId]: { text, basedOn } });
+    },
+    /** @param {string} [text] what was typed: what another tab has typed since stays */
+    drop(messageId, text = all()[messageId]?.text) {
+      const { [messageId]: dropped, ...others } = all();
+      if (dropped && dropped.text === text) keep(others);
     },
   };
 }

@@ -1,12 +1,13 @@
 import { isUnkept } from './message.js';
 
-const isNumbered = (message) => !isUnkept(message);
+const isNumbered = (message) => !isUnkept(message) && !message.isGone;
 
 /**
  * The part of a conversation that the page holds: a run of messages in order, extended at both ends and bounded.
  *
  * Messages have the shape of the list route. They are plain objects; `message_index` is 1-based among the live ones. What is
- * not kept stands among them, and counts for nothing once the server has forgotten it.
+ * not kept stands among them, and counts for nothing once the server has forgotten it; so does what `isGone`: deleted elsewhere while
+ * somebody changed it here.
  */
 export class TranscriptWindow {
   /** @param {{limit?: number}} [options] how many messages are held at most */
@@ -60,7 +61,7 @@ export class TranscriptWindow {
     for (const message of shown) {
       const known = this.messages.findIndex(({ message_id: id }) => id === message.message_id);
       if (known >= 0) place = known + 1;
-      else if (isUnkept(message)) {
+      else if (isUnkept(message) || message.isGone) {
         this.messages.splice(place, 0, message);
         place += 1;
       }

@@ -1,4 +1,4 @@
-import { mayPass } from '../lib/api.js';
+import { bring, mayPass } from '../lib/api.js';
 import { sendsWithEnter } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { createDrafts } from '../models/drafts.js';
@@ -58,6 +58,10 @@ export function mountComposer(page, { onSend, onStop }) {
   let from = null;
   let sending = false;
   let running = false;
+  /** Whether the problem that is shown is that the part which knows references doesn't come. */
+  let lacksReferences = false;
+
+  const mayHoldReference = () => SIGNS.test(input.value) || COMMAND.test(input.value);
 
   function changed() {
     growWith(input);
@@ -65,8 +69,7 @@ export function mountComposer(page, { onSend, onStop }) {
     references?.show(input.value);
     tellButtons();
     // The part that knows references comes with the first text that may hold one.
-    const mayHoldOne = SIGNS.test(input.value) || COMMAND.test(input.value);
-    if (!references && mayHoldOne) loadReferences().then(() => references.follow(), () => {});
+    if (!references && mayHoldReference()) bringReferences();
   }
 
   function keepDraft() {
@@ -79,9 +82,22 @@ export function mountComposer(page, { onSend, onStop }) {
   }
 
   async function loadReferences() {
-    const { mountReferences } = await import('./composer_references.js');
+    const { mountReferences } = await bring(() => import('./composer_references.js'));
     references ??= mountReferences({ form, input, page, onComplete: changed });
     references.show(input.value);
+  }
+
+  async function bringReferences() {
+    try {
+      await loadReferences();
+      if (lacksReferences) tellProblem('');
+      references.follow();
+    } catch (error) {
+      // Said once: with each letter it is tried again.
+      if (lacksReferences) return;
+      tellNotLoaded(error, bringReferences);
+      lacksReferences = true;
+    }
   }
 
   function tellButtons() {
@@ -92,13 +108,19 @@ export function mountComposer(page, { onSend, onStop }) {
 
   /** @param {{label: string, onAct: () => void}|null} [remedy] what can be done about it */
   function tellProblem(text, remedy = null) {
+    lacksReferences = false;
     setHidden(problem, !text);
     problem.replaceChildren(text);
     if (remedy) problem.append(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: remedy.label, onclick: remedy.onAct }));
   }
 
   function tellNotLoaded(error, again) {
-    tellProblem(words.failedPart(error.message), { label: words.again, onAct: again });
+    const onAct = () => {
+      tellProblem('');
+      input.focus();
+      again();
+    };
+    tellProblem(words.failedPart(error.message), { label: words.again, onAct });
   }
 
   function setText(text) {
@@ -120,7 +142,7 @@ export function mountComposer(page, { onSend, onStop }) {
     if (sending) return undefined;
     references?.close();
     try {
-      commands ??= (await import('./composer_commands.js')).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
+      commands ??= (await bring(() => import('./composer_commands.js'))).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
     } catch (error) {
       return tellNotLoaded(error, submit);
     }
@@ -179,7 +201,7 @@ export function mountComposer(page, { onSend, onStop }) {
   }
 
   input.addEventListener('input', () => {
-    tellProblem('');
+    if (!lacksReferences || !mayHoldReference()) tellProblem('');
     changed();
     references?.follow();
   });

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { composerStrings } from '../lib/composer_strings.js';
 import { createBeginning } from './sidebar_begin.js';
 import { showToast } from './toast.js';
@@ -47,7 +48,7 @@ export function createConversationCommands(page, { tellProblem, setText }) {
   });
 
   const exportIt = here(async ({ conversationId, rest, onDone }) => {
-    const { exportConversation } = await import('./export_conversation.js');
+    const { exportConversation } = await bring(() => import('./export_conversation.js'));
     // A failure is told there, with a way to try again; the command stays too.
     if (await exportConversation({ conversationId, format: rest.toLowerCase() || 'markdown', api })) onDone();
   });
@@ -80,14 +81,14 @@ export function createConversationCommands(page, { tellProblem, setText }) {
   }
 
   const share = here(async ({ conversationId, title: present, onDone }) => {
-    const { openShareDialog } = await import('./share_dialog.js');
+    const { openShareDialog } = await bring(() => import('./share_dialog.js'));
     onDone();
     await openShareDialog({ api, conversationId, title: present });
   });
 
   /** Without `on` or `off`, the other way round. */
   const stateless = here(async ({ conversationId, rest, onDone }) => {
-    const [{ setStateless }, before] = await Promise.all([import('../lib/stateless_api.js'), api.getConversationDetails(conversationId)]);
+    const [{ setStateless }, before] = await Promise.all([bring(() => import('../lib/stateless_api.js')), api.getConversationDetails(conversationId)]);
     const on = rest ? rest.toLowerCase() === 'on' : !before.stateless;
     await setStateless(api, conversationId, on);
     events.emit('conversation:updated', { conversationId, stateless: on });

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { icon } from '../lib/icons.js';
 import { rememberedSwitch } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
@@ -81,7 +82,7 @@ export function createMemories({ place, buttons, input, page, onChange }) {
 
   page.events.on('claim:use-now', attach);
   // What proposes memories comes with the first question for some.
-  page.events.on('memory:propose', async (asked) => (await import('./memory_proposals.js')).proposeMemories(asked, page));
+  page.events.on('memory:propose', async (asked) => (await bring(() => import('./memory_proposals.js'))).proposeMemories(asked, page));
 
   return {
     attached: () => attached,

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
 import { excerpt, senderName } from '../models/message.js';
@@ -86,7 +87,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   let list = null;
   /** Counts the conversations that were turned to. */
   let conversation = 0;
-  const part = () => import('./composer_files.js');
+  const part = () => bring(() => import('./composer_files.js'));
 
   async function show() {
     if (!list && files.length === 0) return;
@@ -188,7 +189,7 @@ export function mountTools(page, { onFailed }) {
 
   async function withPicker(job) {
     try {
-      picker ??= (await import('./composer_model.js')).createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
+      picker ??= (await bring(() => import('./composer_model.js'))).createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
       return await job(picker);
     } catch (error) {
       return onFailed(error, () => withPicker(job));
@@ -197,7 +198,7 @@ export function mountTools(page, { onFailed }) {
 
   async function toggleOptions() {
     try {
-      (await import('./composer_options.js')).toggleOptions(optionsButton);
+      (await bring(() => import('./composer_options.js'))).toggleOptions(optionsButton);
     } catch (error) {
       onFailed(error, toggleOptions);
     }

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { addCopyFallback, copyText } from '../lib/clipboard.js';
 import { strings } from '../lib/strings.js';
 import { element } from './dom.js';
@@ -20,7 +21,7 @@ function copyBySelection(text) {
 }
 
 async function showSelected(text) {
-  const { showValue } = await import('./dialogs.js');
+  const { showValue } = await bring(() => import('./dialogs.js'));
   const { manualTitle, manualHelp, close } = strings.copy;
   await showValue({ title: manualTitle, text: manualHelp, value: text, label: manualTitle, closeLabel: close });
   return false;

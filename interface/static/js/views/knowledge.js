@@ -1,5 +1,6 @@
 /** The Memories panel: stands in the place of the conversation while the address says so. */
 
+import { bring } from '../lib/api.js';
 import { icon } from '../lib/icons.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { strings } from '../lib/strings.js';
@@ -13,14 +14,14 @@ import { addPanelStyle } from './panel_style.js';
 const words = knowledgeStrings;
 
 const LOAD = {
-  memories: () => import('./knowledge_memories.js'),
-  contexts: () => import('./knowledge_contexts.js'),
-  entities: () => import('./knowledge_entities.js'),
-  tags: () => import('./knowledge_tags.js'),
-  conflicts: () => import('./knowledge_conflicts.js'),
-  add: () => import('./knowledge_ingest.js'),
-  history: () => import('./knowledge_history.js'),
-  transfer: () => import('./knowledge_transfer.js'),
+  memories: () => bring(() => import('./knowledge_memories.js')),
+  contexts: () => bring(() => import('./knowledge_contexts.js')),
+  entities: () => bring(() => import('./knowledge_entities.js')),
+  tags: () => bring(() => import('./knowledge_tags.js')),
+  conflicts: () => bring(() => import('./knowledge_conflicts.js')),
+  add: () => bring(() => import('./knowledge_ingest.js')),
+  history: () => bring(() => import('./knowledge_history.js')),
+  transfer: () => bring(() => import('./knowledge_transfer.js')),
 };
 
 const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { copyText } from '../lib/clipboard.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { knowledgeTabStrings } from '../lib/knowledge_tab_strings.js';
@@ -49,7 +50,7 @@ export function createMemoryActions(page, shown) {
   }
 
   async function edit(claim) {
-    const { editMemory } = await import('./knowledge_editor.js');
+    const { editMemory } = await bring(() => import('./knowledge_editor.js'));
     const answer = await editMemory(page, claim);
     if (!answer) return;
     page.tellDone(knowledgeStrings.editor.saved, answer.audit_id);

@@ -20,14 +20,13 @@ const PORTION = 200;
  * @param {(window: {limit: number, offset: number}) => Promise<{claims: object[]}>} [options.askFor] the same from anywhere in the list
  * @param {() => number} options.pageNumber
  * @param {(page: number, options?: {replace?: boolean}) => void} options.onPage
- * @param {() => boolean} [options.isSearch] whether what is asked for is ranked
  * @param {() => HTMLElement} options.empty what stands where there are none
  * @param {(claims: object[]) => void} [options.onShown]
  * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
  * @param {boolean} [options.draggable]
  */
 export function createMemoryBrowser(page, {
-  ask, askFor = null, pageNumber, onPage, empty, isSearch = () => false, onShown = () => {}, moreItems = () => [], draggable = false,
+  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [], draggable = false,
 }) {
   const selection = new ClaimSelection();
   let matching = 0;
@@ -83,11 +82,9 @@ export function createMemoryBrowser(page, {
       return;
     }
     list.show(claims.map(withPin));
-    // A search ranks as many as are asked for: whether there are more shows on the next page.
-    const more = isSearch() && claims.length === PAGE_SIZE ? 1 : 0;
-    const range = pager.show({ page: pageNumber(), total: total + more, shown: claims.length });
-    matching = askFor && !more ? total : 0;
-    counted.textContent = more ? words.count.best(range.first, range.last) : words.count.range(range.first, range.last, total);
+    const range = pager.show({ page: pageNumber(), total, shown: claims.length });
+    matching = askFor ? total : 0;
+    counted.textContent = words.count.range(range.first, range.last, total);
     setHidden(head, claims.length === 0);
     warnings.replaceChildren(...said.map((text) => element('li', { text })));
     setHidden(warnings, said.length === 0);

@@ -1,5 +1,6 @@
 /** Adding a memory, and changing one: the form, with suggestions while the statement is typed. */
 
+import { bring } from '../lib/api.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { differences, excerpt } from '../models/knowledge_claim.js';
 import { worthAsking } from '../models/knowledge_suggestions.js';
@@ -113,7 +114,7 @@ export async function addMemory(page, { statement = '' } = {}) {
   page.changed({ show: false });
   const asked = worthAsking(answer.similar);
   if (asked.length) {
-    const { askAboutSimilar } = await import('./knowledge_similar.js');
+    const { askAboutSimilar } = await bring(() => import('./knowledge_similar.js'));
     await askAboutSimilar(page, answer.claim, asked);
   }
   return answer;

@@ -1,5 +1,6 @@
 /** The tab of all memories: search, filters, the list, adding. */
 
+import { bring } from '../lib/api.js';
 import { knowledgeStrings } from '../lib/knowledge_strings.js';
 import { claimParams, isNarrowed, withoutFilters } from '../models/knowledge_query.js';
 import { element } from './dom.js';
@@ -43,7 +44,6 @@ export function createTab(page) {
     ask: (options) => ask(page.state(), options),
     askFor: (window) => page.api.pkbListClaims({ ...claimParams(page.state()), ...window }),
     pageNumber: () => page.state().page,
-    isSearch: () => page.state().q.trim() !== '',
     onPage: (number, options) => page.go({ page: number }, options),
     onShown: (claims) => filters.name(page.state(), claims),
     empty: () => (isNarrowed(page.state()) ? noMatch(page) : noMemories(page, add)),
@@ -56,12 +56,12 @@ export function createTab(page) {
   }
 
   async function add(statement = '') {
-    const { addMemory } = await import('./knowledge_editor.js');
+    const { addMemory } = await bring(() => import('./knowledge_editor.js'));
     if (await addMemory(page, { statement })) await browser.refresh();
   }
 
   async function addMany() {
-    const { addManyMemories } = await import('./knowledge_many.js');
+    const { addManyMemories } = await bring(() => import('./knowledge_many.js'));
     if (await addManyMemories(page)) await browser.refresh();
   }
 

@@ -3,7 +3,7 @@ import { isFromUser, isUnkept } from '../models/message.js';
 import { createBacklinks } from './backlinks.js';
 import { element, setHidden } from './dom.js';
 import { MarkdownView } from './markdown_view.js';
-import { createEditor } from './message_card_editor.js';
+import { createEditing } from './message_card_editor.js';
 import { createCardHeader } from './message_card_header.js';
 import { createMemoriesUsed } from './message_card_memories.js';
 import { createReplyLine } from './message_card_reply.js';
@@ -26,7 +26,8 @@ function endingOf(message) {
  * One message in the page.
  *
  * `page` is what the views of a transcript share: `friendlyId()`, `references` (the cache), `goTo(target)`,
- * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message, detail)`, `api`, `conversationId()`.
+ * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message, detail)`, `api`, `conversationId()`, `edits` (what is
+ * typed into messages).
  */
 export class MessageCard {
   #header;
@@ -42,7 +43,7 @@ export class MessageCard {
   #notice;
   #ending;
   #again;
-  #editor = null;
+  #editing;
   #shownText = null;
   #streaming = false;
   #flashing = 0;
@@ -68,10 +69,21 @@ export class MessageCard {
       typed: isFromUser(message),
       decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
     });
+    this.#editing = createEditing(this.#body, {
+      message: current,
+      edits: page.edits,
+      save: (edit) => page.onAction('saveEdit', current(), edit),
+      onClose: () => this.#afterEditing(page),
+    });
     const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#notice, this.#ending, this.#again, foot);
     this.update(message);
+    if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
+  }
+
+  get isEditing() {
+    return this.#editing.isOpen();
   }
 
   /** Shows what the message is now. An answer that is being written keeps what has been written. */
@@ -94,6 +106,7 @@ export class MessageCard {
     if (!this.#streaming) this.#showText(message.text);
     this.#showNotice();
     this.#showEnding();
+    this.#editing.follow();
   }
 
   setSelected(selected) {
@@ -151,19 +164,18 @@ export class MessageCard {
     setHidden(this.#again, !text || isUnkept(this.message) || Boolean(this.message.pending));
   }
 
-  /** @param {(text: string, again: () => void) => Promise<boolean>} onSave */
-  edit(onSave) {
-    if (this.#editor) return;
-    const close = () => {
-      this.#editor?.remove();
-      this.#editor = null;
-      this.#body.hidden = false;
-      this.node.querySelector('.message-menu-button').focus();
-    };
-    this.#editor = createEditor(this.message.text, { onSave, onClose: close });
-    this.#body.hidden = true;
-    this.#body.after(this.#editor);
-    this.#editor.querySelector('textarea').focus();
+  edit() {
+    this.#editing.open({ takesFocus: true });
+  }
+
+  /** Saves what is typed by now, where that goes on. */
+  saveEdit() {
+    return this.#editing.submit();
+  }
+
+  #afterEditing(page) {
+    if (this.message.isGone) page.dropGone(this.message);
+    else if (document.activeElement === document.body) this.node.querySelector('.message-menu-button').focus();
   }
 
   flash() {

@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { icon } from '../lib/icons.js';
 import { strings } from '../lib/strings.js';
 import { fullTime, shortTime } from '../lib/times.js';
@@ -54,7 +55,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
   const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, tools);
 
   async function showHistory() {
-    const brought = await attempt(() => import('./message_card_history.js'), { failed: strings.history.failed });
+    const brought = await attempt(() => bring(() => import('./message_card_history.js')), { failed: strings.history.failed });
     if (brought) await brought.showEarlierTexts(edited, message(), { api });
   }
 

@@ -1,5 +1,6 @@
 /** The settings: one section at a time, named in the address, each made when it is first looked at. */
 
+import { bring } from '../lib/api.js';
 import { createSettingsApi } from '../lib/settings_api.js';
 import { shortcutOf } from '../models/shortcuts.js';
 import { mountDevices, mountTokens } from './settings_access.js';
@@ -23,7 +24,7 @@ function mountShortcuts(section) {
 async function mountShares(section, { api }) {
   const place = section.querySelector('[data-fill]');
   try {
-    const { mountShareList } = await import('./share_list.js');
+    const { mountShareList } = await bring(() => import('./share_list.js'));
     await mountShareList(place, { api });
   } catch (error) {
     place.replaceChildren(failure(error, () => mountShares(section, { api })));

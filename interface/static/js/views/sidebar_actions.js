@@ -1,6 +1,7 @@
 /** What the sidebar's menus do to conversations: ask the server first, then show what came of it. */
 
 import { formatAddress } from '../lib/address.js';
+import { bring } from '../lib/api.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { sidebarStrings } from '../lib/sidebar_strings.js';
@@ -141,7 +142,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
 
   async function fork(id) {
     const { conversation_friendly_id: friendlyId } = sidebar.find(id) ?? {};
-    const ask = async () => (await import('./fork_dialog.js')).askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
+    const ask = async () => (await bring(() => import('./fork_dialog.js'))).askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
     const point = await attempt(ask, FAILED);
     if (!point || point.messageId === undefined) return;
     const make = () => (point.messageId ? api.forkConversation(id, point.messageId) : api.cloneConversation(id));
@@ -150,19 +151,19 @@ export function createConversationActions({ api, events, model, sidebar }) {
   }
 
   async function setStateless(id, on) {
-    const job = async () => (await import('../lib/stateless_api.js')).setStateless(api, id, on);
+    const job = async () => (await bring(() => import('../lib/stateless_api.js'))).setStateless(api, id, on);
     if ((await attempt(job, FAILED)) === null) return;
     events.emit('conversation:updated', { conversationId: id, stateless: on });
     showToast(on ? sidebarStrings.stateless.on : sidebarStrings.stateless.off, { kind: 'success' });
   }
 
   async function share(id) {
-    const open = async () => (await import('./share_dialog.js')).openShareDialog({ api, conversationId: id, title: titleOf(id) });
+    const open = async () => (await bring(() => import('./share_dialog.js'))).openShareDialog({ api, conversationId: id, title: titleOf(id) });
     await attempt(open, FAILED);
   }
 
   async function exportAs(id, format) {
-    const save = async () => (await import('./export_conversation.js')).exportConversation({ conversationId: id, format, api });
+    const save = async () => (await bring(() => import('./export_conversation.js'))).exportConversation({ conversationId: id, format, api });
     await attempt(save, FAILED);
   }
 

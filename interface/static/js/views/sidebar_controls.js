@@ -1,5 +1,6 @@
 /** The sidebar's buttons, menus, filter and sections. What they do is loaded when the pointer or a key first asks for it. */
 
+import { bring } from '../lib/api.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { tellFailure } from './attempts.js';
 import { mountSections } from './sidebar_sections.js';
@@ -30,7 +31,7 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
  */
 export function mountControls({ api, events, domain, model, sidebar }) {
   const loadCommands = once(async () => {
-    const { createCommands } = await import('./sidebar_commands.js');
+    const { createCommands } = await bring(() => import('./sidebar_commands.js'));
     return createCommands({ api, events, domain, model, sidebar });
   });
 
@@ -61,12 +62,12 @@ export function mountControls({ api, events, domain, model, sidebar }) {
   };
 
   const loadShelves = once(async () => {
-    const { createShelves } = await import('./sidebar_shelves.js');
+    const { createShelves } = await bring(() => import('./sidebar_shelves.js'));
     return createShelves({ api, domain, on, keep: sidebar.setAside, onRestored: sidebar.refresh });
   });
 
   const loadFilter = once(async () => {
-    const { mountFilter } = await import('./sidebar_filter.js');
+    const { mountFilter } = await bring(() => import('./sidebar_filter.js'));
     mountFilter({
       api,
       domain,

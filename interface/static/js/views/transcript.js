@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { strings } from '../lib/strings.js';
 import { isUnkept } from '../models/message.js';
 import { TranscriptWindow } from '../models/transcript_window.js';
@@ -97,7 +98,7 @@ export class Transcript {
   /** Brings what cards are made of: a page without messages does without. */
   async prepare() {
     if (this.#Card) return;
-    const [{ MessageCard }] = await Promise.all([import('./message_card.js'), this.#page.prepare()]);
+    const [{ MessageCard }] = await Promise.all([bring(() => import('./message_card.js')), this.#page.prepare()]);
     this.#Card = MessageCard;
   }
 
@@ -207,12 +208,26 @@ export class Transcript {
     const atEnd = messages.length < limit;
     // What was just written and is not numbered yet is not in the server's answer.
     const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
+    const shown = messages.slice(-MOST_CARDS);
+    this.#keepEdited(shown, { atEnd });
     this.#scroll.keepInPlace(() => {
-      this.#window.refresh(messages.slice(-MOST_CARDS), { atEnd });
+      this.#window.refresh(shown, { atEnd });
       this.#window.push(...unnumbered);
       this.#list.show(this.messages);
     }, this.#list.nodes());
     this.#tellEnds();
+  }
+
+  /** What is being changed here stays when it was deleted elsewhere: what is typed is nobody else's to delete. */
+  #keepEdited(shown, { atEnd }) {
+    const known = new Set(shown.map((message) => message.message_id));
+    const end = atEnd ? Infinity : shown.at(-1)?.message_index ?? 0;
+    for (const message of this.messages) {
+      const card = this.card(message.message_id);
+      if (known.has(message.message_id) || !card?.isEditing || message.message_index > end) continue;
+      message.isGone = true;
+      card.update(message);
+    }
   }
 
   #onScroll() {

@@ -1,4 +1,5 @@
 import { parseAddress, writeAddress } from '../lib/address.js';
+import { bring } from '../lib/api.js';
 import { strings } from '../lib/strings.js';
 import { connectTabs } from '../lib/tabs.js';
 import { createReferenceCache } from '../models/reference_cache.js';
@@ -48,7 +49,7 @@ export class ConversationPage {
 
   /** Brings what is done with messages: a page without messages does without. */
   async #prepare(page) {
-    const [{ createMessageActions }, { createSelection }] = await Promise.all([import('./transcript_actions.js'), import('./transcript_selection.js')]);
+    const [{ createMessageActions }, { createSelection }] = await bring(() => Promise.all([import('./transcript_actions.js'), import('./transcript_selection.js')]));
     this.#doing ??= createMessageActions(page);
     this.#selection ??= createSelection(document.getElementById('composer'), page, this.#doing);
   }
@@ -220,8 +221,7 @@ export class ConversationPage {
   }
 
   #showWhetherEmpty() {
-    if (this.#transcript.messages.length === 0) this.#transcript.showState(emptyState());
-    else this.#transcript.showState();
+    this.#transcript.showState(...(this.#transcript.messages.length === 0 ? [emptyState()] : []));
   }
 
   #watchUnfinished() {

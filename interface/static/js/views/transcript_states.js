@@ -1,3 +1,4 @@
+import { bring } from '../lib/api.js';
 import { strings } from '../lib/strings.js';
 import { attempt } from './attempts.js';
 import { element } from './dom.js';
@@ -42,7 +43,7 @@ export function createPins(transcript, page) {
     const conversationId = page.conversationId();
     const pinned = await page.api.listPinnedMessages(conversationId, options);
     if (conversationId !== page.conversationId()) return;
-    if (pinned.length > 0) bar ??= (await import('./pinned_messages.js')).createPinnedBar(transcript, page);
+    if (pinned.length > 0) bar ??= (await bring(() => import('./pinned_messages.js'))).createPinnedBar(transcript, page);
     if (conversationId === page.conversationId()) bar?.show(pinned);
   }
 
