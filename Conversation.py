@@ -11,11 +11,12 @@ from typing import Any
 from chat import events, journeys
 from chat.accepting import accept
 from chat.context import GatheredContext, gather, stored_lookup
+from chat.gathering import KeepReport, gathered, running
 from chat.histories import History, StoredHistory
-from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request, memories_among
+from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request
 from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
-from chat.references import ConversationReferences, FriendlyIdLookup
+from chat.references import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.threads import in_thread, undisturbed
 from chat.turn import Turn, TurnStream
 from database.connection import open_store
@@ -69,12 +70,12 @@ class Conversation:
         turn = self._accept(query)
 
         async def journey() -> AsyncIterator[events.Event]:
-            context = GatheredContext()
             title: asyncio.Task[str] | None = None
             try:
-                context = await in_thread(self._gather, turn)
-                yield events.references(context.report_dicts())
+                gathering = await gathered(turn, partial(self._gather, turn), self._keep_report(turn))
+                yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
+                context = gathering.go_on()
                 history = await in_thread(self._recent_messages, turn)
                 summary = self._summary_before(turn)
                 distilled = await journeys.distilled(turn, context, summary=summary)
@@ -177,15 +178,18 @@ class Conversation:
         users_dir: str | None = None,
         conversation_loader: ConversationLoader | None = None,
         services: TurnServices | None = None,
+        current: RunningTurn | None = None,
         max_chars: int | None = None,
     ) -> GatheredContext:
         """Items and report for `references` (friendly ids without "@") and for what else `request` wants.
 
-        A foreign user's conversations and memories are never seen.
+        A foreign user's conversations and memories are never seen. current: the turn that asks, no part of the context.
         """
+        conversations = self._reference_resolver(user_email, users_dir, conversation_loader, services)
+        conversations.running = current or RunningTurn()
         return gather(
             references,
-            conversations=self._reference_resolver(user_email, users_dir, conversation_loader, services),
+            conversations=conversations,
             knowledge=knowledge_of(user_email, users_dir=users_dir or self._history.users_dir, services=services),
             request=request,
             max_chars=max_chars,
@@ -329,21 +333,19 @@ class Conversation:
         return accept(query, self._history)
 
     def _gather(self, turn: Turn) -> GatheredContext:
-        context = self._gathered_context(
+        return self._gathered_context(
             turn.references,
             knowledge_request(turn, summary=self._summary_before(turn)),
             user_email=self.user_id,
             users_dir=turn.query.get("_users_dir"),
             conversation_loader=turn.loader,
             services=turn.services,
+            current=running(turn),
             max_chars=journeys.max_context_chars(turn),
         )
-        if context.report:
-            self._history.store_report(turn.accepted.user_message_id, context.report_dicts())
-        memories = memories_among(context.items)
-        if memories:
-            turn.config["memories"] = memories
-        return context
+
+    def _keep_report(self, turn: Turn) -> KeepReport:
+        return partial(self._history.store_report, turn.accepted.user_message_id)
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
         if turn.accepted.first_turn:

@@ -14,7 +14,9 @@ import endpoints
 from chat.conversation_cache import DefaultDictQueue
 from chat.generation import TurnRunner
 from chat.knowledge_access import KnowledgeAccess
+from chat.lost_reports import lost_report
 from chat.metrics import Metrics
+from chat.ports import ConversationLoader
 from chat.services import models_from, services_from
 from chat.upkeep import ServerRunningError, bring_in_order, sole_server
 from Conversation import Conversation
@@ -55,9 +57,16 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         synchronous=settings.synchronous,
     )
 
+    services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge)
+
     def load(conversation_id: str) -> Conversation:
         owner = conversation_id.rpartition("_")[0]
         return Conversation(owner, store, conversation_id)
+
+    def loader_for(user_email: str) -> ConversationLoader:
+        return partial(Conversation, user_email, store)
+
+    report_of = partial(lost_report, users_dir=settings.users_dir, loader_for=loader_for, services=services)
 
     return AppState(
         settings=settings,
@@ -67,10 +76,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
             factory=load,
             is_current=lambda _, conversation: conversation.is_current(),
         ),
-        turns=TurnRunner(users_dir=settings.users_dir, metrics=metrics),
+        turns=TurnRunner(users_dir=settings.users_dir, metrics=metrics, report_of=report_of),
         models=models,
         metrics=metrics,
-        services=services_from(settings, models=models, metrics=metrics, knowledge=knowledge),
+        services=services,
         knowledge=knowledge,
     )
 
@@ -120,7 +129,7 @@ def _serve(settings: Settings) -> int:
     from endpoints.serving import serve  # commands and scripts do without a web server
 
     app = create_app(settings)
-    bring_in_order(users_dir=settings.users_dir)
+    bring_in_order(users_dir=settings.users_dir, report_of=app.extensions[EXTENSION].turns.report_of)
     serve(app, settings)
     return 0
 

@@ -27,10 +27,10 @@ def accept(query: Mapping[str, Any], history: History) -> Turn:
     if query.get(ANSWER_AGAIN):
         return _accept_again(query, history)
     text = storable(query.get("messageText", ""))
-    if not text.strip():
-        raise EmptyMessageError
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
+    if not text.strip():
+        raise EmptyMessageError
     services: TurnServices = query.get("_services") or default_services()
     chosen = chosen_model(query, history.metadata()["conversation_settings"], services=services)
     accepted = history.accept(

@@ -10,10 +10,10 @@ from conversation_reference_utils import partition
 from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 
 from .knowledge import Knowledge, KnowledgeRequest, knowledge_of
-from .knowledge_entries import left_out
+from .knowledge_entries import left_out, unavailable
 from .pkb_items import PkbItem, fit, merge, render
-from .ports import ConversationLoader, TurnServices
-from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup
+from .ports import ConversationLoader, ReferenceCaps, TurnServices
+from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, kind_of
 from .report import ReportEntry, Resolution
 
 _NOTHING_KNOWN = frozenset({"not_found", "unavailable"})
@@ -64,6 +64,22 @@ def gather(
     if max_chars is None:
         return GatheredContext(items=tuple(items), report=tuple(report))
     return _fitted(items, report, max_chars)
+
+
+def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:
+    """Each of the references that `gather` would have followed, as one that could not be looked up; `note` says why."""
+    wanted = [reference for reference in dict.fromkeys(references) if reference]
+    conversation_refs = {ref for ref, _, _ in partition(wanted)[0]}
+    report = [
+        ReportEntry(ref=f"@{ref}", kind=kind_of(ref), status="unavailable", notes=(note,))
+        if ref in conversation_refs
+        else unavailable(f"@{ref}", note)
+        for ref in wanted[:MAX_REFERENCES]
+    ]
+    report += [unavailable(f"@memory:{claim_id}", note) for claim_id in list(dict.fromkeys(claim_ids))[:MAX_REFERENCES]]
+    if len(wanted) > MAX_REFERENCES:
+        report.append(_beyond_the_limit(len(wanted) - MAX_REFERENCES))
+    return GatheredContext(report=tuple(report))
 
 
 def _resolved(
@@ -125,12 +141,15 @@ def resolve_report(
     user_email: str,
     users_dir: str,
     loader: ConversationLoader,
+    claim_ids: Sequence[str] = (),
     services: TurnServices | None = None,
 ) -> list[dict[str, Any]]:
-    """The report entries that a message with these `references` (without "@") would get."""
-    conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader)
+    """The report entries that a message with these `references` (without "@") and claim ids would get."""
+    caps = services.caps if services is not None else ReferenceCaps()
+    conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader, caps=caps)
     knowledge = knowledge_of(user_email, users_dir=users_dir, services=services)
-    return gather(references, conversations=conversations, knowledge=knowledge).report_dicts()
+    request = KnowledgeRequest(claim_ids=claim_ids)
+    return gather(references, conversations=conversations, knowledge=knowledge, request=request).report_dicts()
 
 
 def stored_lookup(users_dir: str, user_email: str) -> FriendlyIdLookup:

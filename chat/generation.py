@@ -16,7 +16,7 @@ from database.conversations import get_conversation
 from database.errors import StoreError, TurnInProgressError
 from database.store import Urgency
 from database.stream_events import append_events, read_events
-from database.turn_recovery import close_interrupted_turns
+from database.turn_recovery import ReportMaker, close_interrupted_turns
 
 from . import events
 from .accepting import ANSWER_AGAIN
@@ -59,10 +59,12 @@ class TurnRunner:
     """The running turns of one server.
 
     `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
-    without one, a loop in a thread of its own is started when first needed.
+    without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
+    mean that broke off before it could tell.
     """
 
-    def __init__(self, *, users_dir: str, metrics: Metrics) -> None:
+    def __init__(self, *, users_dir: str, metrics: Metrics, report_of: ReportMaker | None = None) -> None:
+        self.report_of = report_of
         self._users_dir = users_dir
         self._metrics = metrics
         self._streams: dict[str, LiveStream] = {}
@@ -196,7 +198,12 @@ class TurnRunner:
         while not self._draining:
             await asyncio.sleep(_SALVAGE_EVERY)
             try:
-                await in_thread(close_interrupted_turns, users_dir=self._users_dir, only=stream.message_id)
+                await in_thread(
+                    close_interrupted_turns,
+                    users_dir=self._users_dir,
+                    only=stream.message_id,
+                    report_of=self.report_of,
+                )
             except StoreError:
                 continue
             break

@@ -13,7 +13,8 @@ from database.errors import NotFoundError
 from database.reference_lookup import NamedConversation
 
 from .addressable import addressable
-from .pkb_items import PkbItem, cut, shorten
+from .digests import digested
+from .pkb_items import PkbItem, shorten
 from .ports import AddressableConversation, ConversationLoader, Message, ReferenceCaps
 from .report import ReportEntry, Resolution, preview
 
@@ -29,17 +30,26 @@ _RANGE_MARKER = re.compile(r"_(?:messages|msgs)_", re.IGNORECASE)
 _KINDS = {"message": "message", "range": "message_range", "conversation": "conversation", "malformed": "message"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTurn:
+    """The messages of the turn that refers: they are no part of what it may refer to. chars: the question's length."""
+
+    message_ids: frozenset[str] = frozenset()
+    chars: int = 0
+
+
 @dataclass(slots=True, kw_only=True)
 class ConversationReferences:
     """Resolves the conversation references of one request; each conversation is loaded once.
 
     `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
-    inside a resolved text is resolved again.
+    inside a resolved text is resolved again. running: left out of ranges and whole conversations.
     """
 
     lookup: FriendlyIdLookup
     load: ConversationLoader
     caps: ReferenceCaps = field(default_factory=ReferenceCaps)
+    running: RunningTurn = field(default_factory=RunningTurn)
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
@@ -62,11 +72,10 @@ class ConversationReferences:
             return self._opened(
                 ref, "conversation", whole, lambda conversation: self._whole_conversation(ref, conversation, parts)
             )
+        kind = _kind(ref, parts)
         if parts.kind == "malformed":
-            kind = "message_range" if _RANGE_MARKER.search(ref) else "message"
             return _failed(ref, kind, "malformed", f"{parts.problem[:1].upper()}{parts.problem[1:]}.")
         found = named.get(parts.conv_fid)
-        kind = _KINDS[parts.kind]
         if found is None:
             return _failed(ref, kind, "not_found", "No such conversation.")
         resolver: _Resolver = {"message": self._message, "range": self._range}.get(parts.kind, self._whole_conversation)
@@ -119,52 +128,65 @@ class ConversationReferences:
         if not messages:
             note = f"The conversation has {count} messages." if count else "The conversation has no messages."
             return _failed(ref, "message_range", "out_of_range", note, title=metadata["title"])
+        others = self._without_the_running(messages)
+        if not others:
+            note = "It holds nothing but this question and its answer."
+            return _failed(ref, "message_range", "empty", note, title=metadata["title"])
         entry = ReportEntry(
             ref=ref,
             kind="message_range",
             status="resolved",
             title=metadata["title"],
-            preview=preview(messages[0]["text"]),
-            count=len(messages),
-            chars=sum(len(message["text"]) for message in messages),
+            preview=preview(others[0]["text"]),
+            count=len(others),
+            chars=sum(len(message["text"]) for message in others),
             target={
                 "conversation_id": conversation.conversation_id,
-                "message_index": start,
-                "message_id": messages[0]["message_id"],
+                "message_index": others[0]["message_index"],
+                "message_id": others[0]["message_id"],
             },
         )
+        if len(others) < len(messages):
+            entry = entry.with_note("This question and its answer are left out.")
         if end > count:
             entry = entry.with_note(f"The conversation ends at message {count}.")
-        return self._with_items(ref, entry, conversation, messages)
+        return self._with_items(ref, entry, conversation, others)
+
+    def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
+        return [message for message in messages if message["message_id"] not in self.running.message_ids]
 
     def _whole_conversation(
         self, ref: str, conversation: AddressableConversation, _parts: ConversationReference
     ) -> Resolution:
-        metadata = conversation.get_metadata()
-        messages = conversation.last_messages(max_chars=self.caps.conversation)
-        finished = [message for message in messages if message.get("status") != "streaming"]
-        target = {"conversation_id": conversation.conversation_id}
-        if not finished and not conversation.running_summary:
+        metadata, cap = conversation.get_metadata(), self.caps.conversation
+        newest = conversation.last_messages(max_chars=cap + self.running.chars)
+        said = self._without_the_running(newest)
+        finished = [message for message in said if message.get("status") != "streaming"]
+        summary = conversation.running_summary
+        if not finished and not summary:
             return _failed(ref, "conversation", "empty", "The conversation has no messages.", title=metadata["title"])
-        body, shown = _digest(metadata, conversation.running_summary, finished, cap=self.caps.conversation)
+        count = int(metadata["message_count"]) - (len(newest) - len(finished))
+        digest = digested({**metadata, "message_count": count}, summary, finished, cap=cap)
         entry = ReportEntry(
             ref=ref,
             kind="conversation",
             status="resolved",
             title=metadata["title"],
-            preview=preview(conversation.running_summary or finished[0]["text"]),
-            count=shown,
-            chars=len(body),
-            target=target,
+            preview=preview(summary or finished[0]["text"]),
+            count=digest.shown,
+            chars=digest.chars,
+            target={"conversation_id": conversation.conversation_id},
         )
-        if shown < int(metadata["message_count"]):
-            entry = entry.marked("truncated", _part_of(messages, shown=shown, count=int(metadata["message_count"])))
+        if len(finished) < len(said):
+            entry = entry.with_note("The answer that is still being written is left out.")
+        for note in digest.notes:
+            entry = entry.marked("truncated", note)
         item = PkbItem(
             source="referenced",
             type="conversation",
             refs=(ref,),
             key=f"conversation:{conversation.conversation_id}",
-            body=body,
+            body=digest.body,
         )
         return Resolution(entry=entry, items=(item,))
 
@@ -185,6 +207,17 @@ class ConversationReferences:
         elif not any(message["text"] for message in finished):
             entry = entry.marked("empty", "The message has no text.")
         return Resolution(entry=entry, items=items)
+
+
+def kind_of(reference: str) -> str:
+    """What a conversation reference seems to name, judged by its form alone, as the report calls it."""
+    parts = classify_conversation_reference(reference)
+    return _kind(reference, parts) if parts else "conversation"
+
+
+def _kind(reference: str, parts: ConversationReference) -> str:
+    malformed_range = parts.kind == "malformed" and _RANGE_MARKER.search(reference)
+    return "message_range" if malformed_range else _KINDS[parts.kind]
 
 
 def _find(conversation: AddressableConversation, identifier: str) -> Message | None:
@@ -232,33 +265,6 @@ def _notes(message: Message) -> tuple[str, ...]:
     if message.get("status") in {"interrupted", "cancelled", "failed"}:
         notes.append(f"answer {message['status']}")
     return tuple(notes)
-
-
-def _digest(metadata: Mapping[str, Any], summary: str, messages: Sequence[Message], *, cap: int) -> tuple[str, int]:
-    header = (
-        f"{metadata['title']} ({metadata['conversation_friendly_id']}), {metadata['message_count']} messages, "
-        f"{metadata['created_at'][:10]} to {metadata['updated_at'][:10]}"
-    )
-    head = f"{header}\n\nSummary: {summary}" if summary else header
-    left, parts = cap, list[str]()
-    for message in reversed(messages):
-        sender = "You" if message["sender"] == "user" else "Assistant"
-        part = f"#{message['message_index']} · {message['message_short_hash']} ({sender}):\n{message['text']}"
-        if len(part) > left:
-            if parts:
-                break
-            part, _ = cut(part, left)
-        parts.append(part)
-        left -= len(part)
-    return "\n\n".join([head, *reversed(parts)]), len(parts)
-
-
-def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> str:
-    """Which part of a conversation's `count` messages `shown` of the newest are; those hidden from models are none."""
-    hidden = count - messages[0]["message_index"] + 1 - len(messages) if messages else count
-    if hidden:
-        return f"The newest {shown} of {count} messages; {hidden} hidden from the model left out."
-    return f"The newest {shown} of {count} messages."
 
 
 def _failed(ref: str, kind: str, status: str, note: str, *, title: str = "") -> Resolution:

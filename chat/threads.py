@@ -23,6 +23,28 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return await asyncio.get_running_loop().run_in_executor(_pool(), partial(work, *args, **kwargs))
 
 
+async def to_its_end(
+    work: Coroutine[Any, Any, T], *, patience: float
+) -> tuple[asyncio.Task[T], asyncio.CancelledError | None]:
+    """Wait for `work` though this task is cancelled, but from then on for `patience` seconds at most.
+
+    Returns:
+        The work, done, or cancelled where it took longer; and the first cancellation, if there was one.
+    """
+    running, stop, left = asyncio.create_task(work), None, None
+    while not running.done():
+        try:
+            done, _ = await asyncio.wait({running}, timeout=left)
+            if not done:
+                running.cancel()
+        except asyncio.CancelledError as error:
+            stop, left = stop or error, patience
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+    return running, stop
+
+
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
     """Wait for `work` to its end, however often this task is cancelled meanwhile; the cancellations are forgotten."""
     running = asyncio.ensure_future(work)

@@ -39,19 +39,26 @@ def store_report(*, users_dir: str, user_email: str, message_id: str, report: Se
     `{claim_id}` or the like.
     Raises MessageNotFoundError.
     """
-    entries = [dict(entry) for entry in report]
 
     def store(connection: Connection) -> None:
         conversation_id = _access(connection, user_email=user_email, message_id=message_id)
-        _KEEP.run(connection, message=message_id, report=entries)
-        _FORGET.run(connection, message=message_id)
-        rows = reference_rows(entries, message_id=message_id, user_email=user_email)
-        if rows:
-            _REFER.run_each(connection, rows)
+        store_report_in(connection, report, message_id=message_id, user_email=user_email)
         # What is asked counts as something new, and has been counted already.
         touch_quietly(connection, conversation_id)
 
     open_store(users_dir).write(store, urgency=Urgency.STREAM)
+
+
+def store_report_in(
+    connection: Connection, report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str
+) -> None:
+    """`store_report` within a transaction, for a message that is known to be this user's, also in the bin."""
+    entries = [dict(entry) for entry in report]
+    _KEEP.run(connection, message=message_id, report=entries)
+    _FORGET.run(connection, message=message_id)
+    rows = reference_rows(entries, message_id=message_id, user_email=user_email)
+    if rows:
+        _REFER.run_each(connection, rows)
 
 
 def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:

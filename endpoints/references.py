@@ -12,6 +12,7 @@ from database.errors import ConversationNotFoundError
 from database.message_rows import MessageRow, MessageText
 
 from . import schemas, shapes
+from .errors import InvalidRequestError
 from .replies import json_reply
 from .request_scope import conversation_loader, current_state, current_user_email, own
 from .validation import answers, asks
@@ -59,8 +60,11 @@ def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
 @answers(shapes.ReportItem)
 def resolve_reference(query: schemas.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it."""
+    reference = query.ref.removeprefix("@")
+    if not reference:
+        raise InvalidRequestError("ref: behind the @ there has to be a name.")
     report = resolve_report(
-        [query.ref.removeprefix("@")],
+        [reference],
         **own(),
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
