@@ -25,7 +25,7 @@ def hash_password(password: str) -> str:
         InvalidChangeError: too short or too long.
     """
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise InvalidChangeError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
+        raise InvalidChangeError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
     with _places:
         return _hasher.hash(_bytes(password))
 

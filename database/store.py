@@ -21,12 +21,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from . import dialect
-from .errors import StorageFailedError
+from .errors import InvalidChangeError, StorageFailedError
 from .kept_connections import KeptConnections
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Job = Callable[[Connection], T]
+_TOO_LARGE = "The number is too large."
 _TOGETHER = 8
 """So many jobs share a transaction at most: the next begun answer is not to wait for a whole crowd."""
 
@@ -59,9 +60,9 @@ class _Queued(NamedTuple):
 class Store:
     """The database of one data folder.
 
-    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `submit`). Driver
-    errors come out as `database.errors`; an IntegrityError comes out as it is, since only the caller knows what a
-    conflict means.
+    Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `submit`). Driver errors come out
+    as `database.errors`, a number that no column can hold as InvalidChangeError; an IntegrityError comes out as it is,
+    since only the caller knows what a conflict means.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
@@ -80,6 +81,8 @@ class Store:
         try:
             with self._readers.transaction() as connection:
                 yield connection
+        except OverflowError as error:
+            raise InvalidChangeError(_TOO_LARGE) from error
         except dialect.DRIVER_ERRORS as error:
             log.exception("reading failed")
             raise dialect.store_error(error) from error
@@ -151,6 +154,8 @@ class Store:
                 result = job(connection)
         except IntegrityError as error:
             future.set_exception(error)
+        except OverflowError:
+            future.set_exception(InvalidChangeError(_TOO_LARGE))
         except dialect.DRIVER_ERRORS as error:
             log.exception("writing failed")
             future.set_exception(dialect.store_error(error))

@@ -33,6 +33,7 @@ from .guards import register_guards
 from .pkb import claims, finding, groups, intake, keeping
 from .request_scope import EXTENSION, AppState
 from .response_headers import register_response_headers
+from .validation import BoundedInteger
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 # A whole knowledge base comes in at once, as it went out.
@@ -78,6 +79,7 @@ def register(app: Flask, state: AppState) -> None:
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=64 * 1024, MAX_FORM_PARTS=20)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
+    app.url_map.converters["int"] = BoundedInteger
     static_files.register_assets(app, _STATIC)
     app.before_request(_allow_larger_bodies)
     register_guards(app)

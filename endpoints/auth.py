@@ -14,6 +14,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, users
 from database.errors import StoreError
+from database.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.told_conversations import has_begun
 
 from . import schemas, shapes
@@ -29,7 +30,7 @@ WELCOME = "/interface/?welcome=1"
 _COOKIE_SECONDS = 30 * 24 * 3600
 _FIELD_PROBLEMS = {
     "email": "That is not an e-mail address.",
-    "password": "The password has 8 to 1,000 characters.",
+    "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
 }
 
 

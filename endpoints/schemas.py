@@ -17,8 +17,11 @@ from pydantic import (
 )
 
 from chat.turn import MAX_MESSAGE_CHARS
+from database.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
 SETTINGS_BYTES = 16_384
+LARGEST_NUMBER = 2**53
+"""Programs that read every number as a float lose count after this one."""
 _DEPTH = 20
 _EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
 
@@ -56,7 +59,9 @@ def _not_blank(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_without_nul)]
 Email = Annotated[str, Field(max_length=256), AfterValidator(_email)]
-Password = Annotated[str, Field(min_length=8, max_length=1_000), AfterValidator(_without_nul)]
+Password = Annotated[
+    str, Field(min_length=SHORTEST_PASSWORD, max_length=LONGEST_PASSWORD), AfterValidator(_without_nul)
+]
 Name = Annotated[Text, Field(max_length=200)]
 Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
 Id = Annotated[Text, Field(min_length=1, max_length=400)]
@@ -86,7 +91,7 @@ class Credentials(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     email: Annotated[Text, Field(max_length=256)]
-    password: Annotated[Text, Field(max_length=1_000)]
+    password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
     next: Annotated[Text, Field(max_length=2_000)] = ""
 
 
@@ -112,7 +117,7 @@ class NewAccount(Body):
 class PasswordChange(Body):
     """The password as it is and as it shall be."""
 
-    current_password: Annotated[Text, Field(max_length=1_000)]
+    current_password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
     new_password: Password
 
 
@@ -169,8 +174,8 @@ class ConversationSettings(RootModel[JsonObject]):
 class MessageWindow(Query):
     """Which messages: before, after or around an index (around also an id or a hash); without any, all."""
 
-    before: Annotated[int, Field(ge=1)] | None = None
-    after: Annotated[int, Field(ge=0)] | None = None
+    before: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None = None
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None = None
     around: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
@@ -182,9 +187,10 @@ class MessageWindow(Query):
 
 
 class MessageEdit(Body):
-    """The message's new text."""
+    """The message's new text. `based_on`: what it said when it was edited; one that says something else stays as it is."""
 
     text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
+    based_on: Text | None = None
 
 
 class MessageVisibility(Body):
@@ -223,7 +229,7 @@ class Repetition(Body):
 class StreamPosition(Query):
     """The number of the last event that the caller has."""
 
-    after: Annotated[int, Field(ge=0)] = 0
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
 
 
 class WorkspaceDraft(Body):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from database.share_snapshots import MESSAGES_A_PART
 
-from .schemas import Query
+from .schemas import LARGEST_NUMBER, Query
 from .shapes import Shape
 
 
@@ -40,7 +40,7 @@ class ShareState(Shape):
 class SharedWindow(Query):
     """Which messages: at most `limit` behind number `after`."""
 
-    after: Annotated[int, Field(ge=0, le=2**53)] = 0
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
     limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PART)] = MESSAGES_A_PART
 
 

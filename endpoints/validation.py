@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import orjson
 from flask import request
 from pydantic import BaseModel
+from werkzeug.routing import IntegerConverter, ValidationError
 
 from .errors import InvalidRequestError, UnsupportedMediaError
+from .schemas import LARGEST_NUMBER
 
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -61,6 +63,17 @@ def public(view: View) -> View:
     """Mark a view that answers also to those who have not signed in."""
     view.is_public = True  # type: ignore[attr-defined]
     return view
+
+
+class BoundedInteger(IntegerConverter):
+    """A whole number in an address; nothing is there for one that is too large to be stored."""
+
+    def to_python(self, value: str) -> int:
+        """The number that `value` is."""
+        number: int = super().to_python(value)
+        if number > LARGEST_NUMBER:
+            raise ValidationError
+        return number
 
 
 def refuse_hostile_address() -> None:

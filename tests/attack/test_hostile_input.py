@@ -84,6 +84,9 @@ def test_a_huge_body_is_refused(ada: Person) -> None:
         ("GET", "/search?q=%ff%fe&conversation=' OR 1=1 --", 200),
         ("DELETE", "/delete_message_from_conversation/x/y/" + "9" * 1_900, 404),
         ("GET", "/stream/x?after=-1", 400),
+        ("GET", f"/stream/x?after={2**70}", 400),
+        ("GET", f"/list_messages_by_conversation/x?before={2**70}", 400),
+        ("PUT", f"/variant/x/{2**70}", 404),
         ("GET", "/static/v/../../server.py", 404),
         ("GET", "/static/v/%2e%2e/%2e%2e/server.py", 404),
         ("GET", "/static/v//etc/passwd", 404),
@@ -94,6 +97,14 @@ def test_a_huge_body_is_refused(ada: Person) -> None:
 def test_a_hostile_address_gets_a_plain_answer(method: str, path: str, status: int, ada: Person) -> None:
     answer = ada.request(method, path)
     assert answer.status_code == status, answer.get_data(as_text=True)
+
+
+def test_numbers_that_no_store_can_hold_are_refused_also_for_what_is_ones_own(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "What is it?")
+    answer_id = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[-1]["message_id"]
+    assert ada.get(f"/stream/{answer_id}?after={2**70}").status_code == 400
+    assert ada.put(f"/variant/{answer_id}/{2**70}").status_code == 404
 
 
 def test_an_error_tells_nothing_of_the_inside(app: Flask, ada: Person, monkeypatch: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from database.connection import open_store
+from database.errors import InvalidChangeError
 from database.schema import login_attempts
 from database.store import Urgency
 
@@ -45,3 +46,12 @@ def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) ->
         jobs[2].result(10)
     with store.reading() as connection:
         assert connection.execute(select(login_attempts.c.subject)).scalars().all() == ["0", "1", "3", "4"]
+
+
+def test_a_number_that_no_column_can_hold_is_the_callers_mistake(users_dir: str) -> None:
+    store, c = open_store(users_dir), login_attempts.c
+    too_large = insert(login_attempts).values(attempt_id=2**70, subject="ann", attempted_at="now")
+    with pytest.raises(InvalidChangeError):
+        store.write(lambda connection: connection.execute(too_large))
+    with pytest.raises(InvalidChangeError), store.reading() as connection:
+        connection.execute(select(c.subject).where(c.attempt_id == 2**70))

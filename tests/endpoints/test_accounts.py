@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.passwords import LONGEST_PASSWORD
+from database.users import create_user
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
@@ -45,6 +47,15 @@ def test_a_wrong_password_is_said_in_the_form(app: Flask, ada: Person) -> None:
     assert 'value="/account"' in page
     assert ada.email in page
     assert "wrong wrong" not in page
+
+
+def test_whoever_may_have_a_password_of_some_length_may_sign_in_with_it(app: Flask, settings: Settings) -> None:
+    longest = "x" * LONGEST_PASSWORD
+    create_user(users_dir=settings.users_dir, user_email="bob@example.org", password=longest)
+    client, answers = app.test_client(), []
+    for password in (longest, f"{longest}x"):
+        answers.append(client.post("/login", json={"email": "bob@example.org", "password": password}).status_code)
+    assert answers == [200, 400]
 
 
 def test_signing_in_leads_on_to_the_page_that_was_asked_for(app: Flask, ada: Person) -> None:
