@@ -9,7 +9,6 @@ import { addPanelStyle } from './panel_style.js';
 
 const LIMIT = 100;
 const words = sidebarStrings.fork;
-let styled = null;
 
 /** Up and down move between the box and the choices, Enter chooses. */
 function moveFocus(event, { input, list }) {
@@ -113,11 +112,7 @@ function chooseMessage({ api, friendlyId, title }) {
  *   where nothing was chosen
  */
 export async function askForkPoint({ api, conversationId, friendlyId, title }) {
-  styled ??= addPanelStyle('fork');
-  await styled.catch((error) => {
-    styled = null;
-    throw error;
-  });
+  await addPanelStyle('fork');
   const chosen = await chooseMessage({ api, friendlyId, title });
   if (chosen === undefined) return null;
   if (chosen === null) return { messageId: null };

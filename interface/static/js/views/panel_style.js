@@ -1,13 +1,10 @@
 import { strings } from '../lib/strings.js';
 import { element } from './dom.js';
 
-/**
- * The looks of a panel, before it is shown: nothing may jump.
- *
- * @param {string} name of the file
- * @returns {Promise<void>}
- */
-export function addPanelStyle(name) {
+/** What was brought, or is on its way, by name. */
+const brought = new Map();
+
+function add(name) {
   const link = element('link', { rel: 'stylesheet', href: new URL(`../../css/${name}.css`, import.meta.url).pathname });
   return new Promise((resolve, reject) => {
     link.addEventListener('load', () => resolve());
@@ -17,4 +14,21 @@ export function addPanelStyle(name) {
     });
     document.head.append(link);
   });
+}
+
+/**
+ * The looks of a panel, before it is shown: nothing may jump. They are brought once; what failed is tried again when they
+ * are next asked for.
+ *
+ * @param {string} name of the file
+ * @returns {Promise<void>}
+ */
+export function addPanelStyle(name) {
+  if (!brought.has(name)) {
+    brought.set(name, add(name).catch((error) => {
+      brought.delete(name);
+      throw error;
+    }));
+  }
+  return brought.get(name);
 }

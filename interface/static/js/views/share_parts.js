@@ -8,16 +8,9 @@ import { addPanelStyle } from './panel_style.js';
 import { showToast } from './toast.js';
 
 const words = shareStrings.withdraw;
-let style = null;
 
 /** @returns {Promise<void>} when what is shown has its looks */
-export function loadShareStyle() {
-  style ??= addPanelStyle('share').catch((error) => {
-    style = null;
-    throw error;
-  });
-  return style;
-}
+export const loadShareStyle = () => addPanelStyle('share');
 
 /**
  * @param {string} link

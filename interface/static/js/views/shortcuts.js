@@ -6,7 +6,6 @@ import { shortcutList } from './shortcut_list.js';
 import { showToast } from './toast.js';
 
 const ROWS = '#workspaces-container a[data-conversation-id]';
-const styled = addPanelStyle('shortcuts');
 
 function press(selector) {
   document.querySelector(selector).click();
@@ -32,7 +31,7 @@ async function copyReference({ sidebar, shownId }) {
 }
 
 async function help() {
-  await styled;
+  await addPanelStyle('shortcuts');
   const heading = element('h2', { class: 'dialog-title', id: 'shortcuts-title', text: shortcutStrings.title });
   const close = element('button', { type: 'submit', class: 'btn btn-primary', text: shortcutStrings.close });
   const form = element('form', { method: 'dialog' }, heading, shortcutList(), element('div', { class: 'dialog-buttons' }, close));

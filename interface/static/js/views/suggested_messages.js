@@ -5,7 +5,6 @@ import { attempt } from './attempts.js';
 import { element } from './dom.js';
 import { addPanelStyle } from './panel_style.js';
 
-const styled = addPanelStyle('welcome');
 let shown = null;
 
 /** Puts a text where messages are written, behind what stands there. */
@@ -31,7 +30,7 @@ export function clearSuggestedMessages() {
  * @param {{api: object, conversationId: string, isOpen: () => boolean}} page
  */
 export async function showSuggestedMessages(suggestions, { api, conversationId, isOpen }) {
-  await styled;
+  await addPanelStyle('welcome');
   if (!isOpen()) return;
   clearSuggestedMessages();
   const chips = suggestions.map((text) => element('button', {
