@@ -17,6 +17,7 @@ from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request
 from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup, RunningTurn
+from chat.summaries import refresh_summary
 from chat.threads import in_thread, undisturbed
 from chat.turn import Turn, TurnStream
 from database.connection import open_store
@@ -77,11 +78,10 @@ class Conversation:
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
                 history = await in_thread(self._recent_messages, turn)
-                summary = self._summary_before(turn)
-                distilled = await journeys.distilled(turn, context, summary=summary)
+                distilled = await journeys.distilled(turn, context)
                 if distilled.note:
                     yield events.status(distilled.note)
-                async for event in journeys.answer(turn, distilled, history=history, summary=summary):
+                async for event in journeys.answer(turn, distilled, history=history):
                     title = title or journeys.begin_title(turn)
                     yield event
             except ModelError as error:
@@ -98,7 +98,7 @@ class Conversation:
                 )
             yield events.message_ids(finished.message_ids())
             yield events.done(turn.status)
-            await journeys.refresh_summary(turn, self._history)
+            await refresh_summary(turn, self._history)
 
         return TurnStream(turn.accepted, journey())
 
@@ -307,7 +307,8 @@ class Conversation:
             conversation_id=self.conversation_id,
             user_id=self.user_id,
             domain=self.domain,
-            memory=self._history.memory(),
+            # A bundle's messages are numbered anew.
+            memory=self._history.memory() | {"summarised_messages": self._history.count_summarised()},
             messages=self._history.messages(),
         )
 
@@ -330,12 +331,13 @@ class Conversation:
 
     def _accept(self, query: Mapping[str, Any]) -> Turn:
         self._name_in(query.get("_users_dir"))
-        return accept(query, self._history)
+        return accept(query, self._history, user_email=self.user_id)
 
     def _gather(self, turn: Turn) -> GatheredContext:
+        turn.summary = journeys.summary_before(turn, self._history)
         return self._gathered_context(
             turn.references,
-            knowledge_request(turn, summary=self._summary_before(turn)),
+            knowledge_request(turn, summary=turn.summary),
             user_email=self.user_id,
             users_dir=turn.query.get("_users_dir"),
             conversation_loader=turn.loader,
@@ -355,10 +357,6 @@ class Conversation:
         )
         own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
         return [message for message in recent if message["message_id"] not in own]
-
-    def _summary_before(self, turn: Turn) -> str:
-        summarised = int(self._history.memory()["summarised_messages"])
-        return journeys.summary_before(turn, self.running_summary, summarised=summarised)
 
     def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
         return self._history.finish(

@@ -54,7 +54,7 @@ async def distil(
         query=query[:4_000],
         preferences=preferences,
         user_memory=user_memory,
-        items=_within_window(render(items), model),
+        items=_within_window(render(items), model, beside=len(preferences) + len(user_memory)),
     )
     try:
         async with asyncio.timeout(services.distill_timeout):
@@ -93,5 +93,5 @@ def _referenced(items: Sequence[PkbItem]) -> str:
     return render([item for item in items if item.source == "referenced"])
 
 
-def _within_window(text: str, model: ChatModel) -> str:
-    return text[: (model.context_window - answer_tokens(model) - 500) * CHARS_A_TOKEN]
+def _within_window(text: str, model: ChatModel, *, beside: int) -> str:
+    return text[: max(0, (model.context_window - answer_tokens(model) - 500) * CHARS_A_TOKEN - beside)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from database import conversations, message_references, messages, turns, unkept_turns, variants
+from database import conversations, message_references, messages, running_summary, turns, variants
 from database.conversation_rows import ConversationRow, conversation_metadata
 from database.message_shapes import message_shape, text_shape
+from database.running_summary import Unsummarised
 from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .ports import Message
 
 _REMEMBERED = 256
-_COLUMNS = {"summarised_messages": "summarised_ordinal"}
 _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
 
 
@@ -36,8 +36,16 @@ class History(Protocol):
         """Title, friendly id, dates, running summary; `StoredHistory.memory` has all the names."""
         ...
 
-    def fresh_memory(self) -> dict[str, Any]:
-        """`memory` as it is stored now, with `message_count`, of the messages that are kept."""
+    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
+        """The running summary as it is stored now, and the first messages that it has still to tell of."""
+        ...
+
+    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
+        """Store a summary that tells of the first `read` of these messages too, unless they have changed since."""
+        ...
+
+    def count_summarised(self) -> int:
+        """How many messages come up to the last that the running summary tells of."""
         ...
 
     def metadata(self) -> dict[str, Any]:
@@ -134,14 +142,22 @@ class StoredHistory:
             "last_updated": row.updated_at,
             "conversation_friendly_id": row.conversation_friendly_id or "",
             "running_summary": row.running_summary,
-            "summarised_messages": row.summarised_ordinal,
+            "summarised_ordinal": row.summarised_ordinal,
         }
 
-    def fresh_memory(self) -> dict[str, Any]:
-        """See `History`."""
+    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        return running_summary.unsummarised(**self._who, limit=limit, max_chars=max_chars)
+
+    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        is_stored = running_summary.store_summary(**self._who, summary=summary, since=since, read=read)
         self._refresh()
-        passing = unkept_turns.count_unkept(**self._who) if self._row.running_message_id is not None else 0
-        return {**self.memory(), "message_count": self._row.message_count - passing}
+        return is_stored
+
+    def count_summarised(self) -> int:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        return running_summary.count_summarised(**self._who)
 
     def metadata(self) -> dict[str, Any]:
         """See `History`."""
@@ -150,7 +166,7 @@ class StoredHistory:
     def update(self, changes: Mapping[str, Any]) -> None:
         """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
         refuse_fixed(changes)
-        columns = {_COLUMNS.get(name, name): value for name, value in changes.items()}
+        columns = dict(changes)
         others = {name: columns.pop(name) for name in list(columns) if name not in conversations.CHANGEABLE}
         if others:
             columns["memory"] = {**self._row.memory, **others}

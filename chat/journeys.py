@@ -19,13 +19,11 @@ from .distillation import Distilled, distil, needs_distilling, undistilled
 from .histories import History
 from .ports import Message
 from .prompt import build_prompt, context_chars
-from .summaries import EVERY_MESSAGES, summarise
 from .threads import in_thread
 from .titles import make_title
 from .turn import Turn
 
 log = logging.getLogger(__name__)
-_SUMMARY_CHARS = 24_000
 _SMALLEST_CONTEXT = 4_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
@@ -37,7 +35,8 @@ _INTERRUPTIONS = {
 
 def max_context_chars(turn: Turn) -> int:
     """How many characters of context this turn's model can take beside the question itself."""
-    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - len(turn.text))
+    taken = len(turn.text) + turn.preferences.chars(turn.model)
+    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:
@@ -86,23 +85,22 @@ async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn,
     return await in_thread(finish, turn, title)
 
 
-async def distilled(turn: Turn, context: GatheredContext, *, summary: str) -> Distilled:
+async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
     """The context as it goes into the prompt, condensed if it is too large."""
     if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
         return Distilled(context=undistilled(context.items))
+    cheap = turn.services.models.cheap()
     return await distil(
         context.items,
         query=turn.text,
-        preferences=turn.preferences,
-        user_memory=summary,
-        model=turn.services.models.cheap(),
+        preferences=turn.preferences.text(cheap),
+        user_memory=turn.summary,
+        model=cheap,
         services=turn.services,
     )
 
 
-async def answer(
-    turn: Turn, found: Distilled, *, history: Sequence[Message], summary: str
-) -> AsyncIterator[events.Event]:
+async def answer(turn: Turn, found: Distilled, *, history: Sequence[Message]) -> AsyncIterator[events.Event]:
     """Stream the main model's answer."""
 
     def prompt(share: float) -> list[Any]:
@@ -110,14 +108,16 @@ async def answer(
             question=turn.text,
             context=found.context,
             history=history,
-            summary=summary,
-            preferences=turn.preferences,
+            summary=turn.summary,
+            preferences=turn.preferences.text(turn.model),
             model=turn.model,
             share=share,
         )
 
     if turn.notice:
         yield events.notice(turn.notice)
+    if not turn.preferences.fit(turn.model):
+        yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
     try:
         async for event in answering.answer(turn, prompt):
             yield event
@@ -179,39 +179,11 @@ def renamed(turn: Turn, finished: FinishedTurn) -> bool:
     return before != (finished.title, finished.conversation_friendly_id)
 
 
-def summary_before(turn: Turn, summary: str, *, summarised: int) -> str:
-    """`summary` of so many messages; "" where it tells of what came after a question that is answered again."""
-    again = isinstance(turn.accepted, RepeatedTurn)
-    return "" if again and summarised >= turn.accepted.user_message_index else summary
-
-
-async def refresh_summary(turn: Turn, history: History) -> None:
-    """Bring the running summary up to date when enough was said since; a failure leaves the old one."""
-    if not turn.accepted.kept:
-        return
-    said = turn.accepted.response_message_index - int(history.memory()["summarised_messages"])
-    if turn.status != "complete" or said < EVERY_MESSAGES:
-        return
-    try:
-        summary, done_to, unsummarised = await in_thread(_unsummarised, history)
-        if len(unsummarised) < EVERY_MESSAGES:
-            return
-        model = turn.services.models.cheap()
-        made = await summarise(unsummarised, summary=summary, model=model, services=turn.services)
-        if made:
-            await in_thread(history.update, {"running_summary": made, "summarised_messages": done_to})
-    except StoreError as error:
-        log.warning("the summary was not stored: %s", error)
-
-
-def _unsummarised(history: History) -> tuple[str, int, Sequence[Message]]:
-    memory = history.fresh_memory()
-    count = int(memory["message_count"])
-    first = int(memory["summarised_messages"]) + 1
-    if count - first + 1 < EVERY_MESSAGES:
-        return "", count, ()
-    recent = history.last_messages(max_chars=_SUMMARY_CHARS, before=count + 1)
-    return memory["running_summary"], count, [message for message in recent if message["message_index"] >= first]
+def summary_before(turn: Turn, history: History) -> str:
+    """The running summary; "" where it tells of what came after a question that is answered again."""
+    if isinstance(turn.accepted, RepeatedTurn) and history.count_summarised() >= turn.accepted.user_message_index:
+        return ""
+    return str(history.memory()["running_summary"])
 
 
 def message_ids_of(messages: Sequence[Mapping[str, Any]], *, query: str | None, response: str | None) -> dict[str, Any]:

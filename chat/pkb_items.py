@@ -76,7 +76,12 @@ def _element(item: PkbItem) -> str:
         attributes.append(("note", item.note))
     opening = " ".join(["<pkb_item", *(f'{name}="{value.translate(_ESCAPES)}"' for name, value in attributes)])
     # Over label and body at once: a tag could also stand across their border.
-    return f"{opening}>{_TAG_IN_BODY.sub('&lt;', item.text)}{_CLOSING}"
+    return f"{opening}>{without_tags(item.text)}{_CLOSING}"
+
+
+def without_tags(text: str) -> str:
+    """`text` with nothing in it that could be read as the tag of an item."""
+    return _TAG_IN_BODY.sub("&lt;", text)
 
 
 def merge(items: Iterable[PkbItem]) -> list[PkbItem]:

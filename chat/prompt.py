@@ -55,16 +55,21 @@ def build_prompt(
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
-    `history` is in order and ends before the question. Messages that don't fit are left to `summary`. The question and
-    its context are never cut here.
+    `history` is in order and ends before the question. What of the conversation is left out of it, or doesn't fit, is
+    left to `summary`, which a prompt with all of it goes without. The question and its context are never cut here.
     """
-    system = template("system").render(preferences=preferences, summary=summary)
     last = template("question").render(question=question, others=context.others, referenced=context.referenced)
-    left = (
-        int(model.context_window * share) - answer_tokens(model) - model.count_tokens(system) - model.count_tokens(last)
-    )
-    kept = _newest_that_fit(history, left, model)
+    left = int(model.context_window * share) - answer_tokens(model) - model.count_tokens(last)
+    system = template("system").render(preferences=preferences, summary="")
+    kept = _newest_that_fit(history, left - model.count_tokens(system), model)
+    if summary and not _is_whole(history, kept):
+        system = template("system").render(preferences=preferences, summary=summary)
+        kept = _newest_that_fit(history, left - model.count_tokens(system), model)
     return [_message("system", system), *kept, _message("user", last)]
+
+
+def _is_whole(history: Sequence[Message], kept: Sequence[ChatMessage]) -> bool:
+    return len(kept) == len(history) and (not history or history[0]["message_index"] == 1)
 
 
 def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[ChatMessage]:

@@ -15,6 +15,7 @@ from language_models.ports import ChatModel
 
 from .events import Event
 from .ports import ConversationLoader, TurnServices
+from .preferences import Preferences
 
 MAX_MESSAGE_CHARS = 200_000
 
@@ -24,7 +25,8 @@ class Turn:
     """A question that was accepted, and the answer as it grows.
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
-    what the person wants models to know of them. has_own_model: the model is the one that the conversation has chosen.
+    what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
+    the question. has_own_model: the model is the one that the conversation has chosen.
     notice: what the person ought to know of this choice. status: the answer's, as it will be stored. under_way: set
     when there is time for what is not urgent, such as the title.
     """
@@ -37,7 +39,8 @@ class Turn:
     model: ChatModel
     query: Mapping[str, Any]
     loader: ConversationLoader | None
-    preferences: str = ""
+    preferences: Preferences
+    summary: str = ""
     has_own_model: bool = False
     notice: str = ""
     answer: list[str] = field(default_factory=list)

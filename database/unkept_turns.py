@@ -12,8 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select, union_all, update
 
-from .connection import open_store
-from .conversation_head import ConversationHead, access_head, touch_quietly
+from .conversation_head import ConversationHead, touch_quietly
 from .erasure import remove_messages
 from .schema import messages
 from .turn_identity import FinishedTurn, finished_turn
@@ -40,16 +39,6 @@ def unkept_in(conversation_id: str) -> Select[Any]:
     )
     both = union_all(select(running.c.message_id), select(running.c.in_answer_to))
     return select(both.subquery().c.message_id)
-
-
-def count_unkept(*, users_dir: str, user_email: str, conversation_id: str) -> int:
-    """How many messages of a conversation are there only until their turn has ended.
-
-    Raises ConversationNotFoundError.
-    """
-    with open_store(users_dir).reading() as connection:
-        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return len(connection.execute(unkept_in(head.conversation_id)).all())
 
 
 def erase_turn(

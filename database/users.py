@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .clock import now_iso
 from .connection import open_store
 from .errors import InvalidChangeError, UserExistsError, UserNotFoundError
 from .passwords import hash_password, needs_new_hash, password_matches
+from .prepared import Prepared
 from .schema import sessions, users
 from .stored_text import storable
 
@@ -23,6 +24,7 @@ _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9]
 _LONGEST_EMAIL = 254
 
 _c = users.c
+_TOLD = Prepared(select(_c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,17 @@ def modify_user_detail(*, users_dir: str, user_email: str, detail: Mapping[str, 
 def modify_user_preference(*, users_dir: str, user_email: str, preference: Mapping[str, Any]) -> None:
     """Replace how the user wants to be answered. Raises UserNotFoundError."""
     _update(users_dir, _key(user_email), {"preference": dict(preference)})
+
+
+def told_to_models(*, users_dir: str, user_email: str) -> tuple[str, str]:
+    """What the user told us about themselves, and how they want to be answered: the `text` of each, "" without one.
+
+    Also "" where there is no such account, as in a store that a script made.
+    """
+    with open_store(users_dir).reading() as connection:
+        row = _TOLD.row(connection, owner=_key(user_email))
+    detail, preference = row or ({}, {})
+    return str(detail.get("text") or ""), str(preference.get("text") or "")
 
 
 def _key(email: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from chat.addressable import newest_within
@@ -12,6 +13,7 @@ from chat.ports import Message
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.clock import now_iso
 from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.running_summary import Said, Unsummarised
 from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .bundles import Bundle, save_bundle
@@ -47,9 +49,26 @@ class BundleHistory:
         memory = self._bundle.memory
         return {**memory, "last_updated": memory.get("last_updated", memory["created_at"])}
 
-    def fresh_memory(self) -> dict[str, Any]:
+    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
+        """See `History`. What is in a bundle stays: the place of a message is its ordinal."""
+        done = self.count_summarised()
+        shown = [message for message in self._bundle.messages[done:] if message.get("show_hide") != "hide"]
+        said = (_said(message, max_chars=max_chars) for message in shown[:limit])
+        return Unsummarised(
+            summary=str(self._bundle.memory["running_summary"]),
+            ordinal=done,
+            messages=tuple(takewhile(lambda message: message.settled, said)),
+            max_chars=max_chars,
+        )
+
+    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
         """See `History`."""
-        return {**self.memory(), "message_count": len(self._bundle.messages)}
+        self.update({"running_summary": summary, "summarised_messages": since.messages[read - 1].ordinal})
+        return True
+
+    def count_summarised(self) -> int:
+        """See `History`."""
+        return int(self._bundle.memory["summarised_messages"])
 
     def version(self) -> int:
         """See `History`."""
@@ -230,6 +249,16 @@ class BundleHistory:
                 memory=bundle.memory,
                 messages=bundle.messages,
             )
+
+
+def _said(message: Mapping[str, Any], *, max_chars: int) -> Said:
+    return Said(
+        ordinal=message["message_index"],
+        message_id=message["message_id"],
+        sender=message["sender"],
+        text=message["text"][:max_chars],
+        status=message["status"],
+    )
 
 
 def _identity(question: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_a_summary_of_what_came_later_stays_out_of_an_earlier_answer(
     summarised: int, known: bool, talk: Talk, runner: TurnRunner
 ) -> None:
     conversation = talk.about("Tomatoes", *[(f"question {n}", f"answer {n} " * 100) for n in range(20)])
-    conversation.set_field("memory", {"running_summary": "Salt was spoken of.", "summarised_messages": summarised})
+    conversation.set_field("memory", {"running_summary": "Salt was spoken of.", "summarised_ordinal": summarised})
     # Too small for all that was said before: what is left out is there as a summary.
     talk.models.main_model = ScriptedChatModel(replies=[Reply("Again.")], context_window=2_000)
     message_id = conversation.get_message_list()[21]["message_id"]

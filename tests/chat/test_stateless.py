@@ -302,4 +302,4 @@ def test_a_summary_made_meanwhile_takes_nothing_of_it_along(talk: Talk, runner: 
     assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
     parsed(unkept.lines())
     assert "parsley" not in str(talk.models.cheap_model.calls)
-    assert talk.again(conversation).get_field("summarised_messages") == 12
+    assert talk.again(conversation).get_field("summarised_ordinal") == 12
