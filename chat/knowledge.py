@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from conversation_reference_utils import _extract_meaningful_words, parse_references
-from database.clock import now, now_iso
-from truth_management_system import ActionResult, Claim, SearchResult, StructuredAPI
+from database.clock import now
+from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
+from .fitting_memories import fitting_memories
 from .knowledge_access import knowledge_in
-from .knowledge_entries import WHOLE, ambiguous, not_found, unavailable
+from .knowledge_entries import WHOLE, ambiguous, not_found, noted, unavailable
 from .pkb_items import PkbItem, Source, render
 from .ports import KnowledgeLimits, TurnServices
 from .report import ReportEntry, Resolution, preview
@@ -29,7 +30,6 @@ _HOLDING = frozenset({"active", "contested"})
 _LONGEST_QUERY = 2_000
 _FEW_WORDS = 4
 _SUMMARY_CHARS = 300
-_NEAREST_STRANGER = 0.2
 _CLAIM_KEY = "claim:"
 _UNEXPECTED = "internal_error"
 _FAULT = "Memories could not be looked through. The server's log says why."
@@ -97,7 +97,7 @@ class Knowledge:
                 break
         return Found(
             items=[item for part in parts for item in part.items],
-            entries=list({entry.notes: entry for part in parts for entry in part.entries}.values()),
+            entries=list({(entry.ref, entry.notes): entry for part in parts for entry in part.entries}.values()),
         )
 
     def _guarded(self, source: Callable[[], Found]) -> Found:
@@ -191,7 +191,11 @@ class Knowledge:
         ]
         if len(asked) > self.limits.attached:
             entries.append(unavailable(WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
-        return Found(items=[_item(claim, "attached") for claim in result.data if claim], entries=entries)
+        claims = [claim for claim in result.data if claim is not None]
+        notes = api.references.notes_of(claims)
+        entries += [noted(claim, notes[claim.claim_id]) for claim in claims if notes[claim.claim_id]]
+        items = [_item(claim, "attached", note="; ".join(notes[claim.claim_id])) for claim in claims]
+        return Found(items=items, entries=entries)
 
     def _pinned(self, api: StructuredAPI) -> Found:
         if self.limits.pinned < 1:
@@ -228,23 +232,6 @@ class Knowledge:
             items=[_item(found.claim, "auto") for found in result.data],
             entries=[unavailable(WHOLE, warning, muted=True) for warning in warnings],
         )
-
-
-def fitting_memories(api: StructuredAPI, query: str, *, k: int) -> ActionResult:
-    """What a model is given for a question: `.data` are the SearchResults that are valid now and have to do with it."""
-    result: ActionResult = api.search(query, k=k, filters={"valid_at": now_iso()})
-    if result.success:
-        result.data = [found for found in result.data if is_near_enough(found)]
-    return result
-
-
-def is_near_enough(found: SearchResult) -> bool:
-    """Whether a memory has to do with the question: it has words of it, or means something like it.
-
-    Search by meaning always finds the nearest ones, however far away they are.
-    """
-    scores = found.metadata.get("scores", {})
-    return not scores or set(scores) != {"embedding"} or scores["embedding"] >= _NEAREST_STRANGER
 
 
 def rendered_memories(claims: Sequence[Claim]) -> str:

@@ -1,10 +1,12 @@
-"""What a report says of memories that are not there, or can't be had now."""
+"""What a report says of memories that are not there, can't be had now, or hold no more."""
 
 from __future__ import annotations
 
-from truth_management_system import ActionResult
+from collections.abc import Sequence
 
-from .report import ReportEntry
+from truth_management_system import ActionResult, Claim
+
+from .report import ReportEntry, preview
 
 WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
@@ -28,6 +30,22 @@ def ambiguous(ref: str, result: ActionResult) -> ReportEntry:
     candidates = tuple(result.data["candidates"])
     kind = candidates[0]["kind"]
     return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
+
+
+def noted(claim: Claim, notes: Sequence[str]) -> ReportEntry:
+    """That a memory which was attached came along, and what there is to say of it ("retracted")."""
+    body = claim.rendered()
+    return ReportEntry(
+        ref=f"@{claim.friendly_id}",
+        kind="claim",
+        status="resolved",
+        notes=tuple(notes),
+        title=claim.friendly_id,
+        preview=preview(body),
+        count=1,
+        chars=len(body),
+        target={"claim_id": claim.claim_id},
+    )
 
 
 def unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:

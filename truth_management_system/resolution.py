@@ -103,14 +103,33 @@ class ReferenceResolver:
             if found is not None:
                 return found
         if _UUID.fullmatch(name):
-            return self.claims.get(name.lower()) or self.claims.get(name)
+            found = self.claims.get(name.lower())
+            if found is not None:
+                return found
         # An imported claim has the id that it had elsewhere, which may be any text.
         return (self.claims.get_by_friendly_id(name) or self.claims.get(name)) if name else None
+
+    def notes_of(self, claims: Sequence[Claim]) -> dict[str, list[str]]:
+        """For each claim, by its id, what a reader should know of it: see `Resolved.notes`."""
+        replaced = [claim.claim_id for claim in claims if claim.status == ClaimStatus.SUPERSEDED]
+        heads = supersession_heads(self.db, replaced)
+        successors = {claim.claim_id: claim for claim in self.claims.get_many(list(heads.values()))}
+        moment = now()
+        notes = {}
+        for claim in claims:
+            successor = successors.get(heads.get(claim.claim_id, ""))
+            if successor is not None and successor.claim_id != claim.claim_id:
+                notes[claim.claim_id] = [f"superseded by @{successor.friendly_id}"]
+            else:
+                status = [] if claim.status == ClaimStatus.ACTIVE else [claim.status]
+                notes[claim.claim_id] = [*status, *_validity(claim, moment)]
+        return notes
 
     def _identified(self, name: str) -> Found | None:
         """By an id: the first kind that has it in exactly this case, else the first that has it in another case."""
         in_another_case: Found | None = None
-        for look_up in (self._group, self.claim, self.contexts.get_by_friendly_id):
+        kinds = (self.contexts, self.entities, self.tags)
+        for look_up in (self._group, self.claim, *(kind.get_by_friendly_id for kind in kinds)):
             found = look_up(name)
             if found is not None and not _differs_in_case(found, name):
                 return found
@@ -136,7 +155,7 @@ class ReferenceResolver:
 
     def _resolved(self, found: Found, limit: int | None) -> Resolved:
         if isinstance(found, Claim):
-            notes, name = self._notes(found), found.friendly_id
+            notes, name = self.notes_of([found])[found.claim_id], found.friendly_id
             return Resolved(
                 type="claim", claims=[found], total_count=1, source_id=found.claim_id, source_name=name, notes=notes
             )
@@ -155,13 +174,6 @@ class ReferenceResolver:
         if isinstance(found, Entity):
             return self.entities, found.entity_id
         return self.tags, found.tag_id
-
-    def _notes(self, claim: Claim) -> list[str]:
-        if claim.status == ClaimStatus.SUPERSEDED:
-            head = self.claims.get(supersession_heads(self.db, [claim.claim_id])[claim.claim_id])
-            if head is not None and head.claim_id != claim.claim_id:
-                return [f"superseded by @{head.friendly_id}"]
-        return [*([] if claim.status == ClaimStatus.ACTIVE else [claim.status]), *_validity(claim, now())]
 
 
 def _bare(reference: str) -> str:

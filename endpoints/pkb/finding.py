@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from chat.knowledge import fitting_memories, rendered_memories
+from chat.fitting_memories import fitting_memories
+from chat.knowledge import rendered_memories
 
 from ..replies import json_reply
 from ..validation import answers, asks, takes

@@ -207,6 +207,25 @@ class TestBeside:
         assert found == {f"@memory:{missing}": ("claim", "not_found", 0)}
         assert given(talk) == [("attached", "fact", "", "My shoes are from March")]
 
+    def test_attached_memories_that_hold_no_more_say_so_to_model_and_reader(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        gone = [remember(knowledge, f"My car {number} is red", friendly_id=f"my_car_{number}") for number in range(2)]
+        old = remember(knowledge, "I live in Rome", friendly_id="my_home")
+        new = remember(knowledge, "I live in Oslo", friendly_id="new_home", supersedes=old.claim_id)
+        for claim in gone:
+            api.delete_claim(claim.claim_id)
+        ids = [claim.claim_id for claim in (*gone, old, new)]
+        told = report(talk.say(talk.new(), "@my_home?", attached_claim_ids=ids, checkboxes={"use_pkb": False}))
+        assert {ref: (entry["status"], entry["notes"], entry["target"]) for ref, entry in told.items()} == {
+            "@my_home": ("resolved", ["superseded by @new_home"], {"claim_id": old.claim_id}),
+            "@my_car_0": ("resolved", ["retracted"], {"claim_id": gone[0].claim_id}),
+            "@my_car_1": ("resolved", ["retracted"], {"claim_id": gone[1].claim_id}),
+        }
+        assert 'source="attached" type="fact" note="retracted">My car 0 is red' in talk.last_prompt
+        assert ("attached", "fact", "", "I live in Oslo") in given(talk)
+        assert new.friendly_id not in told
+
     def test_what_is_missing_is_told_once_however_often_it_is_wanted(self, talk: Talk) -> None:
         claim_id = "00000000-0000-4000-8000-000000000000"
         events = talk.say(talk.new(), f"Is it @memory:{claim_id}?", attached_claim_ids=[claim_id])

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
 
 from tests.truth_management_system.conftest import added
-from truth_management_system import Context, StructuredAPI
+from truth_management_system import ActionResult, Claim, Context, StructuredAPI, generate_uuid
 
 MISSED = "No memory or context found with ID: "
+OWN_IDS = st.from_regex(r"\A[a-zA-Z][a-zA-Z0-9_-]{1,12}[a-zA-Z0-9](_context|_entity|_tag)?\Z")
+KINDS: dict[str, Callable[[StructuredAPI, str, str | None], ActionResult]] = {
+    "claim": lambda api, name, own_id: api.add_claim(name, auto_extract=False, friendly_id=own_id),
+    "context": lambda api, name, own_id: api.add_context(name, friendly_id=own_id),
+    "entity": lambda api, name, own_id: api.add_entity(name, "person", friendly_id=own_id),
+    "tag": lambda api, name, own_id: api.add_tag(name, friendly_id=own_id),
+}
 
 
 def resolved(api: StructuredAPI, reference: str) -> Any:
@@ -139,6 +149,25 @@ class TestNames:
         context(api, "goals 2026")
         assert named(api, "@goals_2026") == ("context", by_id.context_id)
 
+    @given(kind=st.sampled_from(list(KINDS)), name=st.text(min_size=1, max_size=20), friendly_id=st.none() | OWN_IDS)
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @example("entity", "Robert", "robby")
+    @example("tag", "Robots", "robby")
+    @example("claim", "Robert", "abcdef01-0000-4000-8000-00000000000a")
+    def test_whatever_id_a_thing_has_names_it(
+        self, api: StructuredAPI, kind: str, name: str, friendly_id: str | None
+    ) -> None:
+        somebody = api.for_user(generate_uuid())
+        made = KINDS[kind](somebody, name, friendly_id)
+        assume(made.success)
+        assert named(somebody, made.data.friendly_id) == (kind, made.object_id)
+        assert friendly_id in (None, made.data.friendly_id)
+
+    def test_of_things_with_one_id_the_first_in_the_order_is_named(self, api: StructuredAPI) -> None:
+        for kind in ("tag", "entity", "context", "claim"):
+            made = KINDS[kind](api, "Robert", "robby")
+            assert named(api, "@robby") == named(api, "@ROBBY") == (kind, made.object_id)
+
     def test_exact_case_comes_before_another_case_even_of_a_later_step(self, api: StructuredAPI) -> None:
         lower, upper = added(api, "Lower", friendly_id="my_plan"), added(api, "Upper")
         rename(api, "claims", upper.friendly_id, "My_Plan")
@@ -205,6 +234,21 @@ class TestStatuses:
         third = added(api, "Third", supersedes=second.claim_id)
         assert resolved(api, first.friendly_id)["notes"] == [f"superseded by @{third.friendly_id}"]
         assert resolved(api, "claim_3")["notes"] == []
+
+    def test_notes_of_many_take_as_many_queries_as_those_of_one(self, api: StructuredAPI) -> None:
+        old = [added(api, f"Old {number}") for number in range(10)]
+        new = [added(api, f"New {each.claim_number}", supersedes=each.claim_id) for each in old]
+        replaced = api.claims.get_many([each.claim_id for each in old])
+
+        def queries(claims: list[Claim]) -> int:
+            before = api.db.statements
+            notes = api.references.notes_of(claims)
+            assert notes == {
+                each.claim_id: [f"superseded by @{by.friendly_id}"] for each, by in zip(claims, new, strict=False)
+            }
+            return api.db.statements - before
+
+        assert queries(replaced) == queries(replaced[:1]) == 2
 
     def test_superseded_claims_in_a_circle_still_resolve(self, api: StructuredAPI) -> None:
         first = added(api, "First")
