@@ -7,12 +7,12 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from chat.knowledge import is_near_enough
+from chat.fitting_memories import is_near_enough
 from database.conversation_pins import FIELD as PINNED
 from database.conversation_pins import pin_claim, unpin_claim
 from database.messages import message_location
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
-from truth_management_system.interface.structured_api import group_not_found
+from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found
 
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
@@ -22,13 +22,14 @@ from .views import audited, claim_named, described, described_all, given, knowle
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
+_NOT_ALL = "The best {:,} are shown; narrow the search or filter."
 
 
 @blueprint.get("/claims")
 @asks(schemas.ClaimFilter)
 @answers(shapes.ClaimPage)
 def list_claims(query: schemas.ClaimFilter) -> Response:
-    """Claims, newest change first; with `query` those that a search finds, best first."""
+    """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
     api = knowledge()
     filters = filters_of(api, query)
     if query.query.strip():
@@ -219,13 +220,22 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
 
 
 def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilters) -> Response:
-    found = api.search(query.query, strategy=query.strategy, k=query.offset + query.limit, filters=filters)
+    # Every page is cut out of the same ranking: a longer one may have another order.
+    found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
+    ranked = given(found)
     # Search by meaning finds the nearest however far they are: a list of everything is no answer to nonsense.
-    results = [result for result in given(found) if is_near_enough(result)][query.offset :]
+    fitting = [result for result in ranked if is_near_enough(result)]
+    cut_off = len(ranked) == MOST_FOUND and is_near_enough(ranked[-1])
+    results = fitting[query.offset : query.offset + query.limit]
     claims = described_all(api, [result.claim for result in results])
-    scored = [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)]
-    total = query.offset + len(scored)
-    return json_reply({"claims": scored, "count": len(scored), "total_count": total, "warnings": found.warnings})
+    return json_reply(
+        {
+            "claims": [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)],
+            "count": len(results),
+            "total_count": len(fitting),
+            "warnings": [*found.warnings, *([_NOT_ALL.format(len(fitting))] if cut_off else [])],
+        }
+    )
 
 
 def _changed(api: StructuredAPI, result: ActionResult) -> Response:

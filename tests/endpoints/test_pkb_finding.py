@@ -16,6 +16,9 @@ from tests.endpoints.conftest import Person, refused, told
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
 
+NOUNS = ("fence", "chair", "kettle", "bicycle", "window", "lamp", "roof", "piano")
+VERBS = ("repaired", "painted", "bought", "sold", "watered", "borrowed", "forgotten", "photographed")
+
 
 @pytest.fixture
 def vectors(app: Flask) -> KnowledgeAccess:
@@ -52,6 +55,40 @@ def test_a_list_leaves_out_what_only_happens_to_be_the_nearest(vectors: Knowledg
         for query in ("exercise", "tea", "gibberish")
     }
     assert listed == {"exercise": ["Morning workouts"], "tea": ["Tea is good"], "gibberish": []}
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "fts", "embedding"])
+def test_the_pages_of_a_search_are_one_ranking_cut_in_pieces(
+    vectors: KnowledgeAccess, ada: Person, strategy: str
+) -> None:
+    fitting = [f"The {noun} was {verb} by a friend as noted below" for noun in NOUNS for verb in VERBS]
+    in_part = [f"Unlike the {noun} somebody {verb} twelve years ago, noted" for noun in NOUNS for verb in VERBS]
+    for statements in (fitting, in_part):
+        drafts = [{"statement": statement} for statement in statements]
+        assert ada.post("/pkb/claims/bulk", json={"claims": drafts}).json["failed_count"] == 0
+    EmbeddingUpkeep(vectors).embed_pending()
+
+    def page(limit: int, offset: int) -> shapes.ClaimPage:
+        query = {"query": "noted below", "strategy": strategy, "limit": limit, "offset": offset}
+        return told(ada.get("/pkb/claims", query_string=query), shapes.ClaimPage)
+
+    whole = page(200, 0)
+    assert {claim.statement for claim in whole.claims} >= set(fitting)
+    pages = [page(25, offset) for offset in range(0, whole.count + 25, 25)]
+    assert [claim.claim_id for one in pages for claim in one.claims] == [claim.claim_id for claim in whole.claims]
+    assert {one.total_count for one in [whole, *pages]} == {whole.count}
+    assert pages[-1].count == 0
+
+
+def test_a_search_that_finds_too_much_says_that_the_rest_is_not_shown(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("endpoints.pkb.claims.MOST_FOUND", 20)
+    ada.post("/pkb/claims/bulk", json={"claims": [{"statement": f"Tea number {n}"} for n in range(21)]})
+    page = told(ada.get("/pkb/claims?query=tea&strategy=fts&limit=15&offset=15"), shapes.ClaimPage)
+    assert (page.count, page.total_count) == (5, 20)
+    assert page.warnings == ["The best 20 are shown; narrow the search or filter."]
+    assert told(ada.get("/pkb/claims?query=20&strategy=fts"), shapes.ClaimPage).warnings == []
 
 
 def test_a_contested_result_says_so(ada: Person) -> None:

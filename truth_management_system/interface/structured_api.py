@@ -34,6 +34,7 @@ from .parts import ApiParts
 from .tidying_actions import TidyingActions
 
 __all__ = [
+    "MOST_FOUND",
     "ActionResult",
     "ClaimNotFoundError",
     "EmbeddingIndexer",
@@ -48,6 +49,9 @@ __all__ = [
     "mark_delivered",
     "undelivered",
 ]
+
+MOST_FOUND = 1_000
+"""More claims than that no search ranks."""
 
 _MOST_RESULTS = 200
 
@@ -64,7 +68,7 @@ class _Finding(ApiParts):
         filters: SearchFilters | Mapping[str, Any] | None = None,
         include_contested: bool | None = None,
     ) -> Outcome:
-        """`.data`: SearchResults, best first.
+        """`.data`: SearchResults, best first, `k` at most and never more than 1,000.
 
         strategy: "hybrid", "fts", "embedding", "rewrite", "mapreduce". `.warnings` say which search could not take
         part.
@@ -74,7 +78,7 @@ class _Finding(ApiParts):
             include_contested = self.config.include_contested_by_default
         wanted.include_contested = wanted.include_contested and include_contested
         found = self.search_strategy.search(
-            _text(query), strategy=_text(strategy), k=_count(k, self.config.default_k), filters=wanted
+            _text(query), strategy=_text(strategy), k=_count(k, self.config.default_k, most=MOST_FOUND), filters=wanted
         )
         return Outcome(found.results, warnings=found.warnings)
 
@@ -176,8 +180,8 @@ def _text(value: str) -> str:
     return value
 
 
-def _count(wanted: int | None, otherwise: int) -> int:
+def _count(wanted: int | None, otherwise: int, *, most: int = _MOST_RESULTS) -> int:
     wanted = otherwise if wanted is None else wanted
     if not isinstance(wanted, int):
         raise InvalidKnowledgeError(f"{wanted!r} is no number of results.")
-    return max(1, min(wanted, _MOST_RESULTS))
+    return max(1, min(wanted, most))

@@ -58,27 +58,28 @@ class _Word:
 
 
 def _spaced(searched: Searched, words: Sequence[str], last_number: int, k: int) -> list[_Word]:
+    most = max(searched_table.NEWEST_HITS, k)
     newest = {word: searched.newest(_whole(word)) for word in words}
     found = {}
     for word, rowids in newest.items():
         if len(rowids) < searched_table.NEWEST_HITS:
-            found[word] = _rare_word(searched, word, rowids, last_number)
+            found[word] = _rare_word(searched, word, rowids, last_number, most)
         else:
             looked_at = last_number - searched.number_of(rowids[-1]) + 1
             found[word] = _Word(Rows(), _rarity(len(rowids), looked_at))
     rare = [word for word in words if found[word].rows.lengths]
     common = {word: found[word] for word in words if len(newest[word]) >= searched_table.NEWEST_HITS}
-    _find_together(searched, rare, common)
+    _find_together(searched, rare, common, most)
     if len(set[int]().union(*(word.rows.lengths for word in found.values()))) < k:
         _find_apart(searched, common, max(_FEWEST_APART, 2 * k))
     return list(found.values())
 
 
-def _rare_word(searched: Searched, word: str, rowids: Sequence[int], last_number: int) -> _Word:
+def _rare_word(searched: Searched, word: str, rowids: Sequence[int], last_number: int, most: int) -> _Word:
     """All rows with a word and, where they are few, those with words that begin with it."""
     rows = searched.rows(rowids, beginning=_beginning(word))
     if len(word) >= _SHORTEST_BEGINNING and len(rowids) < _ENOUGH:
-        longer = searched.newest_rows(f"{_whole(word)} *", beginning=_beginning(word))
+        longer = searched.newest_rows(f"{_whole(word)} *", beginning=_beginning(word), limit=most)
         if not rows.lengths and not longer.lengths:
             longer = _with_word_in_part(searched, word)
         rows.add(longer.lengths, {rowid: weight * _BEGINNING_ONLY for rowid, weight in longer.weights.items()})
@@ -91,14 +92,14 @@ def _with_word_in_part(searched: Searched, word: str) -> Rows:
     return searched.containing(word).newest_rows(either, beginning=word) if stems else Rows()
 
 
-def _find_together(searched: Searched, rare: Sequence[str], common: Mapping[str, _Word]) -> None:
+def _find_together(searched: Searched, rare: Sequence[str], common: Mapping[str, _Word], most: int) -> None:
     """Where the common words are among the rows with rarer ones, and where all of them are."""
     if rare:
         either = " OR ".join(map(_whole, rare))
         for name, word in common.items():
             word.rows.add({}, dict.fromkeys(searched.among(either, _whole(name)), 1.0))
     if len(common) > 1:
-        together = searched.newest_rows(" AND ".join(map(_whole, common)), beginning="")
+        together = searched.newest_rows(" AND ".join(map(_whole, common)), beginning="", limit=most)
         for word in common.values():
             word.rows.add(together.lengths, together.weights)
 

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 _FAILED = "Search by meaning took no part: it failed. The log says why."
 _TOO_SLOW = "Search by meaning took no part: the embedding model did not answer in time."
 _FEWEST_MERGED = 50
+# What lies farther away has little to do with the query; all that full text finds shall have its place.
+_MOST_BY_MEANING = 200
 # A claim with few of the words is found by chance as often as not: behind all that search by meaning finds.
 _STRONG_COVERAGE = 0.5
 _WEAK_WEIGHT = 0.01
@@ -48,7 +50,8 @@ class HybridSearchStrategy(SearchStrategy):
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims. `metadata["ranks"]` and `["scores"]` of each say how which search found it.
 
-        What full text finds counts where it holds at least half of what the query says, rare words saying more.
+        What full text finds counts where it holds at least half of what the query says, rare words saying more. Search
+        by meaning gives the nearest 200 at most.
         """
         wanted = max(_FEWEST_MERGED, k)
         by_words, by_meaning = self._both(query, wanted, filters)
@@ -57,15 +60,16 @@ class HybridSearchStrategy(SearchStrategy):
         return Found(results=results, warnings=[*by_words.warnings, *by_meaning.warnings])
 
     def _both(self, query: str, k: int, filters: SearchFilters | None) -> tuple[Found, Found]:
+        nearest = min(k, _MOST_BY_MEANING)
         if not self.config.embedding_enabled:
             return self.by_words.find(query, k, filters), Found()
         if not self.config.fts_enabled:
-            return Found(), self._by_meaning_and_tags.find(query, k, filters)
+            return Found(), self._by_meaning_and_tags.find(query, nearest, filters)
         # A knowledge base in memory has one connection, which the caller may be holding.
         model = self.by_meaning.model
         if self.db.config.in_memory or model is None:
-            return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, k, filters)
-        by_meaning = begin(model, self._by_meaning_and_tags.find, query, k, filters)
+            return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, nearest, filters)
+        by_meaning = begin(model, self._by_meaning_and_tags.find, query, nearest, filters)
         return self.by_words.find(query, k, filters), self._finished(model, by_meaning)
 
     def _finished(self, model: EmbeddingModel, by_meaning: Future[Found]) -> Found:
