@@ -129,9 +129,9 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
 
 
 def _executed(body: schemas.Approval) -> Response:
-    approved: Literal["all"] | list[dict[str, Any]] = "all"
+    approved: Literal["all"] | list[dict[str, Any] | int] = "all"
     if body.approved != "all":
-        approved = [one.model_dump(exclude_none=True) for one in body.approved]
+        approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]
     done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
     counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
     return json_reply({"results": list(done.results), **{name: getattr(done, name) for name in counts}})

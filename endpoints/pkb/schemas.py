@@ -242,10 +242,10 @@ class ApprovedProposal(Body):
 
 
 class Approval(Body):
-    """Which proposals of a plan are carried out."""
+    """Which proposals of a plan are carried out: each by its index alone, or with what was changed in it."""
 
     plan_id: Id
-    approved: Annotated[list[ApprovedProposal], Field(max_length=1_000)] | Literal["all"]
+    approved: Annotated[list[ApprovedProposal | int], Field(max_length=1_000)] | Literal["all"]
 
 
 class TurnToRemember(Body):

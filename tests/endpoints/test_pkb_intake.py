@@ -87,6 +87,14 @@ class TestIngesting:
         assert [tag.name for tag in claim.tags] == ["Running"]
         assert done.results[1]["error"].endswith(".")
 
+    @pytest.mark.parametrize("path", ["/pkb/execute_ingest", "/pkb/execute_updates"])
+    def test_what_is_approved_can_be_named_by_its_index_alone(self, path: str, ada: Person) -> None:
+        plan = proposed(ada)
+        body = {"plan_id": plan.plan_id, "approved": [0, {"index": 1, "statement": "My sister is Anna"}, 999]}
+        done = told(ada.post(path, json=body), intake_shapes.Executed)
+        assert [result["success"] for result in done.results] == [True, True, False]
+        assert statements(ada) == {plan.proposals[0].statement, "My sister is Anna"}
+
     def test_what_is_known_is_proposed_to_be_skipped(self, ada: Person) -> None:
         executed(ada, proposed(ada))
         before = statements(ada)
@@ -129,7 +137,7 @@ class TestIngesting:
         assert refused(answer) == (404, "plan_not_found")
 
     @pytest.mark.parametrize(
-        "approved", [None, "some", {}, [0], [{"index": "0"}], [{"index": 0, "action": "burn"}], [{}]]
+        "approved", [None, "some", {}, [True], ["0"], [{"index": "0"}], [{"index": 0, "action": "burn"}], [{}]]
     )
     def test_an_approval_that_is_not_valid_is_refused_and_leaves_the_plan(self, approved: Any, ada: Person) -> None:
         plan = proposed(ada)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus
@@ -17,8 +17,8 @@ from .proposals import IngestCandidate, IngestProposal, IngestResult, ProposedAc
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI
 
-Approved = Sequence[Mapping[str, Any]] | str | None
-"""None or "all": everything as proposed; else the rows, each with `index` and what is changed of it."""
+Approved = Sequence[Mapping[str, Any] | int] | str | None
+"""None or "all": everything as proposed; else the rows, each an index, or `index` and what is changed of it."""
 
 _CHANGEABLE = ("statement", "claim_type", "context_domain", "tags")
 _KNOWN_KEYS = frozenset({"index", "action", *_CHANGEABLE})
@@ -47,9 +47,13 @@ def carry_out(api: StructuredAPI, plan_or_plan_id: TextIngestionPlan | str, appr
 def _rows(plan: TextIngestionPlan, approved: Approved) -> list[Mapping[str, Any]]:
     if approved is None or approved == "all":
         return [{"index": proposal.index} for proposal in plan.proposals]
-    if isinstance(approved, str) or not all(isinstance(row, Mapping) for row in approved):
-        raise InvalidKnowledgeError('Approve "all", or a list of objects with the index of each.')
-    return list(approved)
+    if isinstance(approved, str) or not all(_is_index(row) or isinstance(row, Mapping) for row in approved):
+        raise InvalidKnowledgeError('Approve "all", or a list of indexes or of objects with the index of each.')
+    return [row if isinstance(row, Mapping) else {"index": row} for row in approved]
+
+
+def _is_index(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _carried_out(
@@ -72,7 +76,7 @@ def _carried_out(
 
 def _proposal(plan: TextIngestionPlan, row: Mapping[str, Any]) -> IngestProposal:
     index = row.get("index")
-    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(plan.proposals):
+    if not _is_index(index) or not 0 <= index < len(plan.proposals):
         raise InvalidKnowledgeError(f"This plan has no proposal {index!r}.")
     unknown = sorted(set(row) - _KNOWN_KEYS)
     if unknown:

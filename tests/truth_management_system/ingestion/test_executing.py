@@ -81,6 +81,16 @@ def test_another_action_can_be_chosen(api: StructuredAPI, plan: TextIngestionPla
     assert statuses == ["active", "superseded", "active", "active", "active", "active"]
 
 
+def test_a_row_can_be_approved_by_its_index_alone(api: StructuredAPI, plan: TextIngestionPlan) -> None:
+    result = TextIngestionDistiller(api).execute_plan(plan, [0, {"index": 1, "action": "skip"}, 3, -1])
+    assert [(row["index"], row["action"], row["success"]) for row in result.results] == [
+        (0, "update", True),
+        (1, "skip", True),
+        (3, "add", True),
+        (-1, "", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
@@ -120,7 +130,7 @@ def test_what_is_gone_is_not_replaced(api: StructuredAPI, plan: TextIngestionPla
 
 def test_an_approval_that_is_no_list_is_refused(api: StructuredAPI, plan: TextIngestionPlan) -> None:
     wrong: Any
-    for wrong in ("some", [0, 1]):
+    for wrong in ("some", ["0"], [0, True], [0, None], [1.0]):
         with pytest.raises(InvalidKnowledgeError, match="Approve"):
             TextIngestionDistiller(api).execute_plan(plan, wrong)
     assert TextIngestionDistiller(api).execute_plan(plan, []).results == []
