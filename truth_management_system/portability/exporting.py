@@ -52,7 +52,7 @@ _CATALOGS = (
 )
 
 
-def export_data(db: PKBDatabase, user_email: str | None) -> dict[str, Any]:
+def export_data(db: PKBDatabase, user_email: str | None = None) -> dict[str, Any]:
     """Everything of one user's, of one moment, as JSON can hold it.
 
     `{"pkb_export_version", "schema_version", "user_email", "exported_at", "counts": {table: rows}, "data": {table:

@@ -25,13 +25,17 @@ _CATALOGS: dict[str, tuple[str, str, Collection[str]]] = {
 }
 
 
-def import_data(db: PKBDatabase, user_email: str | None, payload: Any, mode: str = "merge") -> dict[str, Any]:
-    """Put an export into the knowledge base of one user, as one change.
+def import_data(
+    db: PKBDatabase, user_email: str | Mapping[str, Any] | None = None, payload: Any = None, mode: str = "merge"
+) -> dict[str, Any]:
+    """Put an export into the knowledge base of one user, as one change; without a user, `import_data(db, payload)`.
 
     What has an id, or a name in its place, that the user has already is that very thing and stays as it is. Numbers and
     readable ids are kept where they are free. Gives `{"counts": {table: rows added}, "skipped": {table: rows left out},
     "audit_id": str or None}`. Raises InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
     """
+    if not isinstance(user_email, str | None):
+        return import_data(db, None, user_email, mode if payload is None else payload)
     if mode != "merge":
         raise InvalidKnowledgeError(f'{mode!r} is no way to import; there is "merge".')
     rows = read_payload(payload)

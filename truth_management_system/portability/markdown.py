@@ -20,7 +20,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>&|~$])")
 _LINE_MARKUP = re.compile(r"^([#+=-]|\d+(?=[.)]))")
 
 
-def export_markdown(db: PKBDatabase, user_email: str | None) -> str:
+def export_markdown(db: PKBDatabase, user_email: str | None = None) -> str:
     """What one user's knowledge base holds now, as Markdown; what was retracted is left out.
 
     Whatever a person wrote stays text within its list item or heading: it can't begin a block, a link or HTML.

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from tests.truth_management_system.crud.conftest import ANN, BEN, Person
+from truth_management_system import StructuredAPI
 from truth_management_system.crud.catalog import DomainCatalog, TypeCatalog
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.models import Claim, Context, Entity, Note, Tag
-from truth_management_system.portability import export_data, import_data
+from truth_management_system.portability import export_data, export_markdown, import_data
 from truth_management_system.schema import SCHEMA_VERSION
 
 Stored = Callable[[], dict[str, list[Any]]]
@@ -53,6 +54,20 @@ def test_an_export_says_what_it_is_and_counts_what_it_holds(filled: Person) -> N
         "catalogs": 2,
     }
     assert {table: len(rows) for table, rows in data["data"].items()} == data["counts"]
+
+
+def test_without_a_user_it_is_the_knowledge_of_nobody_in_particular(elsewhere: PKBDatabase) -> None:
+    with get_memory_database() as mine:
+        StructuredAPI(mine, {}, mine.config).add_claim("I like tea", auto_extract=False)
+        taken = export_data(mine)
+        assert taken == {**export_data(mine, None), "exported_at": taken["exported_at"]}
+        assert "I like tea" in export_markdown(mine)
+    assert import_data(elsewhere, taken)["counts"]["claims"] == 1
+    assert import_data(elsewhere, taken, mode="merge")["counts"]["claims"] == 0
+    assert import_data(elsewhere, None, taken)["counts"]["claims"] == 0
+    assert StructuredAPI(elsewhere, {}, elsewhere.config).claims.list()[0].statement == "I like tea"
+    with pytest.raises(InvalidKnowledgeError, match="no way to import"):
+        import_data(elsewhere, taken, "replace")
 
 
 def test_an_export_takes_the_same_number_of_queries_however_much_there_is(filled: Person) -> None:
