@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +14,9 @@ from werkzeug.exceptions import HTTPException
 
 from .errors import ERROR_TABLE, row_of
 from .replies import json_reply
-from .request_scope import request_id
+from .request_scope import remember_error_code, request_id
+from .response_headers import request_labels
+from .wsgi import WsgiApp
 
 log = logging.getLogger("anaphora.requests")
 
@@ -41,11 +43,22 @@ def wants_page() -> bool:
     return accepted["text/html"] > accepted["application/json"]
 
 
+def refusing(app: Flask, error: Exception) -> WsgiApp:
+    """A WSGI application that answers as `app` does when `error` is raised, without asking a view."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        with app.request_context(environ):
+            response = app.process_response(app.make_response(app.handle_user_exception(error)))
+        return response(environ, start_response)
+
+    return answer
+
+
 def _answer_known(error: Exception) -> Response:
     row = row_of(error)
     code = row.code.format(noun=getattr(error, "noun", ""), code=getattr(error, "code", ""))
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.error("%s: %s", code, error, extra=_where())
+        log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
     answer = error_reply(row.status, code, _message(error), details=_details(error))
     seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(code)
     if seconds:
@@ -76,7 +89,7 @@ _SENTENCES = {
 
 
 def _answer_unknown(error: Exception) -> Response:
-    log.error("internal_error", exc_info=error, extra=_where())
+    log.error("internal_error", exc_info=error, extra={"request_id": request_id(), **request_labels()})
     return error_reply(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal_error",
@@ -86,6 +99,7 @@ def _answer_unknown(error: Exception) -> Response:
 
 def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details | None = None) -> Response:
     """The one shape of errors; a page for browsers that asked for one."""
+    remember_error_code(code)
     if wants_page():
         page = render_template(
             "error.html", status=int(status), title=status.phrase, message=message, request_id=request_id()
@@ -112,7 +126,3 @@ def _details(error: Exception) -> Details | None:
         items = error.errors(include_url=False, include_input=False, include_context=False)
         return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
     return getattr(error, "details", None) or None
-
-
-def _where() -> dict[str, str]:
-    return {"request_id": request_id(), "route": str(request.url_rule or request.path)}

@@ -52,6 +52,10 @@ class TooLargeError(RequestError):
     """More than one request may carry."""
 
 
+class RequestTooSlowError(RequestError):
+    """The body did not arrive in time."""
+
+
 class RateLimitedError(RequestError):
     """Too many attempts; `retry_after` is in seconds."""
 
@@ -78,6 +82,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
+    Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
     Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from settings import Settings
 
 EXTENSION = "anaphora"
+SETTINGS = "anaphora.settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,11 @@ def current_state() -> AppState:
     return cast("AppState", current_app.extensions[EXTENSION])
 
 
+def current_settings() -> Settings:
+    """The settings of this application; they are there also where its store can't be opened."""
+    return cast("Settings", current_app.extensions[SETTINGS])
+
+
 def remember_access(access: Access | None) -> None:
     """Note for the rest of this request who is asking."""
     g.access = access
@@ -78,6 +84,16 @@ def request_id() -> str:
     if "request_id" not in g:
         g.request_id = secrets.token_hex(8)
     return cast("str", g.request_id)
+
+
+def remember_error_code(code: str) -> None:
+    """Note why this request is refused."""
+    g.error_code = code
+
+
+def error_code() -> str | None:
+    """Why this request was refused, where that was noted."""
+    return cast("str | None", g.get("error_code"))
 
 
 def access_conversation(conversation_id: str) -> Conversation:

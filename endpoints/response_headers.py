@@ -1,10 +1,15 @@
-"""What every answer carries, and what is counted of it."""
+"""What every answer carries, and what is counted and logged of it."""
 
 from __future__ import annotations
 
+import logging
+from http import HTTPStatus
+
 from flask import Flask, Response, request
 
-from .request_scope import current_state, request_id
+from .request_scope import current_state, error_code, request_id
+
+log = logging.getLogger("anaphora.requests")
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -19,12 +24,14 @@ _DEFAULTS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def register_response_headers(app: Flask) -> None:
     """Finish every answer of `app`."""
     app.after_request(add_headers)
     app.after_request(count_request)
+    app.after_request(log_refusal)
 
 
 def add_headers(response: Response) -> Response:
@@ -37,9 +44,23 @@ def add_headers(response: Response) -> Response:
 
 def count_request(response: Response) -> Response:
     """One more request of this route with this outcome."""
-    route = request.url_rule.rule if request.url_rule else "unknown"
-    current_state().metrics.count("requests", route=route, method=_method(), status=str(response.status_code))
+    current_state().metrics.count("requests", **request_labels(), status=str(response.status_code))
     return response
+
+
+def log_refusal(response: Response) -> Response:
+    """One line for what was asked in a wrong way; what went wrong in here is logged where it is caught."""
+    status = response.status_code
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        level = logging.WARNING if status in _WORTH_A_LOOK else logging.INFO
+        fields = {"request_id": request_id(), **request_labels(), "status": status}
+        log.log(level, error_code() or "refused", extra=fields)
+    return response
+
+
+def request_labels() -> dict[str, str]:
+    """What may be told of this request: its route, never its address, which can be a secret or a person's."""
+    return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": _method()}
 
 
 def _method() -> str:

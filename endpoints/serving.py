@@ -6,21 +6,22 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import uvicorn
 
 from chat.upkeep import keep_up
 from database.connection import close_store
 
 from .assembly import max_body_bytes
+from .error_answers import refusing
+from .errors import RequestError, TooLargeError
+from .request_bodies import Receive, RequestBody, Send
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
-from .wsgi import Scope, answer_of, environ_of
+from .wsgi import Answer, Scope, WsgiApp, answer_of, environ_of
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -28,24 +29,11 @@ if TYPE_CHECKING:
     from settings import Settings
 
 log = logging.getLogger("anaphora.server")
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 DRAIN_SECONDS = 7.0
 _STOP_SECONDS = 9
-_BODY_SECONDS = 60.0
 _SWITCH_SECONDS = 0.001
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-
-
-class BodyError(Exception):
-    """A request's body can't be taken. `status` is HTTP's, `code` ours."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
 
 
 class Bridge:
@@ -105,20 +93,32 @@ class Bridge:
         await loop.run_in_executor(None, close_store, self._state.users_dir)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = RequestBody(receive, declared=_declared_length(scope))
         try:
-            body = await _read_body(scope, receive)
-        except BodyError as error:
-            await _refuse(error, send)
+            content = await body.read(most=max_body_bytes(scope["path"]))
+        except RequestError as error:
+            await self._refuse(error, scope, body, send)
+        except ConnectionResetError:
             return
-        if body is None:
-            return
-        loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self._pool, answer_of, self._app.wsgi_app, environ_of(scope, body))
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        if isinstance(answer.body, StreamBody):
-            await _send_stream(answer.body, receive, send)
         else:
-            await send({"type": "http.response.body", "body": answer.body})
+            answer = await self._ask(self._app.wsgi_app, scope, content)
+            await _start(answer, send)
+            if isinstance(answer.body, StreamBody):
+                await _send_stream(answer.body, receive, send)
+            else:
+                await send({"type": "http.response.body", "body": answer.body})
+
+    async def _refuse(self, error: RequestError, scope: Scope, body: RequestBody, send: Send) -> None:
+        """Answer at once, but end the connection only when the client had a chance to read that."""
+        answer = await self._ask(refusing(self._app, error), scope, b"")
+        await _start(answer, send, closes=True)
+        await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+        if isinstance(error, TooLargeError):
+            await body.discard()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _ask(self, app: WsgiApp, scope: Scope, content: bytes) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, answer_of, app, environ_of(scope, content))
 
 
 class Server(uvicorn.Server):
@@ -127,6 +127,11 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, bridge: Bridge) -> None:
         super().__init__(config)
         self._bridge = bridge
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Tell the address when it is ours: where the port is taken, uvicorn ends the process in here."""
+        await super().startup(sockets=sockets)
+        log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Drain first: uvicorn waits for open responses, and those end with their turns."""
@@ -138,8 +143,7 @@ def serve(app: Flask, settings: Settings) -> None:
     """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
     _tune_interpreter()
     bridge = Bridge(app, threads=settings.threads)
-    log.info("Anaphora is at http://%s:%d/", settings.host, settings.port)
-    Server(_config(bridge, settings), bridge).run()
+    Server(configure(bridge, settings), bridge).run()
 
 
 def _tune_interpreter() -> None:
@@ -151,7 +155,8 @@ def _tune_interpreter() -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 10, 10)
 
 
-def _config(bridge: Bridge, settings: Settings) -> uvicorn.Config:
+def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
+    """How uvicorn serves `bridge`: where, and how long it waits for the end."""
     return uvicorn.Config(
         bridge,
         host=settings.host,
@@ -166,34 +171,14 @@ def _config(bridge: Bridge, settings: Settings) -> uvicorn.Config:
     )
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body; None when the client has gone. Raises BodyError for too much, and for too slow."""
-    most = max_body_bytes(scope["path"])
-    declared = dict(scope["headers"]).get(b"content-length", b"0")
-    if declared.isdigit() and int(declared) > most:
-        raise BodyError(413, "too_large", "The request is too large.")
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            return b"".join([chunk async for chunk in _chunks(receive, most)])
-    except TimeoutError:
-        raise BodyError(408, "request_timeout", "The request took too long to arrive.") from None
-    except ConnectionResetError:
-        return None
+def _declared_length(scope: Scope) -> int | None:
+    declared: bytes = dict(scope["headers"]).get(b"content-length", b"")
+    return int(declared) if declared.isdigit() else None
 
 
-async def _chunks(receive: Receive, most: int) -> AsyncIterator[bytes]:
-    size = 0
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            raise ConnectionResetError
-        chunk: bytes = event.get("body", b"")
-        size += len(chunk)
-        if size > most:
-            raise BodyError(413, "too_large", "The request is too large.")
-        yield chunk
-        if not event.get("more_body", False):
-            return
+async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:
+    headers = [*answer.headers, (b"connection", b"close")] if closes else answer.headers
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
 
 async def _send_stream(body: StreamBody, receive: Receive, send: Send) -> None:
@@ -220,16 +205,3 @@ async def _tail(body: StreamBody, send: Send) -> None:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _refuse(error: BodyError, send: Send) -> None:
-    body = orjson.dumps({"status": "error", "code": error.code, "message": str(error)})
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"x-content-type-options", b"nosniff"),
-        # The rest of the body is not wanted.
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -51,7 +51,7 @@ class Assets:
 
     def __init__(self, folder: Path) -> None:
         root = folder.resolve()
-        files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.resolve().is_relative_to(root))
+        files = (path for path in sorted(root.rglob("*")) if _is_served(path) and path.resolve().is_relative_to(root))
         self._paths: dict[str, tuple[Path, ...]] = {path.relative_to(root).as_posix(): (path,) for path in files}
         self.version = self._fingerprint()
         for name, parts in _JOINED.items():
@@ -73,6 +73,11 @@ class Assets:
         for name, (path,) in self._paths.items():
             digest.update(name.encode() + b"\0" + hashlib.blake2b(path.read_bytes()).digest())
         return digest.hexdigest()
+
+
+def _is_served(path: Path) -> bool:
+    # Set-up leaves its own notes beside what it has copied.
+    return path.is_file() and not path.name.startswith(".")
 
 
 def register_assets(app: Flask, folder: Path) -> None:

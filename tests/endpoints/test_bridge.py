@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from endpoints import serving
-from endpoints.serving import Bridge
+from endpoints import request_bodies
+from endpoints.request_scope import EXTENSION
+from endpoints.serving import Bridge, Server, configure
 from endpoints.streaming import StreamBody
 from language_models.hold import Hold
 from language_models.scripted import Reply, ScriptedChatModel
@@ -37,11 +40,11 @@ class Connection:
         self.sent: list[dict[str, Any]] = []
         self.hung_up = asyncio.Event()
         self.got_text = asyncio.Event()
-        self._body = list(body)
+        self.unsent = list(body)
 
     async def receive(self) -> dict[str, Any]:
-        if self._body:
-            return {"type": "http.request", "body": self._body.pop(0), "more_body": bool(self._body)}
+        if self.unsent:
+            return {"type": "http.request", "body": self.unsent.pop(0), "more_body": bool(self.unsent)}
         await self.hung_up.wait()
         return {"type": "http.disconnect"}
 
@@ -89,10 +92,37 @@ def test_too_much_is_refused(headers: Any, app: Flask) -> None:
     assert (b"connection", b"close") in answer.sent[0]["headers"]
 
 
-def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any) -> None:
-    monkeypatch.setattr(serving, "_BODY_SECONDS", 0.01)
-    connection = Connection("POST", "/setup", body=())
-    assert ask(app, connection).status == 408
+@pytest.mark.parametrize("headers", [[(b"content-length", b"9000000")], []])
+def test_the_rest_of_what_was_too_much_is_read_before_the_connection_ends(headers: Any, app: Flask) -> None:
+    connection = Connection("POST", "/setup", body=[b"x" * 3_000_000] * 3, headers=headers)
+    unread = []
+
+    async def send(message: dict[str, Any]) -> None:
+        unread.append(len(connection.unsent))
+
+    asyncio.run(Bridge(app, threads=1)(connection.scope, connection.receive, send))
+    assert unread[0] > 0
+    assert unread[-1] == 0
+
+
+def test_no_more_is_read_of_what_is_too_much_than_a_client_may_be_waited_for(app: Flask, monkeypatch: Any) -> None:
+    monkeypatch.setattr(request_bodies, "_DISCARD_BYTES", 5_000_000)
+    connection = ask(app, Connection("POST", "/setup", body=[b"x" * 3_000_000] * 9))
+    assert connection.status == 413
+    assert len(connection.unsent) == 5
+    monkeypatch.setattr(request_bodies, "_DISCARD_SECONDS", 0.01)
+    assert ask(app, Connection("POST", "/setup", body=(), headers=[(b"content-length", b"4500000")])).status == 413
+
+
+def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr(request_bodies, "_BODY_SECONDS", 0.01)
+    answer = ask(app, Connection("POST", "/setup", body=()))
+    told = json.loads(answer.body)
+    assert (answer.status, told["code"]) == (408, "request_timeout")
+    assert (b"x-request-id", told["request_id"].encode()) in answer.sent[0]["headers"]
+    [line] = [vars(record) for record in caplog.records if record.name == "anaphora.requests"]
+    assert (line["request_id"], line["route"], line["status"]) == (told["request_id"], "/setup", 408)
 
 
 def test_a_client_that_hangs_up_while_sending_gets_nothing(app: Flask) -> None:
@@ -139,6 +169,17 @@ def test_a_server_opens_and_closes_what_it_needs(app: Flask, main_model: Scripte
 
     asyncio.run(Bridge(app, threads=1)({"type": "lifespan"}, receive, send))
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_an_address_is_told_only_once_it_is_the_server_s_own(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        settings = replace(app.extensions[EXTENSION].settings, host="127.0.0.1", port=other.getsockname()[1])
+        bridge = Bridge(app, threads=1)
+        with pytest.raises(SystemExit):
+            asyncio.run(Server(configure(bridge, settings), bridge).serve())
+    assert "address already in use" in caplog.text
+    assert "Anaphora is at" not in caplog.text
 
 
 def test_a_stream_can_also_be_read_by_any_other_server() -> None:

@@ -98,9 +98,19 @@ def test_a_body_that_is_announced_as_huge_is_refused_unread(live_server: LiveSer
 
 def test_a_body_that_grows_huge_is_refused(live_server: LiveServer) -> None:
     head = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    # Not a byte more than needed: what a server leaves unread resets the connection, and its answer is lost.
-    answer = talk(live_server, head + (b"100000\r\n" + b"x" * 0x100000 + b"\r\n") * 4 + b"1\r\nx\r\n")
+    answer = talk(live_server, head + (b"100000\r\n" + b"x" * 0x100000 + b"\r\n") * 6 + b"0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_that_listens_only_after_sending_everything_learns_that_it_was_too_much(
+    live_server: LiveServer,
+) -> None:
+    answer = live_server.client().post("/login", b"x" * 20_000_000)
+    assert (answer.status, answer.json()["code"]) == (413, "too_large")
+    assert answer.json()["request_id"] == answer.headers["x-request-id"]
+    assert f"too_large request_id={answer.headers['x-request-id']} method=POST route=/login status=413" in (
+        live_server.log()
+    )
 
 
 def test_headers_with_underscores_and_doubled_hosts_pass_for_nothing(live_server: LiveServer) -> None:
