@@ -101,6 +101,12 @@ def test_a_welcome_that_could_not_be_made_is_made_at_the_next_try(
     assert welcome is not None
     assert len(messages(person, welcome["conversation_id"])) == 2
 
+    expect(page.locator(".suggested-message")).to_have_count(3)
+    page.route("**/css/welcome.css*", lambda route: route.abort(), times=1)
+    page.reload()
+    page.locator("#toasts").get_by_role("button", name="Try again").click()
+    expect(page.locator(".suggested-message")).to_have_count(3)
+
 
 def test_without_a_model_the_welcome_says_so_and_works(
     start_server: Callable[..., LiveServer], open_page: OpenPage
