@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -37,6 +38,19 @@ def connect_sqlite(
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A plain connection that changes nothing, for long looks beside a running server.
+
+    What it keeps for itself meanwhile goes to the disk, since it may be much. Raises sqlite3.Error.
+    """
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA temp_store = FILE")
     return connection
 
 
