@@ -14,6 +14,7 @@ from database.clones import remove_unfinished_clones
 from database.erasure import purge_bin
 from database.errors import StoreError
 from database.fulltext import index_pending
+from database.reindexing import clear_retired_index
 from database.stream_events import purge_events
 from database.turn_recovery import ReportMaker, close_interrupted_turns
 from language_models.errors import ModelError
@@ -70,6 +71,7 @@ async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
         quickly(partial(index_pending, users_dir=users_dir), what="the search index"),
         hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
         hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
+        hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
         quickly(partial(tell_changes, users_dir=users_dir, knowledge=knowledge), what="memories"),
         # The first page is not to wait while a model is loaded.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="memories", begin_after=_EMBED_AFTER),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
@@ -26,14 +27,17 @@ def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
 
     What comes after an answer that is still being written waits for it; searches read that tail themselves.
     """
-    store, indexed = open_store(users_dir), 0
-    while True:
-        count, more = store.write(
+    return sum(indexed for indexed, _ in index_slices(users_dir=users_dir, slice_ms=slice_ms))
+
+
+def index_slices(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
+    """The same slice by slice: how many messages each indexed, and up to which `seq` the index reaches after it."""
+    store, more = open_store(users_dir), True
+    while more:
+        indexed, mark, more = store.write(
             lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
         )
-        indexed += count
-        if not more:
-            return indexed
+        yield indexed, mark
 
 
 def search_conversation(
@@ -57,8 +61,8 @@ def search_conversation(
         return [found[seq] for seq in chosen]
 
 
-def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, bool]:
-    """(how many were indexed, whether more may be waiting)."""
+def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, bool]:
+    """(how many were indexed, the new mark, whether more may be waiting)."""
     # Half of the time goes into cutting words, the other half into the index itself.
     deadline = time.perf_counter() + seconds / 2
     mark = fulltext_index.indexed_seq(connection)
@@ -86,7 +90,7 @@ def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, bool]:
     rows.close()
     if last > mark:
         fulltext_index.advance(connection, texts, up_to=last)
-    return len(texts), more
+    return len(texts), last, more
 
 
 def _phrases(q: str) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 _SEARCHED = ("statement", "subject_text", "predicate", "object_text", "context_domain", "possible_questions")
 CLAIM_SEARCH_COLUMNS = (*_SEARCHED, "friendly_id")
 NOTE_SEARCH_COLUMNS = ("title", "body")
+TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 
 def _fulltext(table: str, rowid: str, columns: tuple[str, ...]) -> list[str]:
@@ -18,10 +19,7 @@ def _fulltext(table: str, rowid: str, columns: tuple[str, ...]) -> list[str]:
         f"INSERT INTO {index}({index}, rowid, owner, {shown}) "
         f"VALUES ('delete', old.{rowid}, {owner.format(row='old.')}, {old});"
     )
-    options = (
-        f"content='{table}_searchable', content_rowid='{rowid}', "
-        "tokenize='porter unicode61 remove_diacritics 2', prefix='2 3'"
-    )
+    options = f"content='{table}_searchable', content_rowid='{rowid}', tokenize='{TOKENIZER}', prefix='2 3'"
     return [
         f"CREATE VIEW {table}_searchable AS SELECT {rowid}, {owner.format(row='')} AS owner, {shown} FROM {table}",
         f"CREATE VIRTUAL TABLE {index} USING fts5(owner, {shown}, {options})",

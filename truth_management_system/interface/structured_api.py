@@ -25,6 +25,7 @@ from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
 from ..search.vectors import EmbeddingIndexer
+from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from .bulk_actions import BulkActions
 from .descriptions import Descriptions
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
@@ -47,7 +48,10 @@ __all__ = [
     "group_not_found",
     "last_change",
     "mark_delivered",
+    "reindex_knowledge",
+    "repair_knowledge",
     "undelivered",
+    "verify_knowledge",
 ]
 
 MOST_FOUND = 1_000

@@ -1,0 +1,185 @@
+"""Looking through a knowledge base for what should never be, and making anew what follows from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import partial
+from pathlib import Path
+
+from database.findings import FileConnection, Finding, Rule, examine, first_ones, guarded, look
+from database.index_sums import IndexSums
+
+from .database import PKBDatabase
+from .derived import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER
+from .utils import is_reserved, is_well_formed
+
+_NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"
+_INDEXES = {
+    "index of claims": ("claims", "claim_rowid", CLAIM_SEARCH_COLUMNS),
+    "index of notes": ("notes", "note_rowid", NOTE_SEARCH_COLUMNS),
+}
+_NAMED = ("claims", "entities", "tags", "contexts")
+_BELONGING = (
+    ("claim_tags", "claims", "claim_id", "tags", "tag_id"),
+    ("claim_entities", "claims", "claim_id", "entities", "entity_id"),
+    ("context_claims", "claims", "claim_id", "contexts", "context_id"),
+    ("conflict_set_members", "claims", "claim_id", "conflict_sets", "conflict_set_id"),
+)
+# What the triggers keep, said once more.
+_DOMAINS_EXPECTED = """
+    SELECT claim_rowid, user_email, context_domain AS domain FROM claims UNION
+    SELECT claim_rowid, user_email, value FROM claims, json_each(claims.context_domains)
+"""
+_DOMAINS_KEPT = "SELECT claim_rowid, user_email, domain FROM claim_domains"
+_WRONG_DOMAINS = f"""
+    SELECT DISTINCT claim_rowid FROM (
+        SELECT * FROM (SELECT * FROM ({_DOMAINS_EXPECTED}) EXCEPT {_DOMAINS_KEPT})
+        UNION ALL SELECT * FROM ({_DOMAINS_KEPT} EXCEPT SELECT * FROM ({_DOMAINS_EXPECTED}))
+    )
+"""
+_LATE_NUMBERS = """
+    SELECT claims.user_email, MAX(claim_number), COALESCE(last_number, 0) FROM claims
+    LEFT JOIN claim_numbers USING (user_email) GROUP BY claims.user_email
+    HAVING MAX(claim_number) > COALESCE(last_number, 0)
+"""
+_NUMBER_ON = """
+    INSERT INTO claim_numbers (user_email, last_number) VALUES (?, ?)
+    ON CONFLICT (user_email) DO UPDATE SET last_number = MAX(last_number, excluded.last_number)
+"""
+_FOREIGN_VECTORS = """
+    SELECT embedding_seq FROM {noun}_embeddings AS kept JOIN {noun}s USING ({noun}_rowid)
+    WHERE kept.user_email <> {noun}s.user_email OR length(vector) = 0 OR length(vector) % 2 = 1
+"""
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name=_NUMBERS,
+        sql="SELECT user_email, claim_number, COUNT(*) FROM claims GROUP BY user_email, claim_number "
+        "HAVING COUNT(*) > 1 OR claim_number < 1",
+        what="{2} claims of {0} have the number {1}.",
+    ),
+    Rule(
+        name=_NUMBERS,
+        sql=_LATE_NUMBERS,
+        what="The next claim of {0} would get a number again: {1} is given, and {2} was noted.",
+        derived=True,
+    ),
+    *(
+        Rule(
+            name="friendly ids",
+            sql=f"SELECT user_email, friendly_id, COUNT(*) FROM {table} GROUP BY user_email, friendly_id "
+            "HAVING COUNT(*) > 1",
+            what=f"{{2}} {table} of {{0}} are called {{1}}.",
+        )
+        for table in _NAMED
+    ),
+    *(
+        Rule(
+            name="owners",
+            sql=f"SELECT {first}.{one}, {second}.{other} FROM {table} JOIN {first} USING ({one}) "
+            f"JOIN {second} USING ({other}) WHERE {first}.user_email <> {second}.user_email",
+            what=f"{{0}} and {{1}} belong together in {table}, but to different people.",
+        )
+        for table, first, one, second, other in _BELONGING
+    ),
+    Rule(
+        name=_DOMAINS,
+        sql=_WRONG_DOMAINS,
+        what="Claim number {0} is kept under other domains than it names.",
+        derived=True,
+    ),
+    *(
+        Rule(
+            name=_VECTORS,
+            sql=_FOREIGN_VECTORS.format(noun=noun),
+            what=f"Vector {{0}} of a {noun} is somebody else's, or none.",
+            derived=True,
+        )
+        for noun in ("claim", "note")
+    ),
+)
+
+
+def verify_knowledge(path: Path) -> Iterator[Finding]:
+    """What is not as it should be in the knowledge base at `path`, as it is found. Changes nothing."""
+    return examine(path, _broken_rules)
+
+
+def repair_knowledge(db: PKBDatabase, rules: Collection[str]) -> Iterator[str]:
+    """Make anew what `rules`, names out of findings that are derived, are about; a sentence for each."""
+    if _NUMBERS in rules:
+        late = db.select(_LATE_NUMBERS)
+        db.execute_many(_NUMBER_ON, [row[:2] for row in late])
+        yield f"{len(late)} people's claims are numbered on from the last one."
+    if _DOMAINS in rules:
+        yield f"{_domains_anew(db)} claims were put under the domains that they name."
+    if _VECTORS in rules:
+        yield f"{_vectors_forgotten(db)} vectors were thrown away; a server makes them again."
+    for rule in _INDEXES:
+        if rule in rules:
+            reindex_knowledge(db, only=(rule,))
+            yield f"The {rule} was made anew."
+
+
+def reindex_knowledge(db: PKBDatabase, *, only: Collection[str] = tuple(_INDEXES)) -> None:
+    """Make the full-text indexes anew, each as one change: who searches meanwhile finds what was there before.
+
+    Who writes has to wait, a few seconds for 100,000 claims. Raises KnowledgeUnavailableError.
+    """
+    for rule in only:
+        table = _INDEXES[rule][0]
+        db.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")
+
+
+def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
+    yield from look(connection, RULES)
+    for table in _NAMED:
+        yield from guarded("friendly ids", partial(_badly_named, connection, table), derived=False)
+    for rule in _INDEXES:
+        yield from guarded(rule, partial(_wrong_words, connection, rule), derived=True)
+
+
+def _badly_named(connection: FileConnection, table: str) -> Iterator[Finding]:
+    rows = connection.execute(f"SELECT friendly_id, user_email FROM {table}")
+    return first_ones(
+        Finding(rule="friendly ids", what=f"One of the {table} of {user_email} is called {friendly_id!r}.")
+        for friendly_id, user_email in rows
+        if not is_well_formed(friendly_id) or is_reserved(friendly_id)
+    )
+
+
+def _wrong_words(connection: FileConnection, rule: str) -> Iterator[Finding]:
+    """Compares an index with one that is made anew in a place of our own."""
+    table, rowid, columns = _INDEXES[rule]
+    shown = ", ".join(("owner", *columns))
+    again, held, expected = f"{table}_again", IndexSums(), IndexSums()
+    connection.execute(f"CREATE VIRTUAL TABLE temp.{again} USING fts5({shown}, content='', tokenize='{TOKENIZER}')")
+    connection.execute(f"INSERT INTO temp.{again}(rowid, {shown}) SELECT {rowid}, {shown} FROM main.{table}_searchable")
+    for place, index, sums in (("main", f"{table}_fts", held), ("temp", again, expected)):
+        connection.execute(f"CREATE VIRTUAL TABLE temp.{index}_words USING fts5vocab('{place}', '{index}', 'instance')")
+        sums.add(connection.execute(f"SELECT doc, col, offset, CAST(term AS BLOB) FROM temp.{index}_words"))
+    differences = held.differences(expected)
+    if differences:
+        what = f"The full-text index holds other words than the {table} say, in {differences} of its parts."
+        yield Finding(rule=rule, what=what, derived=True)
+
+
+def _domains_anew(db: PKBDatabase) -> int:
+    wrong = db.select(_WRONG_DOMAINS)
+    with db.transaction():
+        db.execute_many("DELETE FROM claim_domains WHERE claim_rowid = ?", wrong)
+        db.execute_many(
+            f"INSERT INTO claim_domains (claim_rowid, user_email, domain) "
+            f"SELECT * FROM ({_DOMAINS_EXPECTED}) WHERE claim_rowid = ?",
+            wrong,
+        )
+    return len(wrong)
+
+
+def _vectors_forgotten(db: PKBDatabase) -> int:
+    forgotten = 0
+    for noun in ("claim", "note"):
+        wrong = db.select(_FOREIGN_VECTORS.format(noun=noun))
+        db.execute_many(f"DELETE FROM {noun}_embeddings WHERE embedding_seq = ?", wrong)
+        forgotten += len(wrong)
+    return forgotten
