@@ -23,7 +23,7 @@ from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
 from endpoints.logs import write_logs_as
-from endpoints.request_scope import EXTENSION, AppState
+from endpoints.request_scope import EXTENSION, SETTINGS, AppState
 from language_models.roles import ModelRoles
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
@@ -36,10 +36,15 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 
     `models` replaces the models that the settings name. Raises SettingsError, StorageFailedError, DatabaseTooNewError.
     """
-    state = build_state(settings or load_settings(), models=models)
-    _newest.append(state)
+    settings = settings or load_settings()
     root = Path(__file__).parent
     app = Flask("anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None)
+    app.extensions[SETTINGS] = settings
+    try:
+        state = build_state(settings, models=models)
+    except StoreError as error:
+        return commands.register_what_mends(app, error)
+    _newest.append(state)
     app.extensions[EXTENSION] = state
     endpoints.register(app, state)
     commands.register(app)

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import click
 from flask.cli import AppGroup
 
+from chat.knowledge_access import close_knowledge, knowledge_in
+from chat.upkeep import ServerRunningError, sole_server
 from database.errors import StoreError
+from database.findings import Finding
 from database.friendly_ids import backfill_friendly_ids
+from database.reindexing import newest_seq, reindex_messages
+from database.repairs import repair_store
 from database.users import get_user
-from endpoints.request_scope import current_state
+from database.verification import verify_store
+from endpoints.request_scope import current_settings
+from portability.backup import Progress, back_up
+from portability.backup_format import ACCOUNTS, KNOWLEDGE
+from portability.errors import BackupError
+from portability.restoring import restore
+from truth_management_system import PKBDatabase
+from truth_management_system.interface.structured_api import (
+    KnowledgeError,
+    reindex_knowledge,
+    repair_knowledge,
+    verify_knowledge,
+)
 
 group = AppGroup("data", help="What is stored.")
+_THOUSANDTHS = 1_000
 
 
 @group.command("backfill")
@@ -18,10 +40,145 @@ group = AppGroup("data", help="What is stored.")
 @click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
 def backfill(email: str, domain: str) -> None:
     """Give old conversations their friendly ids, and old messages their hashes."""
-    users_dir = current_state().users_dir
-    try:
+    users_dir = current_settings().users_dir
+    with _told():
         user = get_user(users_dir=users_dir, user_email=email)
         count = backfill_friendly_ids(users_dir=users_dir, user_email=user.user_email, domain=domain)
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(f"{count} conversations were given what they lacked.")
+
+
+@group.command("backup")
+@click.argument("target", default=".", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def backup(target: Path, force: bool) -> None:
+    """Write everything that is stored to TARGET, a file, or a folder in which it gets a name; by default this one.
+
+    A server may go on working. The backup holds accounts, conversations, memories and the secret key of this
+    installation, so keep it as you would keep those; models are not in it.
+    """
+    with _told(), _progress("Backing up") as progress:
+        file = back_up(current_settings().data_dir, target, force=force, progress=progress)
+    click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
+
+
+@group.command("restore")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Also where there is data, which is kept beside.")
+def restore_backup(file: Path, force: bool) -> None:
+    """Put what the backup FILE holds into the data folder. No server may be running on it."""
+    data_dir = current_settings().data_dir
+    with _told(), sole_server(data_dir), _progress("Restoring") as progress:
+        restored = restore(file, data_dir=data_dir, force=force, progress=progress)
+    click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
+    if restored.former is not None:
+        click.echo(f"What was there before lies in {restored.former}.")
+
+
+@group.command("verify")
+@click.option("--repair", is_flag=True, help="Make anew what follows from the rest: counts, references, indexes.")
+def verify(repair: bool) -> None:
+    """Look through both stores for what should never be, one line for each finding; 1 where there is any.
+
+    A server may go on working. A million messages take some minutes.
+    """
+    wrong = _shown(_findings())
+    if wrong and repair:
+        with _told():
+            for done in _repairs({finding.rule for finding in wrong if finding.derived}):
+                click.echo(f"repaired: {done}")
+        wrong = _shown(_findings())
+    if wrong:
+        mendable = sum(finding.derived for finding in wrong)
+        advice = f" --repair makes {mendable} of them anew." if mendable and not repair else ""
+        raise click.ClickException(f"{len(wrong)} findings.{advice}")
+    click.echo("Nothing is wrong.")
+
+
+@group.command("reindex")
+@click.option("--messages", is_flag=True, help="Only the index of messages.")
+@click.option("--claims", is_flag=True, help="Only the indexes of memories.")
+def reindex(messages: bool, claims: bool) -> None:
+    """Make the full-text indexes anew; without options, all of them.
+
+    A server may go on working, and searches go on answering: of messages that are not indexed again yet they know the
+    newest. Where this is stopped, the server goes on with it, or the next run.
+    """
+    with _told():
+        if messages or not claims:
+            _reindex_messages(current_settings().users_dir)
+        if claims or not messages:
+            with _knowledge() as database:
+                reindex_knowledge(database)
+            click.echo("Memories are indexed anew.")
+
+
+def _reindex_messages(users_dir: str) -> None:
+    indexed = reached = 0
+    with click.progressbar(length=newest_seq(users_dir=users_dir), label="Messages") as bar:
+        for count, mark in reindex_messages(users_dir=users_dir):
+            indexed += count
+            bar.update(mark - reached)
+            reached = mark
+    click.echo(f"{indexed} messages were indexed anew.")
+
+
+def _findings() -> Iterator[tuple[str, Finding]]:
+    """What is wrong, each with the name of the store."""
+    data_dir = current_settings().data_dir
+    for finding in verify_store(users_dir=current_settings().users_dir):
+        yield Path(ACCOUNTS).name, finding
+    if (data_dir / KNOWLEDGE).exists():
+        for finding in verify_knowledge(data_dir / KNOWLEDGE):
+            yield Path(KNOWLEDGE).name, finding
+
+
+def _shown(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
+    """Print them as they come; those that are wrong."""
+    wrong = []
+    for store, finding in findings:
+        click.echo(f"{'fine' if finding.fine else store}: {finding.rule}: {finding.what}")
+        if not finding.fine:
+            wrong.append(finding)
+    return wrong
+
+
+def _repairs(rules: set[str]) -> Iterator[str]:
+    yield from repair_store(users_dir=current_settings().users_dir, rules=rules)
+    if (current_settings().data_dir / KNOWLEDGE).exists():
+        with _knowledge() as database:
+            yield from repair_knowledge(database, rules)
+
+
+@contextmanager
+def _knowledge() -> Iterator[PKBDatabase]:
+    """The store of memories."""
+    users_dir = current_settings().users_dir
+    try:
+        yield knowledge_in(users_dir).database()
+    finally:
+        close_knowledge(users_dir)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What fails inside is one sentence."""
+    try:
+        yield
+    except (StoreError, KnowledgeError, BackupError) as error:
+        raise click.ClickException(error.message) from None
+    except ServerRunningError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Progress]:
+    done = 0
+    with click.progressbar(length=_THOUSANDTHS, label=label) as bar:
+
+        def progress(share: float) -> None:
+            nonlocal done
+            now = int(share * _THOUSANDTHS)
+            bar.update(now - done)
+            done = now
+
+        yield progress
