@@ -25,6 +25,7 @@ PATHS = (
     "/pkb/audit?limit=200",
     "/pkb/autocomplete?q=fact",
     "/pkb/search?q=tea&k=100",
+    "/pkb/claims?query=tea&limit=50",
     "/pkb/resolve/running_tag",
     "/pkb/claims/1/contexts",
     "/pkb/claims/1/tags",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from language_models.ports import ModelState
 from truth_management_system import PKBConfig, StructuredAPI, get_database
-from truth_management_system.interface.structured_api import EmbeddingIndexer, KnowledgeModels
+from truth_management_system.interface.structured_api import MOST_FOUND, EmbeddingIndexer, KnowledgeModels
 from truth_management_system.seed_groups import ENTITY, TAG, TREE
 from truth_management_system.seeding import DOMAIN, KnowledgePlan, seed_knowledge
 
@@ -97,6 +97,17 @@ def test_searching_takes_as_many_statements_among_many(seeded: Callable[[int], S
     few, many = (statements(seeded(count), searching(strategy)) for count in (FEW, MANY))
     assert many <= few <= 25
     assert len(searching(strategy)(seeded(MANY))) == 20
+
+
+@pytest.mark.parametrize("strategy", ["fts", "embedding", "hybrid"])
+def test_ranking_all_that_can_be_ranked_takes_few_statements(
+    seeded: Callable[[int], StructuredAPI], strategy: str
+) -> None:
+    def ranking(api: StructuredAPI) -> Any:
+        return api.search("sourdough at weekends", strategy=strategy, k=MOST_FOUND).data
+
+    assert statements(seeded(MANY), ranking) <= 25
+    assert len(ranking(seeded(MANY))) > 50
 
 
 @pytest.mark.parametrize("beginning", ["", "sour", "sourdough a", "le", "measured"])
