@@ -73,7 +73,8 @@ class Conversation:
         async def journey() -> AsyncIterator[events.Event]:
             title: asyncio.Task[str] | None = None
             try:
-                gathering = await gathered(turn, partial(self._gather, turn), self._keep_report(turn))
+                keep = self._keep_report(turn)
+                gathering = await gathered(turn, partial(self._gather, turn), keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
@@ -81,7 +82,7 @@ class Conversation:
                 distilled = await journeys.distilled(turn, context)
                 if distilled.note:
                     yield events.status(distilled.note)
-                async for event in journeys.answer(turn, distilled, history=history):
+                async for event in journeys.answer(turn, distilled, context=context, history=history, keep=keep):
                     title = title or journeys.begin_title(turn)
                     yield event
             except ModelError as error:

@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta
 
 from . import events
 from .choosing import instead_of
+from .drafts import Draft, Drafts
 from .events import Event
 from .prompt import answer_tokens
 from .turn import Turn
 
 log = logging.getLogger(__name__)
-PromptMaker = Callable[[float], Sequence[ChatMessage]]
-"""Share of the window to use (1.0: as estimated) → prompt."""
-
-_SHARES = (1.0, 0.6, 0.35)
+_SHARES = (0.6, 0.35, 0.15)
+"""Of the window, by our estimate: some scripts, and rows of digits, have several times the tokens that we count."""
 
 
-async def answer(turn: Turn, make_prompt: PromptMaker) -> AsyncIterator[Event]:
+async def answer(turn: Turn, drafts: Drafts) -> AsyncIterator[Event]:
     """Stream the answer into `turn` and out as events.
 
-    Text is longer in tokens than we estimate in some languages: a prompt that the model refuses as too long is made
-    again with less history, and the person is told. Raises the errors of `language_models.errors`.
+    A prompt that the model refuses as too long is made again with less history and shorter context, and the person is
+    told. Raises the errors of `language_models.errors`.
     """
-    for share in _SHARES:
+    draft, shares = drafts.first(), iter(_SHARES)
+    while True:
+        for event in draft.told:
+            yield event
         try:
-            async for event in _stream(turn, make_prompt(share)):
+            async for event in _stream(turn, draft.prompt):
                 yield event
         except ContextTooLongError:
-            if turn.answer or share == _SHARES[-1]:
+            shorter = None if turn.answer else await _shorter(drafts, shares)
+            if shorter is None:
                 raise
-            yield events.status("The conversation is too long for the model: older messages are left out.")
+            draft = shorter
         else:
             return
+
+
+async def _shorter(drafts: Drafts, shares: Iterator[float]) -> Draft | None:
+    """The next prompt that is any shorter; None where there is none."""
+    for share in shares:
+        draft = await drafts.shorter(share)
+        if draft is not None:
+            return draft
+    return None
 
 
 def fall_back(turn: Turn) -> Event:

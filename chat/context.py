@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conversation_reference_utils import partition
 from database.reference_lookup import NamedConversation, conversations_by_friendly_id
 
 from .knowledge import Knowledge, KnowledgeRequest, knowledge_of
-from .knowledge_entries import left_out, unavailable
+from .knowledge_entries import WHOLE, left_out, unavailable
 from .pkb_items import PkbItem, fit, merge, render
 from .ports import ConversationLoader, ReferenceCaps, TurnServices
 from .references import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, kind_of
 from .report import ReportEntry, Resolution
 
+_CUT_TO_FIT = "Cut so that everything named fits the model"
 _NOTHING_KNOWN = frozenset({"not_found", "unavailable"})
 
 
@@ -61,9 +62,8 @@ def gather(
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
     named = [item for resolution in resolutions for item in resolution.items]
     items = merge([*named, *found.items])
-    if max_chars is None:
-        return GatheredContext(items=tuple(items), report=tuple(report))
-    return _fitted(items, report, max_chars)
+    context = GatheredContext(items=tuple(items), report=tuple(report))
+    return context if max_chars is None else fitted(context, max_chars)
 
 
 def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:
@@ -110,19 +110,27 @@ def _beyond_the_limit(count: int) -> ReportEntry:
     )
 
 
-def _fitted(items: Sequence[PkbItem], report: Sequence[ReportEntry], max_chars: int) -> GatheredContext:
-    """The named items, cut where they must be, and as many of the others as fit beside them."""
-    named = [item for item in items if item.source == "referenced"]
-    fitted, shortened = fit(named, max_chars)
-    left = max_chars - len(render(fitted))
-    others = _that_fit(items[len(named) :], left)
-    dropped = len(items) - len(named) - len(others)
+def fitted(context: GatheredContext, max_chars: int) -> GatheredContext:
+    """The named items, cut where they must be, and as many of the others as fit beside them; the report says both."""
+    named = [item for item in context.items if item.source == "referenced"]
+    kept, shortened = fit(named, max_chars)
+    beside = [item for item in context.items if item.source != "referenced"]
+    others = _that_fit(beside, max_chars - len(render(kept)))
     cut_refs = {ref for item in shortened for ref in item.refs}
-    note = f"Cut so that everything named fits the model ({max_chars:,} characters together)."
-    marked = [entry.marked("truncated", note) if entry.ref in cut_refs else entry for entry in report]
+    note = f"{_CUT_TO_FIT} ({max_chars:,} characters together)."
+    report = [_cut_anew(entry, note) if entry.ref in cut_refs else entry for entry in context.report]
+    dropped = len(beside) - len(others)
     if dropped:
-        marked.append(left_out(dropped))
-    return GatheredContext(items=(*fitted, *others), report=tuple(marked))
+        # Of what stands for all memories together, that alone which was left out before has a count.
+        dropped += sum(entry.count for entry in report if entry.ref == WHOLE)
+        report = [entry for entry in report if entry.ref != WHOLE or not entry.count]
+        report.append(replace(left_out(dropped), count=dropped))
+    return GatheredContext(items=(*kept, *others), report=tuple(report))
+
+
+def _cut_anew(entry: ReportEntry, note: str) -> ReportEntry:
+    notes = tuple(earlier for earlier in entry.notes if not earlier.startswith(_CUT_TO_FIT))
+    return replace(entry, notes=notes).marked("truncated", note)
 
 
 def _that_fit(items: Sequence[PkbItem], chars: int) -> list[PkbItem]:

@@ -7,23 +7,47 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from language_models.errors import ModelError
+from language_models.errors import ContextTooLongError, ModelError, ModelFailedError
 from language_models.ports import ChatModel
 
+from .distillation_batches import Batch, Batches, batched, halves
 from .pkb_items import PkbItem, render
 from .ports import TurnServices
 from .prompt import CHARS_A_TOKEN, ContextBlock, answer_tokens, template
 
 log = logging.getLogger(__name__)
 _DISTILLED_TOKENS = 300
+_QUERY_CHARS = 4_000
+_SPARE_TOKENS = 100
+_LEAST_ROOM = 1_000
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distilled:
-    """The context as it goes into the prompt. `note`: what the person should know about it, or ""."""
+    """The context as it goes into the prompt: what was made of a part of it, and the rest as it is.
 
-    context: ContextBlock
+    items: each once, those that the user named among them. condensed: what a model made of others, or "". note: what
+    the person should know about it, or "".
+    """
+
+    items: Sequence[PkbItem] = ()
+    condensed: str = ""
     note: str = ""
+
+    @property
+    def context(self) -> ContextBlock:
+        """Ready for the prompt, what the user named under its own heading."""
+        others = [self.condensed, render([item for item in self.items if item.source != "referenced"])]
+        return ContextBlock(
+            others="\n".join(filter(None, others)),
+            referenced=render([item for item in self.items if item.source == "referenced"]),
+        )
+
+
+def distill_budget(*, model: ChatModel, services: TurnServices) -> int:
+    """How many tokens of context the main model, `model`, is given as they are."""
+    return model.context_window // 4 if services.distill_budget is None else services.distill_budget
 
 
 def needs_distilling(items: Sequence[PkbItem], *, model: ChatModel, services: TurnServices) -> bool:
@@ -32,12 +56,9 @@ def needs_distilling(items: Sequence[PkbItem], *, model: ChatModel, services: Tu
     Context that is referenced through and through goes in verbatim whatever a model makes of it, so by default nothing
     is condensed then; a budget that the operator set is a budget for all of it.
     """
-    budget = services.distill_budget
-    if budget is None:
-        if all(item.source == "referenced" for item in items):
-            return False
-        budget = model.context_window // 4
-    return model.count_tokens(render(items)) > budget
+    if services.distill_budget is None and all(item.source == "referenced" for item in items):
+        return False
+    return model.count_tokens(render(items)) > distill_budget(model=model, services=services)
 
 
 async def distil(
@@ -48,50 +69,108 @@ async def distil(
     user_memory: str,
     model: ChatModel,
     services: TurnServices,
+    budget: int,
 ) -> Distilled:
-    """Condense all of `items` with the cheap model; if it fails or is silent, take as many as the budget holds."""
-    prompt = template("distil").render(
-        query=query[:4_000],
-        preferences=preferences,
-        user_memory=user_memory,
-        items=_within_window(render(items), model, beside=len(preferences) + len(user_memory)),
+    """Condense `items` with the cheap model, in as many calls as it takes to show it all that nobody named.
+
+    Of what the user named it is shown what there is room for, since that goes in verbatim anyway. What it fails at, or
+    is silent about, or too late with, is left as it is, in order of priority, until `budget` (tokens of the main model)
+    is full.
+    """
+    condenser = _Condenser(
+        query=query, preferences=preferences, user_memory=user_memory, model=model, services=services
     )
-    try:
-        async with asyncio.timeout(services.distill_timeout):
-            completion = await model.complete(
-                [{"role": "user", "content": prompt}], max_tokens=_DISTILLED_TOKENS, temperature=0.0
-            )
-        return Distilled(context=ContextBlock(others=completion.text.strip(), referenced=_referenced(items)))
-    except (ModelError, TimeoutError) as error:
-        reason = str(error) or f"no answer within {services.distill_timeout:g} s"
-        log.warning("distillation failed: %s", reason)
-        services.metrics.count("model_failures", job="distillation")
-        return _without_a_model(items, budget=services.distill_budget or model.context_window // 4)
-
-
-def undistilled(items: Sequence[PkbItem]) -> ContextBlock:
-    """The items as they are, each once, the referenced ones under their own heading."""
-    return ContextBlock(
-        others=render([item for item in items if item.source != "referenced"]), referenced=_referenced(items)
+    parts = batched(items, room=condenser.room())
+    made = await condenser.each_condensed(parts.batches)
+    failed = [batch.origins for batch, text in zip(parts.batches, made, strict=True) if text is None]
+    left = [items[position] for position in sorted(frozenset().union(*failed))]
+    kept = _within(left, budget=budget)
+    return Distilled(
+        items=[*(item for item in items if item.source == "referenced"), *kept],
+        condensed="\n".join(filter(None, made)),
+        note=_note(parts, failures=made.count(None), dropped=len(left) - len(kept)),
     )
 
 
-def _without_a_model(items: Sequence[PkbItem], *, budget: int) -> Distilled:
-    left, kept, others = budget * CHARS_A_TOKEN, [], [item for item in items if item.source != "referenced"]
-    for item in others:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Condenser:
+    """The cheap model at work for one question."""
+
+    query: str
+    preferences: str
+    user_memory: str
+    model: ChatModel
+    services: TurnServices
+
+    def room(self) -> int:
+        """How many characters of material go into one call."""
+        tokens = self.model.context_window - answer_tokens(self.model) - _SPARE_TOKENS
+        return max(_LEAST_ROOM, tokens * CHARS_A_TOKEN - len(self._prompt("")))
+
+    async def each_condensed(self, batches: Sequence[Batch]) -> list[str | None]:
+        """What the model made of each batch; None where it failed or was too late."""
+        deadline = asyncio.get_running_loop().time() + self.services.distill_timeout
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def tried(batch: Batch) -> str | None:
+            try:
+                async with asyncio.timeout_at(deadline), places:
+                    return await self._condensed(batch.items)
+            except (ModelError, TimeoutError) as error:
+                reason = str(error) or f"no answer within {self.services.distill_timeout:g} s"
+                log.warning("distillation failed: %s", reason)
+                self.services.metrics.count("model_failures", job="distillation")
+                return None
+
+        return list(await asyncio.gather(*map(tried, batches)))
+
+    async def _condensed(self, items: Sequence[PkbItem]) -> str:
+        """What the model makes of `items`; if they have more tokens than we thought, of each half of them."""
+        try:
+            return await self._asked(items)
+        except ContextTooLongError:
+            parts = halves(items)
+            if not parts:
+                raise
+            return "\n".join([await self._condensed(part) for part in parts])
+
+    async def _asked(self, items: Sequence[PkbItem]) -> str:
+        prompt = self._prompt(render(items))
+        completion = await self.model.complete(
+            [{"role": "user", "content": prompt}], max_tokens=_DISTILLED_TOKENS, temperature=0.0
+        )
+        said = completion.text.strip()
+        if not said:
+            raise ModelFailedError("The model said nothing.", model=self.model.name)
+        return said
+
+    def _prompt(self, material: str) -> str:
+        return template("distil").render(
+            query=self.query[:_QUERY_CHARS],
+            preferences=self.preferences,
+            user_memory=self.user_memory,
+            items=material,
+        )
+
+
+def _within(items: Sequence[PkbItem], *, budget: int) -> list[PkbItem]:
+    left, kept = budget * CHARS_A_TOKEN, list[PkbItem]()
+    for item in items:
         left -= len(item.body)
         if left < 0:
             break
         kept.append(item)
-    dropped = len(others) - len(kept)
-    note = "The context could not be condensed; everything you named goes in word for word"
-    note += f", {dropped} less important memories were left out." if dropped else "."
-    return Distilled(context=ContextBlock(others=render(kept), referenced=_referenced(items)), note=note)
+    return kept
 
 
-def _referenced(items: Sequence[PkbItem]) -> str:
-    return render([item for item in items if item.source == "referenced"])
-
-
-def _within_window(text: str, model: ChatModel, *, beside: int) -> str:
-    return text[: max(0, (model.context_window - answer_tokens(model) - 500) * CHARS_A_TOKEN - beside)]
+def _note(parts: Batches, *, failures: int, dropped: int) -> str:
+    if failures:
+        subject = "The context" if failures == len(parts.batches) else "A part of the context"
+        note = f"{subject} could not be condensed; everything you named goes in word for word"
+        return note + (f", {dropped} less important memories were left out." if dropped else ".")
+    if parts.not_whole:
+        return (
+            f"The model that condenses did not see the whole of {parts.not_whole} of the things you named; "
+            "they go in word for word."
+        )
+    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,12 @@ from language_models.errors import ModelUnknownError
 
 from . import answering, events
 from .context import GatheredContext
-from .distillation import Distilled, distil, needs_distilling, undistilled
+from .distillation import Distilled, distil, distill_budget, needs_distilling
+from .drafts import Drafts
+from .gathering import KeepReport
 from .histories import History
 from .ports import Message
-from .prompt import build_prompt, context_chars
+from .prompt import ContextBlock, build_prompt, context_chars
 from .threads import in_thread
 from .titles import make_title
 from .turn import Turn
@@ -88,7 +91,7 @@ async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn,
 async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
     """The context as it goes into the prompt, condensed if it is too large."""
     if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
-        return Distilled(context=undistilled(context.items))
+        return Distilled(items=context.items)
     cheap = turn.services.models.cheap()
     return await distil(
         context.items,
@@ -97,16 +100,19 @@ async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
         user_memory=turn.summary,
         model=cheap,
         services=turn.services,
+        budget=distill_budget(model=turn.model, services=turn.services),
     )
 
 
-async def answer(turn: Turn, found: Distilled, *, history: Sequence[Message]) -> AsyncIterator[events.Event]:
-    """Stream the main model's answer."""
+async def answer(
+    turn: Turn, found: Distilled, *, context: GatheredContext, history: Sequence[Message], keep: KeepReport
+) -> AsyncIterator[events.Event]:
+    """Stream the main model's answer. `keep` stores the report of `context` where that has to be cut further."""
 
-    def prompt(share: float) -> list[Any]:
+    def prompt(block: ContextBlock, share: float) -> list[Any]:
         return build_prompt(
             question=turn.text,
-            context=found.context,
+            context=block,
             history=history,
             summary=turn.summary,
             preferences=turn.preferences.text(turn.model),
@@ -118,14 +124,15 @@ async def answer(turn: Turn, found: Distilled, *, history: Sequence[Message]) ->
         yield events.notice(turn.notice)
     if not turn.preferences.fit(turn.model):
         yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
+    drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
     try:
-        async for event in answering.answer(turn, prompt):
+        async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
             yield event
     except ModelUnknownError:
         if not turn.has_own_model:
             raise
         yield answering.fall_back(turn)
-        async for event in answering.answer(turn, prompt):
+        async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
             yield event
 
 

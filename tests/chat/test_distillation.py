@@ -1,0 +1,117 @@
+"""Condensing: nothing that nobody named gets lost unsaid, however much there is of it and whatever the model does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from chat.distillation import Distilled, distil
+from chat.pkb_items import PkbItem
+from chat.ports import TurnServices
+from language_models.errors import ContextTooLongError, ModelFailedError
+from language_models.scripted import Prompt, Reply, ScriptedChatModel
+
+from .conftest import ScriptedModels
+
+
+def memories(count: int, *, chars: int) -> list[PkbItem]:
+    """Attached memories, each beginning with its number."""
+    bodies = (f"memory {n}: ".ljust(chars, "x") for n in range(count))
+    return [PkbItem(source="attached", type="fact", key=f"claim:{n}", body=body) for n, body in enumerate(bodies)]
+
+
+def named(count: int, *, chars: int) -> list[PkbItem]:
+    """Referenced messages."""
+    return [
+        PkbItem(source="referenced", type="conversation_message", refs=(f"@m{n}",), key=f"m{n}", body="y" * chars)
+        for n in range(count)
+    ]
+
+
+def condensed(
+    items: list[PkbItem],
+    replies: list[Reply] | Callable[[Prompt], Reply],
+    *,
+    budget: int = 1_000,
+    preferences: str = "",
+) -> tuple[Distilled, list[str]]:
+    """What becomes of `items`, and the prompts that the model was given."""
+    model = ScriptedChatModel(replies=replies, context_window=8_192)
+    services = TurnServices(models=ScriptedModels(cheap_model=model), distill_timeout=5.0)
+    work = distil(
+        items,
+        query="Which?",
+        preferences=preferences,
+        user_memory="",
+        model=model,
+        services=services,
+        budget=budget,
+    )
+    found = asyncio.run(work)
+    return found, [prompt[-1]["content"] for prompt in model.prompts]
+
+
+def test_what_nobody_named_is_shown_whole_beside_more_than_fits_of_what_was_named() -> None:
+    found, (prompt,) = condensed([*named(15, chars=8_000), *memories(1, chars=50)], [Reply("Memory 0 matters.")])
+    assert memories(1, chars=50)[0].body in prompt
+    assert len(prompt) < 8_192 * 3
+    assert found.context.others == "Memory 0 matters."
+    assert found.context.referenced.count("y" * 8_000) == 15
+    assert "the whole of 15 of the things you named" in found.note
+
+
+def test_more_than_the_window_holds_is_condensed_in_several_calls() -> None:
+    items = [*memories(6, chars=5_000), *memories(1, chars=40_000)]
+    found, prompts = condensed(items, lambda prompt: Reply(f"part of {len(prompt[-1]['content'])}"))
+    assert len(prompts) > 4
+    assert sum(prompt.count("x") for prompt in prompts) >= sum(item.body.count("x") for item in items)
+    assert all(len(prompt) < 8_192 * 3 for prompt in prompts)
+    assert found.context.others.count("part of") == len(prompts)
+    assert found.note == ""
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_a_model_that_says_nothing_has_failed(said: str) -> None:
+    items = memories(2, chars=100)
+    found, _ = condensed(items, [Reply(said)])
+    assert found.items == items
+    assert found.context.others.count("<pkb_item") == 2
+    assert found.note == "The context could not be condensed; everything you named goes in word for word."
+
+
+def test_what_fails_goes_in_as_it_is_until_the_budget_of_the_main_model_is_full() -> None:
+    items = [*named(1, chars=100), *memories(8, chars=4_000)]
+    found, _ = condensed(items, [Reply(error=ModelFailedError("no"))], budget=8_000)
+    assert found.items == items[:7]
+    assert "2 less important memories were left out" in found.note
+
+
+def test_one_call_that_fails_loses_nothing_of_the_others() -> None:
+    items = memories(6, chars=5_000)
+
+    def answer(prompt: Prompt) -> Reply:
+        if "memory 0" in prompt[-1]["content"]:
+            return Reply(error=ModelFailedError("no"))
+        return Reply("The rest.")
+
+    found, prompts = condensed(items, answer, budget=4_000)
+    assert len(prompts) == 2
+    assert found.condensed == "The rest."
+    assert found.items == items[:2]
+    assert found.note.startswith("A part of the context could not be condensed")
+    assert "1 less important memories were left out" in found.note
+
+
+def test_a_batch_with_more_tokens_than_we_counted_is_shown_in_halves() -> None:
+    items = memories(3, chars=4_000)
+
+    def answer(prompt: Prompt) -> Reply:
+        long = len(prompt[-1]["content"]) > 3_000
+        return Reply(error=ContextTooLongError("too long")) if long else Reply("short")
+
+    found, prompts = condensed(items, answer)
+    seen = "".join(prompt for prompt in prompts if len(prompt) <= 3_000)
+    assert seen.count("x") >= sum(item.body.count("x") for item in items)
+    assert (found.items, found.note) == ([], "")
