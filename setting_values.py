@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,21 @@ def host(text: str) -> str:
 def hosts(text: str) -> tuple[str, ...]:
     """Host names, separated by commas, in lower case."""
     return tuple(host(name.strip()).lower() for name in text.split(",") if name.strip())
+
+
+def networks(text: str) -> tuple[str, ...]:
+    """Addresses and networks, separated by commas."""
+    return tuple(_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _network(text: str) -> str:
+    try:
+        found = ipaddress.ip_network(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an address or a network, such as 127.0.0.1 or 10.1.0.0/16") from None
+    if not found.prefixlen:
+        raise ValueError(f"{text!r} is everybody; name the proxies alone")
+    return text
 
 
 def model(text: str) -> str:

@@ -42,6 +42,7 @@ class Settings:
     host: str
     port: int
     allowed_hosts: tuple[str, ...]
+    trusted_proxies: tuple[str, ...]
     secret_key: str = field(repr=False)
     database_url: str | None = field(repr=False)
     main_model: str
@@ -178,6 +179,13 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "",
         read.hosts,
         "Host names, separated by commas, under which browsers reach the server, besides loopback names.",
+        when_empty=(),
+    ),
+    SettingRow(
+        "ANAPHORA_TRUSTED_PROXIES",
+        "",
+        read.networks,
+        "Addresses or networks of reverse proxies, separated by commas, that may say who asks, and whether under TLS.",
         when_empty=(),
     ),
     SettingRow(

@@ -163,7 +163,9 @@ def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
         port=settings.port,
         lifespan="on",
         ws="none",
-        proxy_headers=False,
+        # Of the addresses it was forwarded for, the last one that is no trusted proxy's asks.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         server_header=False,
         access_log=False,
         log_config=None,

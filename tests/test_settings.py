@@ -33,7 +33,7 @@ def test_without_any_setting_the_server_is_local_and_answers_with_the_embedded_m
     assert (settings.main_model, settings.cheap_model, settings.embedding_model) == ("embedded",) * 3
     assert settings.users_dir == str(tmp_path / "data" / "users")
     assert settings.distill_budget is None
-    assert settings.allowed_hosts == ()
+    assert settings.allowed_hosts == settings.trusted_proxies == ()
     assert (settings.reference_cap, settings.conversation_cap) == (8000, 24000)
 
 
@@ -62,6 +62,10 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_PORT", "５０００", "whole number"),
         ("ANAPHORA_HOST", "my host", "such as 127.0.0.1"),
         ("ANAPHORA_ALLOWED_HOSTS", "chat.example.org, bad/host", "bad/host"),
+        ("ANAPHORA_TRUSTED_PROXIES", "127.0.0.1, proxy.example.org", "'proxy.example.org' is not an address"),
+        ("ANAPHORA_TRUSTED_PROXIES", "10.1.2.3/8", "'10.1.2.3/8' is not an address or a network"),
+        ("ANAPHORA_TRUSTED_PROXIES", "*", "'*' is not an address"),
+        ("ANAPHORA_TRUSTED_PROXIES", "0.0.0.0/0", "is everybody"),
         ("ANAPHORA_SECRET_KEY", "short", "32 random characters"),
         ("ANAPHORA_MAIN_MODEL", "gpt", "openai:<model>"),
         ("ANAPHORA_CHEAP_MODEL", "openai:", "openai:<model>"),
