@@ -12,6 +12,7 @@ from chat.knowledge_access import KnowledgeAccess
 from chat.knowledge_upkeep import EmbeddingUpkeep
 from endpoints.pkb import shapes
 from endpoints.request_scope import EXTENSION
+from language_models.scripted import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
@@ -22,11 +23,12 @@ VERBS = ("repaired", "painted", "bought", "sold", "watered", "borrowed", "forgot
 
 @pytest.fixture
 def vectors(app: Flask) -> KnowledgeAccess:
-    """The application's knowledge base, searched by meaning as well."""
+    """The application's knowledge base, searched by meaning as well, and with a model that widens any question."""
     state = app.extensions[EXTENSION]
     state.knowledge.close()
     model = WordVectors({"workouts": "exercise"})
-    access = KnowledgeAccess(state.users_dir, models=lambda: KnowledgeModels(embedding=model))
+    chat = ScriptedChatModel(replies=lambda _prompt: Reply('{"queries": ["other balderdash"]}'))
+    access = KnowledgeAccess(state.users_dir, models=lambda: KnowledgeModels(chat=chat, embedding=model))
     app.extensions[EXTENSION] = replace(state, knowledge=access)
     return access
 
@@ -46,12 +48,16 @@ def test_a_search_gives_the_best_first_and_says_what_took_no_part(ada: Person) -
     assert any("embedding" in warning for warning in found.warnings)
 
 
-def test_a_list_leaves_out_what_only_happens_to_be_the_nearest(vectors: KnowledgeAccess, ada: Person) -> None:
+@pytest.mark.parametrize("strategy", ["hybrid", "embedding", "rewrite"])
+def test_a_list_leaves_out_what_only_happens_to_be_the_nearest(
+    vectors: KnowledgeAccess, ada: Person, strategy: str
+) -> None:
     for statement in ("Morning workouts", "Tea is good", "Bern is far"):
         ada.remember(statement)
     EmbeddingUpkeep(vectors).embed_pending()
+    path = f"/pkb/claims?strategy={strategy}&query="
     listed = {
-        query: [claim.statement for claim in told(ada.get(f"/pkb/claims?query={query}"), shapes.ClaimPage).claims]
+        query: [claim.statement for claim in told(ada.get(path + query), shapes.ClaimPage).claims]
         for query in ("exercise", "tea", "gibberish")
     }
     assert listed == {"exercise": ["Morning workouts"], "tea": ["Tea is good"], "gibberish": []}

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from language_models import blocking
@@ -57,7 +58,10 @@ class RewriteSearchStrategy(SearchStrategy):
         self._asking = _Asking(model, timeout)
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
-        """At most `k` claims; `metadata["queries"]` says what was asked. A failing model costs a warning."""
+        """At most `k` claims; a failing model costs a warning.
+
+        `metadata["queries"]` says what was asked, `["scores"]` the best that each search gave in any of the askings.
+        """
         found = self.base.find(query, max(k, _CANDIDATES), filters)
         try:
             answer = self._asking.ask(_REWRITE, query[:_LONGEST_QUERY], "queries", _REWRITE_SCHEMA)
@@ -67,7 +71,9 @@ class RewriteSearchStrategy(SearchStrategy):
         others = [self.base.find(text, max(k, _CANDIDATES), filters).results for text in queries]
         weights = [1.0, *(_REWRITTEN_WEIGHT for _ in others)]
         merged = merge_results_rrf([found.results, *others], k, weights)
-        results = [_said(result, self.name, queries=[query, *queries]) for result in merged]
+        scores = _best_scores([found.results, *others])
+        asked = [query, *queries]
+        results = [_said(one, self.name, queries=asked, scores=scores[one.claim.claim_id]) for one in merged]
         return Found(results=results, warnings=found.warnings)
 
 
@@ -135,6 +141,16 @@ class _Asking:
 def _without_model(found: Found, k: int, warning: str) -> Found:
     log.info(warning)
     return Found(results=found.results[:k], warnings=[*found.warnings, warning])
+
+
+def _best_scores(rankings: Sequence[Sequence[SearchResult]]) -> dict[str, dict[str, float]]:
+    """For each claim, by its id, the best score that each search gave it."""
+    best: dict[str, dict[str, float]] = {}
+    for result in chain.from_iterable(rankings):
+        scores = best.setdefault(result.claim.claim_id, {})
+        for name, score in (result.metadata.get("scores") or {result.source: result.score}).items():
+            scores[name] = max(score, scores.get(name, score))
+    return best
 
 
 def _said(result: SearchResult, source: str, **metadata: Any) -> SearchResult:

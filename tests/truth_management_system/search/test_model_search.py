@@ -41,6 +41,7 @@ def test_what_the_model_asks_in_other_words_is_found_too(words: FTSSearchStrateg
     assert found(results)[0] == "The doctor's fish is blue"
     assert {result.source for result in results} == {"rewrite"}
     assert results[0].metadata["queries"] == ["doctor", "physician"]
+    assert [set(result.metadata["scores"]) for result in results] == [{"fts"}, {"fts"}]
 
 
 def test_the_model_is_held_to_a_schema_and_asked_without_chance(words: FTSSearchStrategy):
