@@ -71,7 +71,16 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         if stated["version"] != VERSION:
             raise BrokenBackupError(f"The backup has version {stated['version']!r}; this program reads {VERSION}.")
         return _manifest(stated)
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+    ) as error:
         if isinstance(error, BrokenBackupError):
             raise
         raise BrokenBackupError("This is no backup of Anaphora, or its manifest is damaged.") from error

@@ -1,0 +1,241 @@
+"""Backing up, restoring, verifying and indexing anew from the command line."""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from flask.cli import FlaskGroup
+
+from chat.knowledge_access import close_knowledge, knowledge_in
+from chat.upkeep import sole_server
+from database.connection import close_store, open_store
+from database.conversations import create_conversation, list_conversations
+from database.errors import StorageFailedError
+from database.fulltext import index_pending
+from database.messages import list_messages
+from database.search import search_messages
+from database.search_query import parse_query
+from database.turns import accept_turn, finish_turn
+from portability.backup import back_up
+from server import create_app
+from settings import Settings, load_settings
+
+ADA = "ada@example.org"
+
+
+class Installation:
+    """A data folder and its command line."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+        self.environ["ANAPHORA_DATA_DIR"] = str(folder)
+        self.settings: Settings = load_settings(self.environ, env_file=folder / "no.env")
+        self.users_dir = self.settings.users_dir
+        self.own = {"users_dir": self.users_dir, "user_email": ADA}
+        self._runner = create_app(self.settings).test_cli_runner()
+
+    def run(self, *arguments: object) -> Any:
+        """What `flask data …` says."""
+        return self._runner.invoke(args=["data", *map(str, arguments)])
+
+    def say(self, text: str) -> str:
+        """Have one turn in a conversation of its own; the conversation."""
+        conversation_id = create_conversation(**self.own, domain="assistant").conversation_id
+        own = {**self.own, "conversation_id": conversation_id}
+        turn = accept_turn(**own, text=text, config={})
+        ending = {"text": "Indeed", "status": "complete", "config": {}, "title": "Talk"}
+        finish_turn(**own, response_message_id=turn.response_message_id, **ending)
+        return conversation_id
+
+    def remember(self, statement: str) -> None:
+        """Add a memory."""
+        result = knowledge_in(self.users_dir).for_user(ADA).add_claim(statement, "fact", "work", auto_extract=False)
+        assert result.success, result.errors
+
+    def texts(self) -> set[str]:
+        """What was asked in all conversations."""
+        rows, _ = list_conversations(**self.own, domain="assistant")
+        told = (list_messages(**self.own, conversation_id=row.conversation_id) for row in rows)
+        return {messages[0].text for messages in told if messages}
+
+    def memories(self) -> list[str]:
+        """What is remembered."""
+        return [row[0] for row in knowledge_in(self.users_dir).database().select("SELECT statement FROM claims")]
+
+    def found(self, words: str) -> list[str]:
+        """The messages that a search finds."""
+        return [found.message.text for found in search_messages(**self.own, query=parse_query(words)).messages]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        close_knowledge(self.users_dir)
+        close_store(self.users_dir)
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Iterator[Callable[[str], Installation]]:
+    """A new data folder of a name."""
+    made: list[Installation] = []
+
+    def install(name: str) -> Installation:
+        made.append(Installation(tmp_path / name))
+        return made[-1]
+
+    yield install
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def lived_in(install: Callable[[str], Installation]) -> Installation:
+    """One with a conversation and a memory."""
+    data = install("data")
+    data.say("What do whales sing?")
+    data.remember("Whales sing at night")
+    index_pending(users_dir=data.users_dir)
+    return data
+
+
+def test_what_is_backed_up_is_what_is_restored(lived_in: Installation, install: Any, tmp_path: Path) -> None:
+    made = lived_in.run("backup", tmp_path)
+    assert made.exit_code == 0, made.output
+    (file,) = tmp_path.glob("anaphora-*.zip")
+    assert str(file) in made.output
+    assert file.stat().st_mode & 0o077 == 0
+    other = install("other")
+    restored = other.run("restore", file)
+    assert restored.exit_code == 0, restored.output
+    assert other.texts() == {"What do whales sing?"}
+    assert other.memories() == ["Whales sing at night"]
+    assert other.found("whales") == ["What do whales sing?"]
+    assert (other.folder / "secret_key").read_bytes() == (lived_in.folder / "secret_key").read_bytes()
+    assert {path.name for path in other.folder.iterdir()} == {"users", "secret_key", "server.lock"}
+    assert other.run("verify").exit_code == 0
+
+
+def test_a_backup_is_whole_while_people_write(lived_in: Installation, install: Any, tmp_path: Path) -> None:
+    enough = threading.Event()
+    said = []
+
+    def talk() -> None:
+        while not enough.is_set():
+            said.append(lived_in.say(f"Number {len(said)}"))
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    try:
+        for number in range(3):
+            back_up(lived_in.folder, tmp_path / f"{number}.zip")
+    finally:
+        enough.set()
+        talking.join()
+    other = install("other")
+    assert other.run("restore", tmp_path / "2.zip").exit_code == 0
+    kept = other.texts() - {"What do whales sing?"}
+    assert kept == {f"Number {number}" for number in range(len(kept))}
+    index_pending(users_dir=other.users_dir)
+    assert "Nothing is wrong" in other.run("verify").output
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(lived_in: Installation, tmp_path: Path) -> None:
+    file = tmp_path / "mine.zip"
+    file.write_text("precious")
+    refused = lived_in.run("backup", file)
+    assert (refused.exit_code, file.read_text()) == (1, "precious")
+    assert "--force" in refused.output
+    assert lived_in.run("backup", file, "--force").exit_code == 0
+    assert zipfile.is_zipfile(file)
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "mine.zip"}
+    assert lived_in.run("backup", tmp_path / "nowhere" / "x.zip").exit_code == 1
+
+
+def test_data_that_is_there_is_kept_beside_what_is_restored(lived_in: Installation, tmp_path: Path) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    lived_in.say("Said later")
+    refused = lived_in.run("restore", file)
+    assert refused.exit_code == 1
+    assert "--force" in refused.output
+    assert lived_in.texts() == {"What do whales sing?", "Said later"}
+    close_knowledge(lived_in.users_dir)
+    restored = lived_in.run("restore", file, "--force")
+    assert restored.exit_code == 0, restored.output
+    assert lived_in.texts() == {"What do whales sing?"}
+    (former,) = lived_in.folder.glob("before-restoring-*")
+    assert str(former) in restored.output.replace("\n", "")
+    assert {path.name for path in former.iterdir()} == {"users", "secret_key"}
+    own = {**lived_in.own, "users_dir": str(former / "users")}
+    assert len(list_conversations(**own, domain="assistant")[0]) == 2
+    close_store(own["users_dir"])
+
+
+def test_nothing_is_restored_under_a_running_server(lived_in: Installation, tmp_path: Path) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    with sole_server(lived_in.folder):
+        refused = lived_in.run("restore", file, "--force")
+    assert refused.exit_code == 1
+    assert "server is running" in refused.output
+    assert not list(lived_in.folder.glob("before-*"))
+
+
+def test_a_backup_that_is_broken_or_missing_leaves_everything_as_it_is(lived_in: Installation, tmp_path: Path) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert lived_in.run("restore", file, "--force").exit_code == 1
+    assert lived_in.run("restore", tmp_path / "missing.zip").exit_code == 2
+    assert lived_in.texts() == {"What do whales sing?"}
+    assert {path.name for path in lived_in.folder.iterdir()} == {"users", "secret_key", "server.lock"}
+
+
+def test_a_store_that_cannot_be_opened_is_verified_and_restored(lived_in: Installation, tmp_path: Path) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    lived_in.close()
+    for path in (lived_in.folder / "users").glob("users.db*"):
+        path.unlink()
+    (lived_in.folder / "users" / "users.db").write_bytes(b"garbage" * 1_000)
+
+    # As `flask` does it: the application is made when a command is looked for.
+    group, runner = FlaskGroup(create_app=lambda: create_app(lived_in.settings)), CliRunner()
+    looked = runner.invoke(group, ["data", "verify"])
+    assert looked.exit_code == 1
+    assert "users.db: file: users.db can't be read" in looked.output
+    assert "Only the commands of `data` are there." in looked.output
+    assert runner.invoke(group, ["users", "token"]).exit_code == 2
+    with pytest.raises(StorageFailedError):
+        create_app(lived_in.settings)
+    restored = runner.invoke(group, ["data", "restore", str(file), "--force"])
+    assert restored.exit_code == 0, restored.output
+    assert lived_in.texts() == {"What do whales sing?"}
+
+
+def test_what_is_wrong_is_told_line_by_line_and_what_is_derived_repaired(lived_in: Installation) -> None:
+    damage = 'UPDATE "UserToConversationId" SET message_count = 7'
+    open_store(lived_in.users_dir).write(lambda connection: connection.exec_driver_sql(damage).rowcount)
+    knowledge_in(lived_in.users_dir).database().execute("INSERT INTO claims_fts(claims_fts) VALUES ('delete-all')")
+    looked = lived_in.run("verify")
+    assert looked.exit_code == 1
+    assert "users.db: counts: Conversation" in looked.output
+    assert "pkb.sqlite: index of claims: " in looked.output
+    assert "2 findings. --repair makes 2 of them anew." in looked.output
+    repaired = lived_in.run("verify", "--repair")
+    assert repaired.exit_code == 0, repaired.output
+    assert "repaired: 1 conversations were counted anew." in repaired.output
+    assert "repaired: The index of claims was made anew." in repaired.output
+    assert lived_in.run("verify").output == "Nothing is wrong.\n"
+
+
+def test_indexes_made_anew_hold_what_they_held(lived_in: Installation) -> None:
+    everything = lived_in.run("reindex")
+    assert everything.exit_code == 0, everything.output
+    assert "2 messages were indexed anew." in everything.output
+    assert "Memories are indexed anew." in everything.output
+    assert "Memories" not in lived_in.run("reindex", "--messages").output
+    assert "messages" not in lived_in.run("reindex", "--claims").output
+    assert lived_in.found("whales") == ["What do whales sing?"]
+    assert lived_in.run("verify").exit_code == 0

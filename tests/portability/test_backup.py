@@ -1,0 +1,120 @@
+"""A backup is taken only as it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from database.connection import close_store, create_connection, open_store
+from portability.backup import back_up
+from portability.errors import BrokenBackupError, InTheWayError
+from portability.restoring import restore
+from truth_management_system import PKBConfig, get_database
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The backup of an installation with both stores and a key."""
+    data_dir = tmp_path_factory.mktemp("data")
+    open_store(data_dir / "users")
+    close_store(data_dir / "users")
+    get_database(PKBConfig(db_path=data_dir / "users" / "pkb.sqlite")).close()
+    (data_dir / "secret_key").write_text("k" * 64)
+    return back_up(data_dir, tmp_path_factory.mktemp("backups")).read_bytes()
+
+
+def rewritten(file: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """The archive with other things in it."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file
+
+
+def stating(members: dict[str, bytes], change: Callable[[dict[str, Any]], None]) -> None:
+    """Change what the manifest states."""
+    manifest = json.loads(members["manifest.json"])
+    change(manifest)
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+def newer(members: dict[str, bytes]) -> None:
+    """As of a later version of the program, and with the right hash of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "users.db"
+        path.write_bytes(members["users/users.db"])
+        connection = create_connection(path)
+        connection.execute("INSERT INTO schema_version VALUES (99, '')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        content = members["users/users.db"] = path.read_bytes()
+    stated = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    stating(members, lambda manifest: manifest["files"].update({"users/users.db": stated}))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m.pop("manifest.json"), "no backup"),
+        (lambda m: stating(m, lambda s: s.update(format="other")), "no backup"),
+        (lambda m: stating(m, lambda s: s.update(version=2)), "version 2"),
+        (lambda m: stating(m, lambda s: s.update(files=[1])), "no backup"),
+        (lambda m: stating(m, lambda s: s["files"].update({"../escape": {"size": 1, "sha256": "0" * 64}})), "none of"),
+        (lambda m: stating(m, lambda s: s["files"].pop("users/users.db")), "no accounts"),
+        (lambda m: m.pop("users/users.db"), "damaged"),
+        (lambda m: m.update({"users/users.db": m["users/users.db"][:-1] + b"x"}), "damaged"),
+        (lambda m: m.update({"users/pkb.sqlite": m["users/pkb.sqlite"] + bytes(9)}), "more than its manifest"),
+        (newer, "Start the newer version"),
+    ],
+)
+def test_a_backup_that_is_not_as_it_was_made_is_refused_and_nothing_touched(
+    archive: bytes, tmp_path: Path, change: Callable[[dict[str, bytes]], Any], said: str
+) -> None:
+    file = tmp_path / "backup.zip"
+    file.write_bytes(archive)
+    data_dir = tmp_path / "data"
+    with pytest.raises(BrokenBackupError, match=said):
+        restore(rewritten(file, change), data_dir=data_dir)
+    assert list(data_dir.iterdir()) == []
+    assert not list(tmp_path.rglob("escape"))
+
+
+def test_where_no_memories_and_no_key_are_kept_none_are_backed_up(tmp_path: Path) -> None:
+    open_store(tmp_path / "one" / "users")
+    close_store(tmp_path / "one" / "users")
+    file = back_up(tmp_path / "one", tmp_path / "backup.zip")
+    restored = restore(file, data_dir=tmp_path / "two")
+    assert restored.former is None
+    assert [path.relative_to(tmp_path / "two").as_posix() for path in sorted((tmp_path / "two").rglob("*"))] == [
+        "users",
+        "users/users.db",
+    ]
+
+
+def test_what_lies_beside_the_stores_is_not_thrown_away(archive: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    file.write_bytes(archive)
+    kept = tmp_path / "data" / "users" / "bundles"
+    kept.mkdir(parents=True)
+    with pytest.raises(InTheWayError):
+        restore(file, data_dir=tmp_path / "data")
+    assert kept.exists()
+
+
+def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+    open_store(tmp_path / "users")
+    close_store(tmp_path / "users")
+    shares: list[float] = []
+    back_up(tmp_path, tmp_path / "backup.zip", progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
