@@ -14,6 +14,7 @@ StoreError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
  │   ├─ StaleIndexError
+ │   ├─ StaleTextError
  │   ├─ ThreadMismatchError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
@@ -115,6 +116,15 @@ class TurnInProgressError(ConflictError):
 
 class StaleIndexError(ConflictError):
     """The message exists, but no longer at the index the caller named."""
+
+
+class StaleTextError(ConflictError):
+    """The message says something else than the caller saw."""
+
+    def __init__(
+        self, message: str = "The message was changed meanwhile. Look at what it says now, then save again."
+    ) -> None:
+        super().__init__(message)
 
 
 class FriendlyIdTakenError(ConflictError):

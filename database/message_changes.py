@@ -14,7 +14,7 @@ from . import fulltext_index
 from .clock import now_iso
 from .connection import open_store
 from .conversation_head import access_head, touch
-from .errors import MessageNotFoundError
+from .errors import MessageNotFoundError, StaleTextError
 from .message_access import access_settled
 from .message_edits import keep_text
 from .message_rows import MessageRow, live_in, row_with_id, rows_where
@@ -25,13 +25,21 @@ from .variants import store_edit
 
 
 def edit_message(
-    *, users_dir: str, user_email: str, conversation_id: str, message_id: str, index: int | None, text: str
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    index: int | None,
+    text: str,
+    based_on: str | None = None,
 ) -> MessageRow:
     """Replace a message's text and keep the old one in its history. The short hash stays. The same text is no change.
 
     index: where the caller saw the message, 1-based; None: don't check.
-    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError (the message is still
-    being written).
+    based_on: what the caller saw there; None: don't check.
+    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, StaleTextError, TurnInProgressError (the
+    message is still being written).
     """
 
     def edit(connection: Connection) -> MessageRow:
@@ -42,6 +50,8 @@ def edit_message(
         if new_text == message.text:
             # Sent again, since the answer to the first time was lost.
             return message
+        if based_on is not None and storable(based_on) != message.text:
+            raise StaleTextError
         keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
         store_edit(connection, message, text=new_text)
         fulltext_index.reindex(connection, message, text=new_text)

@@ -10,7 +10,7 @@ from .clock import now_iso
 from .connection import open_store
 from .conversation_head import access_head, touch
 from .message_access import access_message, access_settled
-from .message_rows import live_in
+from .message_rows import answering_model, live_in
 from .running_summary import forget_summary
 from .schema import messages
 
@@ -62,7 +62,8 @@ def pin_message(*, users_dir: str, user_email: str, message_id: str, pinned: boo
 def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
     """The pinned live messages of a conversation in order.
 
-    Each: `{message_id, message_index, message_short_hash, sender, preview, pinned_at}`.
+    Each: `{message_id, message_index, message_short_hash, sender, model, preview, pinned_at}`; `model` is the name of the
+    one that answered.
     Raises ConversationNotFoundError.
     """
     earlier = messages.alias("earlier")
@@ -82,6 +83,7 @@ def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) ->
             index.label("message_index"),
             messages.c.message_short_hash,
             messages.c.sender,
+            answering_model().label("model"),
             func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
             messages.c.pinned_at,
         )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, exists, func, inse
 from .connection import open_store
 from .conversation_head import touch_quietly
 from .errors import MessageNotFoundError
+from .message_rows import answering_model
 from .prepared import Prepared
 from .schema import conversations, message_references, messages
 from .store import Urgency
@@ -73,7 +74,7 @@ def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[
     """The live messages of this user that refer to this one, each once, newest first, at most 200.
 
     Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
-    preview, created_at}`.
+    model, preview, created_at}`.
     A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
     """
     with open_store(users_dir).reading() as connection:
@@ -111,6 +112,7 @@ def _referring(user_email: str, message_id: str) -> Select[Any]:
             index.label("message_index"),
             messages.c.message_short_hash,
             messages.c.sender,
+            answering_model().label("model"),
             func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
             messages.c.created_at,
         )

@@ -105,7 +105,10 @@ class MessageRow(NamedTuple):
 
 
 class MessageText(NamedTuple):
-    """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are."""
+    """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
+
+    model: the name of the one that gave this answer, where it is known.
+    """
 
     message_id: str
     sender: str
@@ -114,6 +117,7 @@ class MessageText(NamedTuple):
     message_short_hash: str | None
     show_hide: str
     edited_at: str | None
+    model: str | None
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
@@ -167,6 +171,12 @@ _PLACED_ROWS = (
 )
 
 
+def answering_model() -> ColumnElement[str | None]:
+    """The name of the model that gave an answer; None for a question, and where it is not known."""
+    name: ColumnElement[str | None] = messages.c.config["model"].as_string()
+    return name
+
+
 def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
     return (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
@@ -190,7 +200,7 @@ _BEHIND = Prepared(
 )
 # Read backwards through the index, so that only what is asked for is fetched.
 _FROM_END = Prepared(
-    select(*(messages.c[name] for name in MessageText._fields if name != "index"))
+    select(*(messages.c[name] for name in MessageText._fields if name in messages.c), answering_model().label("model"))
     .where(_LIVE)
     .order_by(messages.c.ordinal.desc())
     .limit(bindparam("limit", type_=Integer))

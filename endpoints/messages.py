@@ -40,9 +40,14 @@ def list_messages_by_conversation(conversation_id: str, query: schemas.MessageWi
 @takes(schemas.MessageEdit)
 @answers(shapes.Done)
 def edit_message(conversation_id: str, message_id: str, index: int, body: schemas.MessageEdit) -> Response:
-    """Change a message's text; its hash stays, its history is kept. 409 where the index no longer fits the id."""
+    """Change a message's text; its hash stays, its history is kept. 409 where index or `based_on` no longer fit."""
     message_changes.edit_message(
-        **own(), conversation_id=conversation_id, message_id=message_id, index=index, text=body.text
+        **own(),
+        conversation_id=conversation_id,
+        message_id=message_id,
+        index=index,
+        text=body.text,
+        based_on=body.based_on,
     )
     return ok()
 

@@ -37,20 +37,23 @@ def autocomplete_conversations(query: schemas.ConversationSearch) -> Response:
 def find_messages(friendly_id: str, query: schemas.MessageSearch) -> Response:
     """Messages of a conversation to refer to: the newest first, or those that `q` finds."""
     conversation_id = _conversation_of(friendly_id)
-    rows: Sequence[MessageRow | MessageText]
+    rows: Sequence[tuple[MessageRow | MessageText, str | None]]
     if query.q.strip():
-        rows = fulltext.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+        found = fulltext.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+        rows = [(row, row.config.get("model")) for row in found]
     else:
-        rows = messages.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]
+        newest = messages.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]
+        rows = [(row, row.model) for row in newest]
     return json_reply(
         [
             {
                 "index": row.index,
                 "message_short_hash": row.message_short_hash,
                 "sender": row.sender,
+                "model": model,
                 "preview": row.text[:_PREVIEW_CHARACTERS],
             }
-            for row in rows
+            for row, model in rows
         ]
     )
 

@@ -87,6 +87,7 @@ def _message_result(hit: FoundMessage) -> dict[str, Any]:
         "message_index": message.index,
         "message_short_hash": message.message_short_hash,
         "sender": message.sender,
+        "model": message.config.get("model"),
         "created_at": message.created_at,
     }
 

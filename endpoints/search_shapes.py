@@ -63,6 +63,7 @@ class MessageResult(Found):
     message_index: int
     message_short_hash: str | None
     sender: str
+    model: str | None
     created_at: str
 
 

@@ -164,6 +164,7 @@ class PinnedMessage(Shape):
     message_index: int
     message_short_hash: str | None
     sender: str
+    model: str | None
     preview: str
     pinned_at: str
 
@@ -208,6 +209,7 @@ class MessageHit(Shape):
     index: int
     message_short_hash: str | None
     sender: str
+    model: str | None
     preview: str
 
 
@@ -221,6 +223,7 @@ class Backlink(Shape):
     message_index: int
     message_short_hash: str | None
     sender: str
+    model: str | None
     preview: str
     created_at: str
 

@@ -66,6 +66,7 @@ def test_a_backlink_says_where_it_comes_from(users_dir: str, rooms: tuple[str, s
         "message_index": 1,
         "message_short_hash": source.user_message_short_hash,
         "sender": "user",
+        "model": None,
         "preview": "See that one",
         "created_at": asked.created_at,
     }

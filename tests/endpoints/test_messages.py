@@ -86,6 +86,40 @@ def test_earlier_texts_can_be_read(ada: Person, talk: str) -> None:
     assert [shapes.EarlierText(**edit).text for edit in edits] == ["What is it?", "What was it?"]
 
 
+def test_an_edit_of_what_was_changed_meanwhile_is_refused(ada: Person, talk: str) -> None:
+    path = f"/edit_message_from_conversation/{talk}/{listed(ada, talk)[0]['message_id']}/1"
+    first = {"text": "What was it?", "based_on": "What is it?"}
+    assert ada.post(path, json=first).json == {"status": "ok"}
+    assert ada.post(path, json=first).json == {"status": "ok"}  # the answer to the first time was lost
+    late = ada.post(path, json={"text": "What will it be?", "based_on": "What is it?"})
+    assert refused(late) == (409, "conflict")
+    assert late.json["message"] == "The message was changed meanwhile. Look at what it says now, then save again."
+    assert listed(ada, talk)[0]["text"] == "What was it?"
+    for body in ({"text": "What will it be?", "based_on": "What was it?"}, {"text": "Who knows?"}):
+        assert ada.post(path, json=body).json == {"status": "ok"}
+    assert listed(ada, talk)[0]["text"] == "Who knows?"
+
+
+def test_who_answered_has_the_same_name_wherever_an_answer_is_listed(ada: Person, talk: str) -> None:
+    question, answer, _, _ = listed(ada, talk)
+    name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]
+    for message in (question, answer):
+        ada.put(f"/messages/{message['message_id']}/pin")
+    ada.say(ada.new_conversation(), f"Of @conversation_{name}_message_2")
+    lists = (
+        ada.get(f"/conversations/{talk}/pinned_messages").json,
+        ada.get(f"/conversations/{name}/messages").json,
+        ada.get(f"/conversations/{name}/messages?q=it").json,
+        ada.get(f"/messages/{answer['message_id']}/backlinks").json,
+        ada.get("/search?q=it&kind=message").json["results"],
+    )
+    names = {"user": None, "model": answer["config"]["model"]}
+    assert names["model"]
+    for items in lists:
+        assert items
+        assert all(item["model"] == names[item["sender"]] for item in items)
+
+
 def test_a_fork_goes_another_way(ada: Person, talk: str) -> None:
     _, answer, *_ = listed(ada, talk)
     reply = ada.post(f"/fork_conversation/{talk}/{answer['message_id']}")
