@@ -173,7 +173,7 @@ function start() {
     events.emit('conversation:deleted', { conversationId, isElsewhere: true });
     sidebar.refresh();
   });
-  new ConversationPage({ api, events, bootstrap }).openAddress();
+  new ConversationPage({ api, events, bootstrap, titleOf: (conversationId) => sidebar.conversation(conversationId)?.title }).openAddress();
 }
 
 start();

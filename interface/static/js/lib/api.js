@@ -187,8 +187,9 @@ function messageCalls({ open, get, post, put, remove }) {
   return {
     /** Messages of a window; `before`, `after`, `around` are message indexes (`around` also an id or a hash). */
     listMessages: (id, window = {}, options) => get(`/list_messages_by_conversation/${part(id)}`, window, options),
-    editMessage: (id, messageId, index, text) =>
-      post(`/edit_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { text }),
+    /** `basedOn`: what the message said when it was changed; one that says something else by now is refused. */
+    editMessage: (id, messageId, index, text, basedOn) =>
+      post(`/edit_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { text, based_on: basedOn }),
     deleteMessage: (id, messageId, index) =>
       remove(`/delete_message_from_conversation/${part(id)}/${part(messageId)}/${index}`),
     restoreMessage: (id, messageId) => post(`/restore_message/${part(id)}/${part(messageId)}`),

@@ -10,6 +10,7 @@ export const sidebarStrings = {
     export: 'Export',
     stopKeeping: 'Toggle Stateless',
     keep: 'Toggle Stateless (on)',
+    forOne: (n) => `For one conversation at a time: ${n} are selected`,
   },
 
   many: {
@@ -42,7 +43,6 @@ export const sidebarStrings = {
     failed: (message) => `The messages could not be loaded. ${message}`,
     cancel: 'Cancel',
     done: (title) => `Forked “${title}”`,
-    sender: (sender) => (sender === 'user' ? 'You' : 'Assistant'),
     from: (index) => `#${index}`,
   },
 };

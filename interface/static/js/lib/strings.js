@@ -48,6 +48,7 @@ export const strings = {
     moveUp: 'Move up',
     moveDown: 'Move down',
     delete: 'Delete',
+    selectThis: 'Select',
     select: (index) => `Select message ${index}`,
   },
 
@@ -56,6 +57,14 @@ export const strings = {
     save: 'Save',
     cancel: 'Cancel',
     edited: 'edited',
+    changed: 'This message was changed elsewhere meanwhile.',
+    gone: 'This message was deleted elsewhere meanwhile.',
+    saveAnyway: 'Save anyway',
+    restore: 'Restore and save',
+    copy: 'Copy what you wrote',
+    showOther: 'Show the other text',
+    hideOther: 'Hide the other text',
+    elsewhere: 'The message was changed or deleted meanwhile. What you wrote waits in it.',
     failed: (message) => `The message could not be changed. ${message}`,
   },
 

@@ -118,7 +118,7 @@ export function createEditDrafts(storage, owner) {
   }
 
   function keep(wanted) {
-    edits = Object.fromEntries(Object.entries(wanted).slice(-MOST_DRAFTS));
+    edits = Object.fromEntries(wanted.slice(-MOST_DRAFTS));
     try {
       if (Object.keys(edits).length === 0) storage?.removeItem(key);
       else storage?.setItem(key, JSON.stringify(edits));
@@ -131,13 +131,13 @@ export function createEditDrafts(storage, owner) {
     /** @returns {{text: string, basedOn: string}|null} */
     get: (messageId) => all()[messageId] ?? null,
     set(messageId, text, basedOn) {
-      const { [messageId]: before, ...others } = all();
-      keep({ ...others, [messageId]: { text, basedOn } });
+      const others = Object.entries(all()).filter(([id]) => id !== messageId);
+      keep([...others, [messageId, { text, basedOn }]]);
     },
     /** @param {string} [text] what was typed: what another tab has typed since stays */
     drop(messageId, text = all()[messageId]?.text) {
-      const { [messageId]: dropped, ...others } = all();
-      if (dropped && dropped.text === text) keep(others);
+      const edit = all()[messageId];
+      if (edit && edit.text === text) keep(Object.entries(all()).filter(([id]) => id !== messageId));
     },
   };
 }

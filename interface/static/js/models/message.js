@@ -23,7 +23,7 @@ export function isUnkept({ kept, config }) {
  */
 export function senderName(message, names) {
   if (isFromUser(message)) return names.user;
-  const model = message.config?.model_name || message.config?.model;
+  const model = message.model || message.config?.model_name || message.config?.model;
   // Where no model is configured the server calls it so.
   return model && model !== 'none' ? model : names.assistant;
 }

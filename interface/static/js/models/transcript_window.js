@@ -53,16 +53,22 @@ export class TranscriptWindow {
     this.atEnd = atEnd;
   }
 
-  /** `replace`, with what the server has forgotten staying behind what it stood behind. */
-  refresh(messages, { atEnd }) {
+  /**
+   * `replace`, with what the server has forgotten staying behind what it stood behind.
+   *
+   * @param {object[]} messages
+   * @param {{atEnd: boolean, stays?: (message: object) => boolean}} options `stays`: it is shown on though it was deleted, and `isGone`
+   */
+  refresh(messages, { atEnd, stays = () => false }) {
     const { messages: shown } = this;
     this.replace(messages, { atEnd });
+    const end = atEnd ? Infinity : this.messages.at(-1)?.message_index ?? 0;
     let place = 0;
     for (const message of shown) {
       const known = this.messages.findIndex(({ message_id: id }) => id === message.message_id);
       if (known >= 0) place = known + 1;
-      else if (isUnkept(message) || message.isGone) {
-        this.messages.splice(place, 0, message);
+      else if (isUnkept(message) || (message.message_index <= end && stays(message))) {
+        this.messages.splice(place, 0, isUnkept(message) ? message : { ...message, isGone: true });
         place += 1;
       }
     }

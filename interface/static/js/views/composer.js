@@ -1,7 +1,7 @@
 import { bring, mayPass } from '../lib/api.js';
 import { sendsWithEnter } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
-import { createDrafts } from '../models/drafts.js';
+import { browserStorage, createDrafts } from '../models/drafts.js';
 import { createMemories } from './composer_memories.js';
 import { createAttachments, createReplyChip, mountTools } from './composer_parts.js';
 import { element, setHidden } from './dom.js';
@@ -10,14 +10,6 @@ const SIGNS = /[@#]/;
 const COMMAND = /^\s*\/[a-z]*(?:\s|$)/i;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
-
-function storage() {
-  try {
-    return globalThis.localStorage;
-  } catch {
-    return null;
-  }
-}
 
 function growWith(input) {
   input.style.height = 'auto';
@@ -50,7 +42,7 @@ export function mountComposer(page, { onSend, onStop }) {
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
   });
   const tools = mountTools(page, { onFailed: tellNotLoaded });
-  const drafts = createDrafts(storage(), page.userEmail);
+  const drafts = createDrafts(browserStorage(), page.userEmail);
   let references = null;
   let commands = null;
   let conversationId = null;
@@ -146,8 +138,15 @@ export function mountComposer(page, { onSend, onStop }) {
     } catch (error) {
       return tellNotLoaded(error, submit);
     }
-    const typed = input.value;
-    return commands.run(typed, { onDone: () => input.value === typed && setText('') });
+    const [typed, place] = [input.value, conversationId];
+    return commands.run(typed, { onDone: () => served(typed, place) });
+  }
+
+  /** A command that was carried out has no more to do where it was written. */
+  function served(typed, place) {
+    const isShown = place === conversationId;
+    if (isShown && input.value === typed) setText('');
+    else if (!isShown && drafts.get(place) === typed) drafts.set(place, '', drafts.attached(place));
   }
 
   async function send() {
@@ -252,5 +251,6 @@ export function mountComposer(page, { onSend, onStop }) {
       input.focus();
     },
     focus: () => input.focus(),
+    answering: () => tools.answering(),
   };
 }

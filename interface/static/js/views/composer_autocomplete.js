@@ -34,7 +34,7 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
     const offer = OFFERS[asked.kind];
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) listbox.show(groups, [...failed, offer.keys()].join(' '));
+    if (groups.length > 0) listbox.show(groups, { keys: offer.keys(), more: failed.join(' ') });
     else if (isSearch(asked) && offer.none) listbox.tell([...failed, offer.none].join(' '));
     else listbox.close();
   }

@@ -3,12 +3,15 @@ import { icon } from '../lib/icons.js';
 import { memoryStrings } from '../lib/memory_strings.js';
 import { argumentProblem, commandNamed, COMMANDS, readCommand } from '../models/commands.js';
 import { createConversationCommands } from './composer_conversation_commands.js';
+import { tellFailure } from './attempts.js';
 import { element } from './dom.js';
 import { openMemoryConfirm } from './memory_confirm.js';
 
 const words = composerStrings.commands;
 const { command: memoryWords } = memoryStrings;
 const SHOWS_ITSELF_AFTER_MS = 300;
+/** More messages in a row hardly stay without a whole text. */
+const MOST_UNFINISHED = 10;
 
 function commandList(onClose) {
   const close = element('button', { type: 'button', class: 'icon-button', 'aria-label': memoryWords.close, title: memoryWords.close, onclick: onClose }, icon('x-lg'));
@@ -31,30 +34,29 @@ function commandList(onClose) {
  * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void, tools: object, setText: (text: string) => void}} composer
  */
 export function createCommands(form, page, { onSend, tellProblem, tools, setText }) {
-  const place = element('div', { class: 'composer-cards' });
-  form.before(place);
+  const cards = element('div', { class: 'composer-cards' });
+  form.before(cards);
 
   function close() {
-    place.replaceChildren();
+    cards.replaceChildren();
     form.querySelector('textarea').focus();
   }
 
   function help(rest, { onDone }) {
     const { node, close: button } = commandList(close);
-    place.replaceChildren(node);
+    cards.replaceChildren(node);
     button.focus();
     onDone();
   }
 
   /** With a text, that text; without, what was said last. */
-  async function memory(text, { onDone }) {
+  async function memory(text, { place: { conversationId }, onDone }) {
     if (text) {
-      openMemoryConfirm(place, text, page, { onClose: close, onAdded: onDone });
+      openMemoryConfirm(cards, text, page, { onClose: close, onAdded: onDone });
       return;
     }
-    const { conversationId } = page.conversation();
-    if (conversationId) await page.transcript().toNewest();
-    const last = page.transcript().messages.findLast((message) => message.status === 'complete' && !message.pending);
+    const newest = conversationId ? await page.api.listMessages(conversationId, { limit: MOST_UNFINISHED }) : [];
+    const last = newest.findLast((message) => message.status === 'complete');
     if (!last) {
       tellProblem(memoryWords.nothingSaid);
       return;
@@ -69,7 +71,7 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
   }
 
   /** Without a name, the list of all; with a part of one that several have, which. */
-  async function model(name, { onDone }) {
+  async function model(name, { place: { conversationId }, onDone }) {
     if (!name) {
       onDone();
       return tools.withPicker((picker) => picker.open());
@@ -78,11 +80,14 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
       const found = await picker.called(name);
       if (found.length === 0) return tellProblem(words.noModel(name));
       if (found.length > 1) return tellProblem(words.ambiguousModel(name, found.map((each) => each.name)));
-      return (await picker.choose(found[0].id)) && onDone();
+      const isHere = page.conversationId() === (conversationId ?? null);
+      return (await (isHere ? picker.choose(found[0].id) : picker.saveFor(conversationId, found[0].id))) && onDone();
     });
   }
 
   const known = { memory, search, model, help, ...createConversationCommands(page, { tellProblem, setText }) };
+
+  const isShown = ({ conversationId = null }) => page.conversationId() === conversationId;
 
   async function carryOut(command, options) {
     const slow = setTimeout(() => page.announce(words.running), SHOWS_ITSELF_AFTER_MS);
@@ -90,7 +95,9 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
     try {
       await known[command.name](command.rest, options);
     } catch (error) {
-      tellProblem(words.failed(error.message), { label: composerStrings.again, onAct: () => carryOut(command, options) });
+      const again = () => carryOut(command, options);
+      if (isShown(options.place)) tellProblem(words.failed(error.message), { label: composerStrings.again, onAct: again });
+      else tellFailure(error, { failed: words.failed, again });
     } finally {
       clearTimeout(slow);
       form.removeAttribute('aria-busy');
@@ -111,7 +118,7 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
       if (problem === 'none') return tellProblem(words.noArgument(command.name), asText);
       if (problem === 'values') return tellProblem(words.notOneOf(command.name, commandNamed(command.name).values));
       tellProblem('');
-      return carryOut(command, options);
+      return carryOut(command, { ...options, place: page.conversation() });
     },
   };
 }

@@ -1,13 +1,15 @@
 import { bring } from '../lib/api.js';
 import { composerStrings } from '../lib/composer_strings.js';
+import { attempt } from './attempts.js';
 import { createBeginning } from './sidebar_begin.js';
 import { showToast } from './toast.js';
 
 const words = composerStrings.commands;
 
 /**
- * The commands that do something with the whole conversation: each takes what stands behind it and `{onDone}`, called when
- * the text has served. They throw what went wrong.
+ * The commands that do something with the whole conversation: each takes what stands behind it, and `place`, the conversation
+ * that it was written in and may be tried again for when another one is shown; `onDone` is called when the text has served.
+ * They throw what went wrong.
  *
  * @param {object} page what views share; beside it `domain`
  * @param {{tellProblem: (text: string) => void, setText: (text: string) => void}} composer
@@ -24,11 +26,13 @@ export function createConversationCommands(page, { tellProblem, setText }) {
   events.on('conversation:shown', ({ conversationId }) => beginning.shown(conversationId));
 
   /** Where there is no conversation yet, there is nothing to do it with. */
-  const here = (job) => async (rest, options) => {
-    const { conversationId } = page.conversation();
-    if (!conversationId) tellProblem(words.nothingYet);
-    else await job({ ...page.conversation(), rest, ...options });
+  const here = (job) => async (rest, { place, onDone }) => {
+    if (!place.conversationId) tellProblem(words.nothingYet);
+    else await job({ ...place, rest, onDone });
   };
+
+  /** What a command did is taken back, wherever the person is by then. */
+  const undoing = (job) => ({ actionLabel: words.undo, onAction: () => attempt(job, { failed: words.failed }) });
 
   async function setTitle(conversationId, title) {
     await api.setConversationTitle(conversationId, title);
@@ -43,7 +47,7 @@ export function createConversationCommands(page, { tellProblem, setText }) {
     }
     await setTitle(conversationId, rest);
     onDone();
-    const undo = present && { actionLabel: words.undo, onAction: () => setTitle(conversationId, present).catch((error) => tellProblem(words.failed(error.message))) };
+    const undo = present ? undoing(() => setTitle(conversationId, present)) : {};
     showToast(words.titled(rest), { kind: 'success', ...undo });
   });
 
@@ -53,16 +57,15 @@ export function createConversationCommands(page, { tellProblem, setText }) {
     if (await exportConversation({ conversationId, format: rest.toLowerCase() || 'markdown', api })) onDone();
   });
 
-  async function clear(rest, { onDone }) {
-    const { conversationId } = page.conversation();
+  async function clear(rest, { place: { conversationId }, onDone }) {
     const details = conversationId ? await api.getConversationDetails(conversationId) : {};
     onDone();
     beginning.begin(details.workspace_id);
   }
 
   const fork = here(async ({ conversationId, onDone }) => {
-    await page.transcript().toNewest();
-    const last = page.transcript().messages.findLast(({ pending, status }) => !pending && status !== 'streaming');
+    const newest = await api.listMessages(conversationId, { limit: 2 });
+    const last = newest.findLast(({ status }) => status !== 'streaming');
     if (!last) {
       tellProblem(words.noMessage);
       return;
@@ -112,8 +115,7 @@ export function createConversationCommands(page, { tellProblem, setText }) {
   const archive = here(async ({ conversationId, onDone }) => {
     await setArchived(conversationId, true);
     onDone();
-    const undo = () => setArchived(conversationId, false).catch((error) => tellProblem(words.failed(error.message)));
-    showToast(words.archived, { kind: 'success', actionLabel: words.undo, onAction: undo });
+    showToast(words.archived, { kind: 'success', ...undoing(() => setArchived(conversationId, false)) });
   });
 
   return {

@@ -83,12 +83,12 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
 
   /**
    * @param {Array<{label?: string, options: Option[]}>} groups
-   * @param {string} keys what the keys do, and what else there is to say
+   * @param {{keys: string, more?: string}} said what the keys do, for who has some, and what else there is to say
    */
-  function show(groups, keys) {
+  function show(groups, { keys, more = '' }) {
     rows = [];
     list.replaceChildren(...groups.flatMap(groupFor));
-    note.textContent = keys;
+    note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
     said.textContent = strings.composer.choices(rows.length);
     setOpen(true);
     active = -1;

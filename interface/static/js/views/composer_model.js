@@ -61,7 +61,7 @@ export function createModelPicker(button, page, choice, newKey) {
   function note() {
     const failed = models.providers.filter(({ phase }) => phase === 'failed').map(({ detail }) => words.providerFailed(detail));
     const asking = models.providers.some(({ phase }) => phase === 'loading') ? [words.asking] : [];
-    return [...failed, ...asking, words.keys].join(' ');
+    return { keys: words.keys, more: [...failed, ...asking].join(' ') };
   }
 
   /** Looks again while something changes by itself, and while the list is shown and a provider has not told yet. */
@@ -145,6 +145,10 @@ export function createModelPicker(button, page, choice, newKey) {
     toggle: () => (list.isOpen() ? list.close() : open()),
     open,
     save: () => saveAndTell(),
+    /** For a conversation that is not shown any more. */
+    saveFor: (conversationId, id) => saveAndTell({ conversationId, id: id === MAIN ? null : id }).then(() => true),
+    /** The name of the model that answers, '' while nobody knows. */
+    answering: () => (models ? answering().name : ''),
     /** Whether what is chosen is not to be had any more, as far as that is known. */
     isGone: () => models !== null && answering().isGone,
     /** Says which model answers, after another conversation came. */

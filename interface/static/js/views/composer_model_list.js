@@ -56,14 +56,15 @@ export function createModelList(button, { onChoose, onForNew }) {
   }
 
   /** What is shown is only made anew while somebody looks; whoever is at a model stays there. */
-  function show({ groups, chosen, note: text, forNew: { isOn, isFixed } }) {
+  function show({ groups, chosen, note: { keys, more }, forNew: { isOn, isFixed } }) {
     if (!isOpen()) return;
     const at = rows[active]?.id ?? chosen;
     rows = [];
     list.replaceChildren(...groups.map((group) => groupFor(group, chosen)));
     active = -1;
     activate(Math.max(0, rows.findIndex(({ id }) => id === at)));
-    if (note.textContent !== text) note.textContent = text;
+    const before = more ? `${more} ` : '';
+    if (note.textContent !== before + keys) note.replaceChildren(before, element('span', { class: 'suggestions-keys', text: keys }));
     setHidden(again, true);
     setHidden(list, false);
     setHidden(forNew, false);

@@ -186,6 +186,7 @@ export function mountTools(page, { onFailed }) {
   /** `id`: what is chosen, null for the server's own; `isUnsaved`: for a conversation that does not exist yet. */
   const choice = { conversationId: null, id: null, isUnsaved: false };
   let picker = null;
+  let mainName = '';
 
   async function withPicker(job) {
     try {
@@ -217,7 +218,8 @@ export function mountTools(page, { onFailed }) {
   });
   optionsButton.addEventListener('click', toggleOptions);
   page.events.on('models:known', (models) => {
-    if (!picker) modelButton.firstElementChild.textContent = models.main.name;
+    mainName = models.main.name;
+    if (!picker) modelButton.firstElementChild.textContent = mainName;
   });
   page.events.on('conversation:details', ({ conversation_id: id, conversation_settings: settings }) => {
     if (id === choice.conversationId) choose(settings?.model_overrides?.main ?? null, { isUnsaved: false });
@@ -236,6 +238,8 @@ export function mountTools(page, { onFailed }) {
       choice.conversationId = id;
       if (choice.isUnsaved) withPicker((each) => each.save());
     },
+    /** The name of the model that answers here, '' while nobody knows. */
+    answering: () => (choice.id ? picker?.answering() : mainName) ?? '',
     /** The fields of a message to be sent. A model that is gone is refused where a message names it. */
     payload: () => (choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
   };

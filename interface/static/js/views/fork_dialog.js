@@ -3,6 +3,8 @@
 import { createLatest } from '../lib/latest.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { sidebarStrings } from '../lib/sidebar_strings.js';
+import { strings } from '../lib/strings.js';
+import { senderName } from '../models/message.js';
 import { attempt } from './attempts.js';
 import { element } from './dom.js';
 import { addPanelStyle } from './panel_style.js';
@@ -26,8 +28,9 @@ function choiceButton(onChoose, ...content) {
   return element('li', {}, button);
 }
 
-function messageChoice({ index, sender, preview }, onChoose) {
-  const head = element('span', { class: 'fork-choice-head', text: `${words.from(index)} · ${words.sender(sender)}` });
+function messageChoice(message, onChoose) {
+  const { index, preview } = message;
+  const head = element('span', { class: 'fork-choice-head', text: `${words.from(index)} · ${senderName(message, strings.sender)}` });
   return choiceButton(onChoose, head, element('span', { class: 'fork-choice-text', text: preview }));
 }
 

@@ -174,8 +174,14 @@ export class MessageCard {
   }
 
   #afterEditing(page) {
-    if (this.message.isGone) page.dropGone(this.message);
+    if (this.message.isGone) page.transcript().drop(this.message.message_id);
     else if (document.activeElement === document.body) this.node.querySelector('.message-menu-button').focus();
+  }
+
+  /** What has the focus is where the keys go on. */
+  takeFocus() {
+    this.node.tabIndex = -1;
+    this.node.focus({ preventScroll: true });
   }
 
   flash() {

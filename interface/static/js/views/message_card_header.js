@@ -32,8 +32,9 @@ function copyButton(current) {
  * @param {(message: object, selected: boolean) => void} context.onSelect
  * @param {(name: string, message: object) => void} context.onAction
  * @param {object} context.api
+ * @param {() => object} context.transcript
  */
-export function createCardHeader({ message, friendlyId, onSelect, onAction, api }) {
+export function createCardHeader({ message, friendlyId, onSelect, onAction, api, transcript }) {
   const box = element('input', { type: 'checkbox', class: 'history-message-checkbox' });
   box.addEventListener('change', () => onSelect(message(), box.checked));
   const sender = element('strong', { class: 'message-sender' });
@@ -49,7 +50,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api 
   const menu = iconButton('three-dots', strings.actions.open, {
     class: 'icon-button message-menu-button',
     'aria-haspopup': 'menu',
-    onclick: () => openMessageMenu(menu, message(), onAction),
+    onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
   const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, tools);

@@ -6,9 +6,9 @@ import { hidePopup, showBeside } from './popup.js';
 
 const { actions } = strings;
 
-/** The actions in order: name, icon, label. */
-function itemsFor(message) {
-  if (isUnkept(message)) return [['copyText', 'copy', strings.copy.text]];
+/** The actions in order: name, icon, label, whether there is nothing to do. */
+function itemsFor(message, { isFirst, isLast }) {
+  if (isUnkept(message) || message.isGone) return [['copyText', 'copy', strings.copy.text]];
   const shared = [
     ...(message.short_id ? [['copyId', 'hash', actions.copyId(message.short_id)]] : []),
     ['copyPermalink', 'link-45deg', actions.copyPermalink],
@@ -22,15 +22,16 @@ function itemsFor(message) {
     ['edit', 'pencil', actions.edit],
     ...(isFromUser(message) ? [] : [['regenerate', 'arrow-counterclockwise', actions.regenerate]]),
     ['fork', 'signpost-split', actions.fork],
-    ['moveUp', 'arrow-up', actions.moveUp],
-    ['moveDown', 'arrow-down', actions.moveDown],
+    ['moveUp', 'arrow-up', actions.moveUp, isFirst],
+    ['moveDown', 'arrow-down', actions.moveDown, isLast],
     message.show_hide === 'hide' ? ['show', 'eye', actions.show] : ['hide', 'eye-slash', actions.hide],
+    ['select', 'collection', actions.selectThis],
     ['delete', 'trash', actions.delete],
   ];
 }
 
 function moveFocus(menu, event) {
-  const items = [...menu.querySelectorAll('[role=menuitem]')];
+  const items = [...menu.querySelectorAll('[role=menuitem]:not(:disabled)')];
   const at = items.indexOf(document.activeElement);
   const targets = { ArrowDown: (at + 1) % items.length, ArrowUp: (at - 1 + items.length) % items.length, Home: 0, End: -1 };
   if (!(event.key in targets)) return;
@@ -45,17 +46,17 @@ let openMenu = null;
  *
  * @param {HTMLElement} button
  * @param {object} message
- * @param {(name: string, message: object) => void} onAction
+ * @param {{onAction: (name: string, message: object) => void, isFirst: boolean, isLast: boolean}} options
  */
-export function openMessageMenu(button, message, onAction) {
+export function openMessageMenu(button, message, { onAction, ...place }) {
   if (openMenu) hidePopup(openMenu);
   const menu = element('div', { class: 'popup-menu', role: 'menu', popover: 'auto', 'aria-label': actions.open });
-  for (const [name, symbol, label] of itemsFor(message)) {
+  for (const [name, symbol, label, disabled = false] of itemsFor(message, place)) {
     const choose = () => {
       hidePopup(menu);
       onAction(name, message);
     };
-    menu.append(element('button', { type: 'button', role: 'menuitem', class: `popup-item action-${name}`, onclick: choose },
+    menu.append(element('button', { type: 'button', role: 'menuitem', class: `popup-item action-${name}`, disabled, onclick: choose },
       icon(symbol), element('span', { text: label })));
   }
   menu.addEventListener('keydown', (event) => moveFocus(menu, event));

@@ -71,6 +71,11 @@ export class Transcript {
     return this.#window.nextIndex;
   }
 
+  /** @returns {{isFirst: boolean, isLast: boolean}} whether a message stands at an edge of the conversation */
+  edgesOf({ message_id: messageId, message_index: index }) {
+    return { isFirst: index === 1, isLast: this.atEnd && messageId === this.#window.last?.message_id };
+  }
+
   find(messageId) {
     return this.#window.find(messageId);
   }
@@ -146,6 +151,7 @@ export class Transcript {
     this.#scroll.release();
     card.node.scrollIntoView({ block: 'center' });
     card.flash();
+    card.takeFocus();
     return true;
   }
 
@@ -208,26 +214,13 @@ export class Transcript {
     const atEnd = messages.length < limit;
     // What was just written and is not numbered yet is not in the server's answer.
     const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
-    const shown = messages.slice(-MOST_CARDS);
-    this.#keepEdited(shown, { atEnd });
+    const stays = (message) => this.card(message.message_id)?.isEditing;
     this.#scroll.keepInPlace(() => {
-      this.#window.refresh(shown, { atEnd });
+      this.#window.refresh(messages.slice(-MOST_CARDS), { atEnd, stays });
       this.#window.push(...unnumbered);
       this.#list.show(this.messages);
     }, this.#list.nodes());
     this.#tellEnds();
-  }
-
-  /** What is being changed here stays when it was deleted elsewhere: what is typed is nobody else's to delete. */
-  #keepEdited(shown, { atEnd }) {
-    const known = new Set(shown.map((message) => message.message_id));
-    const end = atEnd ? Infinity : shown.at(-1)?.message_index ?? 0;
-    for (const message of this.messages) {
-      const card = this.card(message.message_id);
-      if (known.has(message.message_id) || !card?.isEditing || message.message_index > end) continue;
-      message.isGone = true;
-      card.update(message);
-    }
   }
 
   #onScroll() {

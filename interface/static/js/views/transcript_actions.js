@@ -10,113 +10,130 @@ async function copyAndTell(text, said) {
 }
 
 /**
- * What the menu of a message does, and the bar of those that are selected. What fails is said, and can be tried again.
+ * The messages of one conversation, the one that is shown when something is begun with them; it may be left before that is done.
  *
  * @param {object} page
- * @returns {{act: (name: string, message: object, detail?: any) => void, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
- *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and can be undone
+ * @param {string} conversationId
  */
-export function createMessageActions(page) {
+function createPlace(page, conversationId) {
+  const isHere = () => page.conversationId() === conversationId;
+
+  /** @returns {Promise<object|undefined>} the message as the server has it now */
+  async function look({ message_id: messageId }) {
+    if (isHere()) {
+      await page.refresh();
+      return page.find(messageId) ?? undefined;
+    }
+    const around = await page.api.listMessages(conversationId, { around: messageId, limit: 1 });
+    return around.find((message) => message.message_id === messageId);
+  }
+
   /** Does a change with the message's place as it is now; where that has shifted meanwhile, once more with the new one. */
-  async function inPlace(message, job) {
-    const { conversationId } = page.conversation();
+  async function change(message, job) {
     const known = page.find(message.message_id) ?? message;
     try {
-      return await job(conversationId, known);
+      return await job(known);
     } catch (error) {
       if (error.status !== 409) throw error;
-      await page.refresh();
-      const again = page.find(message.message_id);
+      const again = await look(message);
       if (!again || again.message_index === known.message_index) throw error;
-      return job(conversationId, again);
+      return job(again);
     }
   }
 
+  /** Shows what was changed, here and in other tabs. */
   async function changed() {
-    page.changed();
-    await page.reload();
+    page.changed(conversationId);
+    if (isHere()) await page.reload();
   }
+
+  return { isHere, look, change, changed };
+}
+
+/** What is done with messages of `conversationId`, however late it is tried again. */
+function actionsIn(page, conversationId) {
+  const { api } = page;
+  const place = createPlace(page, conversationId);
 
   /** A change that needs nothing but the message's place. @returns {Promise<boolean>} whether it was made */
   async function changeOne(message, job, failed) {
-    const done = await attempt(() => inPlace(message, job), { failed });
-    if (done) await changed();
+    const done = await attempt(() => place.change(message, job), { failed });
+    if (done) await place.changed();
     return Boolean(done);
   }
 
-  async function removeOne(message) {
+  /** `tried`: an earlier try may have got there, and only its answer was lost. */
+  async function removeOne(message, { tried }) {
     try {
-      await inPlace(message, (id, { message_id: messageId, message_index: index }) => page.api.deleteMessage(id, messageId, index));
+      await place.change(message, ({ message_id: id, message_index: index }) => api.deleteMessage(conversationId, id, index));
     } catch (error) {
-      // An earlier try may have got there, and only its answer was lost.
-      if (error.code !== 'message_not_found') throw error;
+      if (error.code !== 'message_not_found' || !tried.has(message.message_id)) throw error;
     }
+    page.edits.drop(message.message_id);
     page.onSelect(message, false);
   }
 
   /** From the last on, so that the places of the others hold. @returns {Promise<string[]>} ids of those that are gone */
-  async function removeFromTheLastOn(messages) {
+  async function removeFromTheLastOn(messages, tried) {
     const left = [...messages];
     const gone = [];
     try {
-      for (; left.length > 0; gone.push(left.pop().message_id)) await removeOne(left.at(-1));
+      for (; left.length > 0; gone.push(left.pop().message_id)) await removeOne(left.at(-1), { tried });
     } catch (error) {
-      tellFailure(error, { failed: strings.remove.failed, again: () => remove(left) });
+      const again = new Set([...tried, left.at(-1).message_id]);
+      tellFailure(error, { failed: strings.remove.failed, again: () => remove(left, again) });
     }
     return gone;
   }
 
-  async function remove(messages) {
-    const { conversationId } = page.conversation();
-    const gone = await removeFromTheLastOn(messages);
-    await changed();
+  async function remove(messages, tried = new Set()) {
+    const gone = await removeFromTheLastOn(messages, tried);
+    await place.changed();
     if (gone.length === 0) return;
-    page.transcript().takeFocus();
-    const undo = () => restore(conversationId, gone);
-    showToast(strings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: undo });
+    if (place.isHere()) page.transcript().takeFocus();
+    showToast(strings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: () => restore(gone) });
   }
 
-  async function restore(conversationId, messageIds) {
+  async function restore(messageIds) {
     const left = [...messageIds];
     const job = async () => {
-      for (; left.length > 0; left.shift()) await page.api.restoreMessage(conversationId, left[0]);
+      for (; left.length > 0; left.shift()) await api.restoreMessage(conversationId, left[0]);
     };
-    await attempt(job, { failed: strings.remove.restoreFailed, again: () => restore(conversationId, left) });
-    await changed();
+    await attempt(job, { failed: strings.remove.restoreFailed, again: () => restore(left) });
+    await place.changed();
   }
 
   function showOrHide(message, how) {
-    const job = (id, { message_id: messageId, message_index: index }) => page.api.showOrHideMessage(id, messageId, index, how);
+    const job = ({ message_id: id, message_index: index }) => api.showOrHideMessage(conversationId, id, index, how);
     return changeOne(message, job, strings.hidden.failed);
   }
 
-  const pin = (message) => changeOne(message, (_, { message_id: id }) => page.api.pinMessage(id), strings.pins.failed);
-  const unpin = (message) => changeOne(message, (_, { message_id: id }) => page.api.unpinMessage(id), strings.pins.failed);
+  const pin = (message) => changeOne(message, ({ message_id: id }) => api.pinMessage(id), strings.pins.failed);
+  const unpin = (message) => changeOne(message, ({ message_id: id }) => api.unpinMessage(id), strings.pins.failed);
 
   async function chooseVariant(message, number) {
-    const job = (_, { message_id: id }) => page.api.chooseVariant(id, number);
-    const done = await changeOne(message, job, strings.variants.failed);
+    const done = await changeOne(message, ({ message_id: id }) => api.chooseVariant(id, number), strings.variants.failed);
     // The switch showed at once what was asked for.
     if (!done) page.transcript().card(message.message_id)?.update(page.find(message.message_id));
   }
 
   async function regenerate(message) {
     try {
-      await page.regenerate(message);
-      page.changed();
+      await page.regenerate(message, conversationId);
+      page.changed(conversationId);
     } catch (error) {
       // Who has left the conversation since finds it there.
       if (error.name === 'AbortError') return;
       tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => regenerate(message) });
       // It may have begun, and only the word of it was lost: then it is watched.
-      await page.refresh();
+      if (place.isHere()) await page.refresh();
     }
   }
 
   async function fork(message) {
     const settle = showToast(strings.fork.running);
     try {
-      const made = await page.api.forkConversation(page.conversation().conversationId, message.message_id);
+      const made = await api.forkConversation(conversationId, message.message_id);
       page.events.emit('conversation:created', { conversationId: made.conversation_id });
       await page.goTo({ conversation_id: made.conversation_id });
       showToast(strings.fork.done, { kind: 'success' });
@@ -127,29 +144,83 @@ export function createMessageActions(page) {
     }
   }
 
-  function edit(message) {
-    page.transcript().card(message.message_id)?.edit(async (text, again) => {
-      const job = (conversationId, { message_id: id, message_index: index }) => page.api.editMessage(conversationId, id, index, text);
-      const done = await attempt(() => inPlace(message, job), { failed: strings.edit.failed, again });
-      if (done) await changed();
-      return Boolean(done);
-    });
-  }
+  const placesOf = (messages) => messages.map((message) => message?.message_index);
 
-  const placesOf = (messageIds) => messageIds.map((id) => page.find(id)?.message_index);
-
-  async function move(messageIds, direction) {
-    const { conversationId } = page.conversation();
-    const before = placesOf(messageIds);
+  async function move(messageIds, direction, before = placesOf(messageIds.map(page.find))) {
     const again = async () => {
-      await page.reload();
+      const now = await attempt(() => Promise.all(messageIds.map((id) => place.look({ message_id: id }))), { failed: strings.move.failed });
       // Where the messages stand elsewhere by now the first try got there: a second one would move them twice.
-      if (String(placesOf(messageIds)) === String(before)) await move(messageIds, direction);
+      if (now && String(placesOf(now)) === String(before)) await move(messageIds, direction, before);
     };
-    const job = () => page.api.moveMessages(conversationId, messageIds, direction);
-    if (await attempt(job, { failed: strings.move.failed, again })) await changed();
-    else await page.refresh();
+    const job = () => api.moveMessages(conversationId, messageIds, direction);
+    if (await attempt(job, { failed: strings.move.failed, again })) await place.changed();
+    else if (place.isHere()) await page.refresh();
   }
+
+  return {
+    pin,
+    unpin,
+    chooseVariant,
+    regenerate,
+    fork,
+    saveEdit: createSaving(page, conversationId, place),
+    hide: (message) => showOrHide(message, 'hide'),
+    show: (message) => showOrHide(message, 'show'),
+    moveUp: (message) => move([message.message_id], 'up'),
+    moveDown: (message) => move([message.message_id], 'down'),
+    delete: (message) => remove([message]),
+    move,
+    remove,
+  };
+}
+
+/** How a message takes the text that was typed into it: at once, or after what happened to it elsewhere was told. */
+function createSaving(page, conversationId, place) {
+  const { api } = page;
+  const troubles = { conflict: 'changed', message_not_found: 'gone' };
+
+  async function store(message, { text, basedOn, isGone }) {
+    if (isGone) await api.restoreMessage(conversationId, message.message_id);
+    const known = isGone ? await place.look(message) : message;
+    try {
+      await place.change(known ?? message, ({ message_id: id, message_index: index }) => api.editMessage(conversationId, id, index, text, basedOn));
+      return 'saved';
+    } catch (error) {
+      if (!(error.code in troubles)) throw error;
+      return troubles[error.code];
+    }
+  }
+
+  /** What is typed by now, wherever the person is. */
+  async function saveKept(message) {
+    const card = page.transcript().card(message.message_id);
+    const kept = page.edits.get(message.message_id);
+    if (card?.isEditing) await card.saveEdit();
+    else if (kept && ['changed', 'gone'].includes(await save(message, kept))) showToast(strings.edit.elsewhere, { kind: 'error' });
+  }
+
+  async function save(message, edit) {
+    const outcome = await attempt(() => store(message, edit), { failed: strings.edit.failed, again: () => saveKept(message) });
+    if (outcome === 'saved') {
+      page.edits.drop(message.message_id, edit.text);
+      await place.changed();
+    } else if (outcome && place.isHere()) await page.refresh();
+    return outcome ?? 'failed';
+  }
+
+  return save;
+}
+
+/**
+ * What the menu of a message does, and the bar of those that are selected. What fails is said, and can be tried again, also
+ * when another conversation is shown by then.
+ *
+ * @param {object} page
+ * @returns {{act: (name: string, message: object, detail?: any) => any, move: (messageIds: string[], direction: 'up'|'down') => Promise<void>,
+ *            remove: (messages: object[]) => Promise<void>}} `remove` takes them in order, and can be undone
+ */
+export function createMessageActions(page) {
+  const here = () => actionsIn(page, page.conversationId());
 
   function copyPermalink(message) {
     const friendlyId = page.friendlyId();
@@ -162,20 +233,14 @@ export function createMessageActions(page) {
     copyPermalink,
     copyText: (message) => copyAndTell(message.text, strings.copy.copied),
     reply: (message) => page.replyTo(message),
-    remember: ({ message_id: messageId }) =>
-      page.events.emit('memory:propose', { conversation_id: page.conversation().conversationId, message_id: messageId }),
-    edit,
-    pin,
-    unpin,
-    chooseVariant,
-    regenerate,
-    fork,
-    hide: (message) => showOrHide(message, 'hide'),
-    show: (message) => showOrHide(message, 'show'),
-    moveUp: (message) => move([message.message_id], 'up'),
-    moveDown: (message) => move([message.message_id], 'down'),
-    delete: (message) => remove([message]),
+    remember: ({ message_id: messageId }) => page.events.emit('memory:propose', { conversation_id: page.conversationId(), message_id: messageId }),
+    select: (message) => page.onSelect(message, true),
+    edit: (message) => page.transcript().card(message.message_id)?.edit(),
   };
 
-  return { act: (name, message, detail) => actions[name](message, detail), move, remove };
+  return {
+    act: (name, message, detail) => (actions[name] ?? here()[name])(message, detail),
+    move: (messageIds, direction) => here().move(messageIds, direction),
+    remove: (messages) => here().remove(messages),
+  };
 }

@@ -2,14 +2,17 @@ import { parseAddress, writeAddress } from '../lib/address.js';
 import { bring } from '../lib/api.js';
 import { strings } from '../lib/strings.js';
 import { connectTabs } from '../lib/tabs.js';
+import { browserStorage, createEditDrafts } from '../models/drafts.js';
 import { createReferenceCache } from '../models/reference_cache.js';
 import { mountComposer } from './composer.js';
 import { attempt, tellFailure } from './attempts.js';
 import { showToast } from './toast.js';
 import { Transcript } from './transcript.js';
-import { createPins, emptyState, loadingFailure, showConversationTitle } from './transcript_states.js';
+import { createPins, emptyState, isGone, listed, loadingFailure, showConversationTitle, withDetails } from './transcript_states.js';
 import { Turns } from './transcript_turns.js';
 
+/** What other tabs show of a conversation beside its messages. */
+const SHOWN_ELSEWHERE = ['title', 'stateless', 'archived'];
 /** Now, as the server writes times. */
 const serverTime = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
 
@@ -18,6 +21,7 @@ export class ConversationPage {
   #api;
   #events;
   #domain;
+  #titleOf;
   #transcript;
   #turns;
   #composer;
@@ -30,20 +34,22 @@ export class ConversationPage {
   #made = null;
   #conversation = null;
 
-  constructor({ api, events, bootstrap }) {
+  /** `titleOf(conversationId)`: its title where that is known before it is loaded, else nothing. */
+  constructor({ api, events, bootstrap, titleOf }) {
     this.#api = api;
     this.#events = events;
     this.#domain = bootstrap.domain;
-    const page = this.#shared();
+    this.#titleOf = titleOf;
+    const page = this.#shared(createEditDrafts(browserStorage(), bootstrap.user_email));
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
     this.#composer = mountComposer({ ...page, domain: bootstrap.domain, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
       onSend: (payload) => this.#send(payload),
-      onStop: () => this.#stop(),
+      onStop: () => this.#turns.stop(),
     });
-    this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.refresh());
+    this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.#catchUp());
     this.#follow();
   }
 
@@ -55,10 +61,11 @@ export class ConversationPage {
   }
 
   /** What the parts of the page share. */
-  #shared() {
+  #shared(edits) {
     const page = {
       api: this.#api,
       events: this.#events,
+      edits,
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,
@@ -73,8 +80,9 @@ export class ConversationPage {
       prepare: () => this.#prepare(page),
       onAction: (name, message, detail) => this.#doing.act(name, message, detail),
       onSelect: (message, selected) => this.#selection.set(message, selected),
-      regenerate: (message) => this.#turns.regenerate(message),
-      changed: () => this.#tabs.changed(this.#conversation?.conversationId),
+      regenerate: (message, conversationId) => this.#turns.regenerate(message, conversationId),
+      answering: () => this.#composer.answering(),
+      changed: (conversationId) => this.#tabs.changed(conversationId),
       announce: (text) => {
         this.#announcer.textContent = text;
       },
@@ -107,7 +115,7 @@ export class ConversationPage {
     writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
     this.#selection?.clear();
-    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: '' } : null;
+    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#titleOf(conversationId) || null } : null;
     this.#transcript.clear(conversationId);
     this.#pins.clear();
     this.#composer.open(conversationId);
@@ -121,8 +129,15 @@ export class ConversationPage {
     try {
       await this.#load(messageId, opening.signal);
     } catch (error) {
-      if (!opening.signal.aborted) this.#transcript.showState(loadingFailure(error, () => this.open(conversationId, { messageId, history: 'none' })));
+      if (!opening.signal.aborted) this.#showFailure(error, () => this.open(conversationId, { messageId, history: 'none' }));
     }
+  }
+
+  /** What is written where there is no conversation any more begins a new one. */
+  #showFailure(error, onAgain) {
+    if (isGone(error)) Object.assign(this.#conversation, { isGone: true, stateless: false });
+    showConversationTitle(this.#conversation);
+    this.#transcript.showState(loadingFailure(error, { onAgain, onNew: () => this.open(null) }));
   }
 
   /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
@@ -200,24 +215,26 @@ export class ConversationPage {
     });
   }
 
+  /** Shows what another tab changed, or somebody elsewhere: the messages, and what stands above them. */
+  async #catchUp() {
+    const conversationId = this.#conversation?.conversationId;
+    const asked = this.#api.getConversationDetails(conversationId, { quiet: true }).catch(() => null);
+    const [details] = await Promise.all([asked, this.refresh()]);
+    if (details && conversationId === this.#conversation?.conversationId) this.#takeChanges(details, { isElsewhere: true });
+  }
+
   async #look(options) {
-    if (!this.#conversation) return;
+    if (!this.#conversation || this.#conversation.isGone) return;
     await Promise.all([this.#transcript.refresh(options), this.#pins.refresh(options)]);
     this.#showWhetherEmpty();
     this.#watchUnfinished();
   }
 
-  #takeChanges(details, { tell = true } = {}) {
-    const { conversationId, friendlyId, title, stateless } = this.#conversation;
-    const changed = {
-      title: details.title ?? title, friendlyId: details.conversation_friendly_id || friendlyId, stateless: details.stateless ?? stateless,
-    };
-    this.#conversation = { conversationId, ...changed };
+  #takeChanges(details, { tell = true, isElsewhere = false } = {}) {
+    const { conversationId } = this.#conversation;
+    this.#conversation = withDetails(this.#conversation, details);
     showConversationTitle(this.#conversation);
-    if (!tell) return;
-    this.#events.emit('conversation:updated', {
-      conversationId, title: changed.title, conversation_friendly_id: changed.friendlyId, last_updated: details.last_updated,
-    });
+    if (tell) this.#events.emit('conversation:updated', { conversationId, ...listed(this.#conversation), last_updated: details.last_updated, isElsewhere });
   }
 
   #showWhetherEmpty() {
@@ -232,9 +249,10 @@ export class ConversationPage {
 
   async #send(payload) {
     const opening = this.#opening;
-    const conversationId = this.#conversation?.conversationId ?? (await this.#made) ?? (await this.#create());
+    const shown = this.#conversation?.isGone ? null : this.#conversation?.conversationId;
+    const conversationId = shown ?? (await this.#made) ?? (await this.#create());
     if (this.#opening === opening) await this.#sendHere(payload);
-    else await this.#sendUnseen(conversationId, payload);
+    else await this.#turns.sendUnseen(conversationId, payload);
   }
 
   async #sendHere(payload) {
@@ -243,7 +261,8 @@ export class ConversationPage {
     try {
       if (await this.#turns.send(payload)) this.#tellActivity();
     } catch (error) {
-      this.#showWhetherEmpty();
+      if (isGone(error)) this.#showFailure(error);
+      else this.#showWhetherEmpty();
       if (error.code === 'turn_in_progress') await this.refresh();
       throw error;
     }
@@ -263,38 +282,19 @@ export class ConversationPage {
     return conversationId;
   }
 
-  /** Sends to a conversation that the person has left since: its answer goes on by itself. */
-  async #sendUnseen(conversationId, payload) {
-    try {
-      const response = await this.#api.sendMessage(conversationId, payload);
-      this.#events.emit('conversation:unseen', { conversationId });
-      await response.body.cancel();
-    } catch (error) {
-      // The text is a draft there again: sent from here it would stand there twice.
-      showToast(strings.send.failedElsewhere(error.message), {
-        kind: 'error', actionLabel: strings.send.goThere, onAction: () => this.open(conversationId),
-      });
-      throw Object.assign(error, { conversationId });
-    }
-  }
-
-  async #stop() {
-    const { conversationId } = this.#conversation;
-    await attempt(() => this.#api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
-  }
-
   #follow() {
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
     this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
     this.#events.on('conversation:deleted', ({ conversationId }) => {
       if (conversationId === this.#conversation?.conversationId) this.open(null);
     });
-    this.#events.on('conversation:updated', ({ conversationId, ...changes }) => {
+    this.#events.on('conversation:updated', ({ conversationId, isElsewhere, ...changes }) => {
+      if (!isElsewhere && SHOWN_ELSEWHERE.some((field) => field in changes)) this.#tabs.changed(conversationId);
       if (conversationId !== this.#conversation?.conversationId) return;
       for (const field of ['title', 'stateless']) this.#conversation[field] = changes[field] ?? this.#conversation[field];
       showConversationTitle(this.#conversation);
     });
     addEventListener('popstate', () => this.openAddress());
-    document.addEventListener('visibilitychange', () => !document.hidden && !this.#turns.running && this.refresh());
+    document.addEventListener('visibilitychange', () => !document.hidden && !this.#turns.running && this.#conversation && this.#catchUp());
   }
 }

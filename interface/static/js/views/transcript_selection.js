@@ -36,6 +36,7 @@ export function createSelection(place, page, { move, remove }) {
 
   function show() {
     setHidden(bar, selected.size === 0);
+    document.getElementById('chatView').classList.toggle('selecting', selected.size > 0);
     count.textContent = words.count(selected.size);
     copy.disabled = !page.friendlyId();
   }

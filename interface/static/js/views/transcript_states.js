@@ -3,17 +3,31 @@ import { strings } from '../lib/strings.js';
 import { attempt } from './attempts.js';
 import { element } from './dom.js';
 
+/** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
+export function withDetails({ conversationId, friendlyId, title, stateless }, details) {
+  return {
+    conversationId,
+    title: details.title || title || '',
+    friendlyId: details.conversation_friendly_id || friendlyId,
+    stateless: details.stateless ?? stateless,
+  };
+}
+
+/** @returns {object} what lists show of the open conversation */
+export const listed = ({ title, friendlyId }) => ({ title, conversation_friendly_id: friendlyId });
+
 /**
  * Shows what conversation is open, in the page and in the window's title, and whether what is said in it is kept.
  *
- * @param {{title?: string, stateless?: boolean}|null} conversation
+ * @param {{title: string|null, stateless?: boolean}|null} conversation with a title of null while nobody knows it
  */
 export function showConversationTitle(conversation) {
   const heading = document.getElementById('conversation-title');
-  const title = conversation?.title || strings.transcript.none;
+  const title = conversation?.title === null ? '' : conversation?.title || strings.transcript.none;
   heading.textContent = title;
   heading.title = title;
   document.getElementById('stateless-mark').hidden = !conversation?.stateless;
+  if (conversation?.isGone) document.getElementById('temporary-mark').hidden = true;
   document.title = conversation?.title ? `${conversation.title} · ${strings.product}` : strings.product;
 }
 
@@ -54,15 +68,18 @@ export function createPins(transcript, page) {
   return { load, refresh, clear: () => bar?.show([]) };
 }
 
+/** @returns {boolean} whether there is no such conversation, or none any more */
+export const isGone = (error) => error.code === 'conversation_not_found';
+
 /**
  * Says that a conversation's messages are not there, and why.
  *
  * @param {Error} error
- * @param {() => void} onAgain what a button "Try again" does, where that may help
+ * @param {{onAgain: () => void, onNew: () => void}} ways out: where trying again helps, or where the conversation is gone
  */
-export function loadingFailure(error, onAgain) {
-  const isGone = error.status === 404;
-  const again = element('button', { type: 'button', class: 'btn btn-quiet', text: strings.transcript.again, onclick: onAgain });
+export function loadingFailure(error, { onAgain, onNew }) {
+  const [text, label, onclick] = isGone(error)
+    ? [strings.transcript.gone, strings.transcript.none, onNew] : [strings.transcript.failed(error.message), strings.transcript.again, onAgain];
   return element('section', { class: 'failure-state', role: 'alert' },
-    element('p', { text: isGone ? strings.transcript.gone : strings.transcript.failed(error.message) }), isGone ? null : again);
+    element('p', { text }), element('button', { type: 'button', class: 'btn btn-quiet', text: label, onclick }));
 }

@@ -4,6 +4,7 @@ import { proposesAlways } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
 import { asksToBeRemembered, isFromUser, isUnkept } from '../models/message.js';
+import { attempt } from './attempts.js';
 import { showToast } from './toast.js';
 
 const words = strings.answer;
@@ -75,20 +76,44 @@ export class Turns {
    * Has an answer made again, and shows it in the place of the one before. Resolves when the server has begun.
    *
    * @param {object} answer
+   * @param {string} conversationId its own, which may not be the one that is shown
    * @throws {ApiError} when it does not; then nothing has changed
    */
-  async regenerate(answer) {
-    const { conversationId } = this.#page.conversation();
+  async regenerate(answer, conversationId) {
     const { signal } = this.#controller;
     const response = await this.#page.api.regenerate(conversationId, answer.message_id, { signal });
     const message = this.#page.find(answer.message_id);
     if (!message) {
-      await response.body.cancel();
+      await this.#leaveUnseen(conversationId, response);
       return;
     }
     this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
     this.#restart({ answer: message });
     this.#follow({ answer: message, question: null, response, signal, again: true });
+  }
+
+  /** Has the answer of the conversation that is shown stopped. */
+  stop() {
+    const conversationId = this.#page.conversationId();
+    return attempt(() => this.#page.api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
+  }
+
+  /** Sends to a conversation that the person has left since: its answer goes on by itself. */
+  async sendUnseen(conversationId, payload) {
+    try {
+      await this.#leaveUnseen(conversationId, await this.#page.api.sendMessage(conversationId, payload));
+    } catch (error) {
+      // The text is a draft there again: sent from here it would stand there twice.
+      showToast(strings.send.failedElsewhere(error.message), {
+        kind: 'error', actionLabel: strings.send.goThere, onAction: () => this.#page.goTo({ conversation_id: conversationId }),
+      });
+      throw Object.assign(error, { conversationId });
+    }
+  }
+
+  async #leaveUnseen(conversationId, response) {
+    this.#page.events.emit('conversation:unseen', { conversationId });
+    await response.body.cancel();
   }
 
   /** Goes on watching an answer that a tab before this one, or another one, began. */
@@ -116,7 +141,7 @@ export class Turns {
     const common = { pending: true, kept, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
     return [
       { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, message_index: index, status: 'complete', reply_to_id: null },
-      { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming' },
+      { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming', config: { model: this.#page.answering() } },
     ];
   }
 
