@@ -79,7 +79,8 @@ def folded(text: str) -> str:
     """`text` without what a search doesn't see: case, optional marks, compatibility forms."""
     if text.isascii():
         return text.lower()
-    return _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text.lower()))
+    # Compatibility forms first: what they stand for may have a case of its own.
+    return _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text).lower())
 
 
 def words(text: str) -> list[str]:

@@ -121,12 +121,8 @@ def _folded_with_origins(text: str) -> tuple[str, Sequence[int]]:
     """The folded text, and for each of its characters which character of `text` it came of."""
     if text.isascii():
         return folded(text), range(len(text))
-    pieces, origin = list[str](), list[int]()
-    for position, character in enumerate(text):
-        piece = folded(character)
-        pieces.append(piece)
-        origin.extend([position] * len(piece))
-    return "".join(pieces), origin
+    # Of a letter its neighbours change what it becomes (a last sigma), but not how many characters that are.
+    return folded(text), [position for position, character in enumerate(text) for _ in folded(character)]
 
 
 def _densest(places: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ from .share_snapshots import (
 from .store import Store, Urgency
 
 _PARTS_AT_ONCE = 8
+_ATTEMPTS = 8
 
 _c = shares.c
 
@@ -74,6 +76,10 @@ class SharedPage:
     next: int | None
 
 
+class _SharedMeanwhileError(ConflictError):
+    """Another snapshot was published while this one was made, and has swept its parts away."""
+
+
 def share_conversation(*, users_dir: str, user_email: str, conversation_id: str, secret_key: str) -> Share:
     """Share a conversation as it is now. Shared before, it keeps its link, which shows the new snapshot from then on.
 
@@ -82,7 +88,7 @@ def share_conversation(*, users_dir: str, user_email: str, conversation_id: str,
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         NotShareableError: temporary, or without a finished message that is not hidden.
-        ConflictError: shared or withdrawn elsewhere at the same moment.
+        ConflictError: withdrawn elsewhere at the same moment. Where it was shared, the later snapshot is shown.
     """
     store = open_store(users_dir)
     own = {"user_email": user_email, "conversation_id": conversation_id}
@@ -92,8 +98,10 @@ def share_conversation(*, users_dir: str, user_email: str, conversation_id: str,
         if not count_messages(connection, **own)[0]:
             raise NotShareableError("There is nothing to share yet: the conversation has no finished message.")
     try:
-        snapshot = take_snapshot(store, **own)
-        return store.write(lambda connection: _publish(connection, snapshot=snapshot, secret_key=secret_key, **own))
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(_SharedMeanwhileError):
+                return _share_now(store, secret_key=secret_key, **own)
+        return _share_now(store, secret_key=secret_key, **own)
     finally:
         _sweep(store, **own)
 
@@ -166,15 +174,23 @@ def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSA
     )
 
 
+def _share_now(store: Store, *, user_email: str, conversation_id: str, secret_key: str) -> Share:
+    own = {"user_email": user_email, "conversation_id": conversation_id}
+    snapshot = take_snapshot(store, **own)
+    return store.write(lambda connection: _publish(connection, snapshot=snapshot, secret_key=secret_key, **own))
+
+
 def _publish(
     connection: Connection, *, user_email: str, conversation_id: str, snapshot: Snapshot, secret_key: str
 ) -> Share:
     own = {"user_email": user_email, "conversation_id": conversation_id}
     title = read_live(connection, **own).title
-    if not snapshot.message_count or not is_whole(connection, snapshot, **own):
-        raise ConflictError("The conversation, or its share, changed at the same moment. Try again.")
     which = _share_of(user_email, conversation_id)
     old = connection.execute(select(_c.token_hash, _c.snapshot).where(which)).first()
+    if not snapshot.message_count or not is_whole(connection, snapshot, **own):
+        # Nobody else sweeps parts away but who has shared the conversation, or withdrawn that.
+        error = _SharedMeanwhileError if old is not None and snapshot.message_count else ConflictError
+        raise error("The conversation, or its share, changed at the same moment. Try again.")
     seed = old.snapshot["seed"] if old is not None and _token(old, secret_key) else secrets.token_hex(16)
     token = _token_of(seed, secret_key)
     connection.execute(delete(shares).where(which))

@@ -15,7 +15,13 @@ from sqlalchemy import Connection, insert, inspect, select
 from ..clock import now_iso
 from ..errors import DatabaseTooNewError
 from ..schema import schema_version
-from . import m0001_initial, m0002_living_with_it, m0003_pinned_messages, m0004_listed_words
+from . import (
+    m0001_initial,
+    m0002_living_with_it,
+    m0003_pinned_messages,
+    m0004_listed_words,
+    m0005_shares_by_conversation,
+)
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -25,6 +31,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0002_living_with_it.upgrade,
     m0003_pinned_messages.upgrade,
     m0004_listed_words.upgrade,
+    m0005_shares_by_conversation.upgrade,
 )
 
 

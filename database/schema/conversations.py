@@ -105,4 +105,5 @@ shares = Table(
     Column("snapshot", JSON, nullable=False),
     Column("created_at", Text, nullable=False),
     Index("idx_shares_conversation", "user_email", "conversation_id"),
+    Index("idx_shares_cascade", "conversation_id"),
 )

@@ -24,6 +24,8 @@ SAID = [
     "Use snake_case, not foo-bar",
     "ПРИВЕТ мир",
     "हिन्दी में लिखो",
+    "𝐇𝐞𝐥𝐥𝐨 from Anaphora™",
+    "Η ΜΕΓΑΛΗ ΟΔΟΣ",
 ]
 
 
@@ -61,6 +63,9 @@ def found(own: dict[str, str], q: str, limit: int = 20) -> list[str]:
         ("foo-ba", 3),
         ("привет", 4),
         ("हिन्दी", 5),
+        ("hello", 6),
+        ("anaphoratm", 6),
+        ("Οδός", 7),
     ],
 )
 def test_words_are_found_without_regard_to_case_and_accents(said: dict[str, str], q: str, place: int) -> None:

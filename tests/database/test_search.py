@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from database.conversations import create_conversation, delete_conversation, get_conversation, update_conversation
 from database.errors import InvalidChangeError
 from database.fulltext import index_pending
+from database.fulltext_index import folded
 from database.messages import delete_message, list_messages
 from database.search import FoundMessages, search_messages
 from database.search_query import SearchQuery, first_day, parse_query
@@ -301,3 +302,15 @@ def test_ranges_always_lie_within_the_snippet(text: str, words: list[str]) -> No
     found = snippet(text, phrases, beginning=True)
     ends = [0, *(place for span in found.ranges for place in span), len(found.text)]
     assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize(("text", "q"), [("Η ΜΕΓΑΛΗ ΟΔΟΣ", "οδός"), ("so 𝐇𝐞𝐥𝐥𝐨 it is", "hello")])
+def test_what_is_found_is_shown_whatever_letters_it_is_written_in(text: str, q: str) -> None:
+    found = snippet(text, parse_query(q).phrases, beginning=False)
+    assert [folded(found.text[slice(*place)]) for place in found.ranges] == [folded(q)]
+
+
+@given(text=st.text(max_size=300))
+def test_folding_folded_text_changes_nothing_and_parts_fold_to_as_many_characters_as_the_whole(text: str) -> None:
+    assert folded(folded(text)) == folded(text)
+    assert sum(len(folded(character)) for character in text) == len(folded(text))

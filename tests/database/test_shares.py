@@ -301,6 +301,27 @@ def test_a_snapshot_that_loses_its_parts_before_it_is_shown_is_refused(
         owner.read(token)
 
 
+def test_shared_twice_at_once_both_succeed_and_the_later_snapshot_stands(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner.say("How much water?", "A litre.")
+    written, others = Store.write, list[shares.Share]()
+
+    def shared_meanwhile(store: Store, job: Any, **more: Any) -> Any:
+        done = written(store, job, **more)
+        if not others:
+            monkeypatch.undo()
+            others.append(owner.share())
+            owner.say("And light?", "Six hours.")
+        return done
+
+    monkeypatch.setattr(Store, "write", shared_meanwhile)
+    made = owner.share()
+    assert (made.token, made.message_count, others[0].message_count) == (others[0].token, 4, 2)
+    assert [message["text"] for message in owner.read_all(made.token)][2:] == ["And light?", "Six hours."]
+    assert owner.rows() == 2
+
+
 def test_what_a_crash_left_is_thrown_away_by_the_next_snapshot(owner: Owner) -> None:
     owner.say("How much water?", "A litre.")
     left = [
