@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from database.connection import close_store
+from database.turns import accept_turn
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -59,13 +61,30 @@ def start_anew(server: LiveServer) -> None:
     server.start()
 
 
+def accepted_by_the_dead(server: LiveServer, conversation_id: str, text: str) -> str:
+    """The id of the answer to `text`, as a server leaves it that was killed right after it had accepted that."""
+    who = {"users_dir": str(server.users_dir), "user_email": conversation_id.rpartition("_")[0]}
+    try:
+        return accept_turn(**who, conversation_id=conversation_id, text=text, config={}).response_message_id
+    finally:
+        close_store(who["users_dir"])
+
+
 def test_backlinks_outlive_a_kill_and_lead_from_copies_too(server: LiveServer) -> None:
     ada = server.sign_up()
     target = talk(ada, "Growing tomatoes", "How much water?")
     message = listed(ada, target)[0]
     source = talk(ada, "Watering", f"What of {reference(ada, target, 1)}?")
-    start_anew(server)
-    assert referring(ada, message["message_id"]) == [source]
+    killed = talk(ada, "Killed before it could tell")
+    ref = reference(ada, target, 1)
+    server.kill()
+    answer = accepted_by_the_dead(server, killed, f"And {ref}?")
+    server.start()
+    first, *_, last = ada.stream(f"/stream/{answer}?after=0")
+    assert [(entry["ref"], entry["status"]) for entry in first["references"]] == [(ref, "resolved")]
+    assert last["answer_status"] == "interrupted"
+    assert referring(ada, message["message_id"]) == sorted([source, killed])
+    assert ada.delete(f"/delete_conversation/{killed}").status == 200
 
     copy_of_source, copy_of_target = clone(ada, source), clone(ada, target)
     start_anew(server)
