@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flask import Flask, current_app, redirect, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from database.sessions import find_session
@@ -39,6 +40,21 @@ def refuse_foreign_host() -> None:
     if not _is_loopback(settings.host) or name in _LOOPBACK_NAMES or name in settings.allowed_hosts:
         return
     raise InvalidRequestError("This server does not answer for this host name. ANAPHORA_ALLOWED_HOSTS may list it.")
+
+
+def shows_credentials(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether ASGI's headers hold anything that may prove who asks; whether it does is found out later."""
+    cookie = f"{SESSION_COOKIE}=".encode()
+    return any(name == b"authorization" or (name == b"cookie" and cookie in value) for name, value in headers)
+
+
+def asked_by_anybody(app: Flask, *, path: str, method: str) -> bool:
+    """Whether the view at `path` answers also to those who have not signed in."""
+    try:
+        endpoint, _ = app.url_map.bind("").match(path, method)
+    except HTTPException:
+        return False
+    return bool(getattr(app.view_functions[endpoint], "is_public", False))
 
 
 def find_out_who_asks() -> Response | None:

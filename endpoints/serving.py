@@ -15,9 +15,10 @@ import uvicorn
 from chat.upkeep import keep_up
 from database.connection import close_store
 
-from .assembly import max_body_bytes
+from .assembly import MAX_STRANGERS_BYTES, max_body_bytes
 from .error_answers import refusing
-from .errors import RequestError, TooLargeError
+from .errors import RequestError, TooLargeError, UnauthorizedError
+from .guards import asked_by_anybody, shows_credentials
 from .request_bodies import Receive, RequestBody, Send
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
@@ -95,7 +96,7 @@ class Bridge:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = RequestBody(receive, declared=_declared_length(scope))
         try:
-            content = await body.read(most=max_body_bytes(scope["path"]))
+            content = await self._read(body, scope)
         except RequestError as error:
             await self._refuse(error, scope, body, send)
         except ConnectionResetError:
@@ -108,12 +109,24 @@ class Bridge:
             else:
                 await send({"type": "http.response.body", "body": answer.body})
 
+    async def _read(self, body: RequestBody, scope: Scope) -> bytes:
+        """The body; who shows nothing to prove who asks is sent to sign in before more than a form is kept of it."""
+        most = max_body_bytes(scope["path"])
+        if shows_credentials(scope["headers"]):
+            return await body.read(most=most)
+        try:
+            return await body.read(most=min(most, MAX_STRANGERS_BYTES))
+        except TooLargeError:
+            if asked_by_anybody(self._app, path=scope["path"], method=scope["method"]):
+                raise
+            raise UnauthorizedError from None
+
     async def _refuse(self, error: RequestError, scope: Scope, body: RequestBody, send: Send) -> None:
         """Answer at once, but end the connection only when the client had a chance to read that."""
         answer = await self._ask(refusing(self._app, error), scope, b"")
         await _start(answer, send, closes=True)
         await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-        if isinstance(error, TooLargeError):
+        if isinstance(error, TooLargeError | UnauthorizedError):
             await body.discard()
         await send({"type": "http.response.body", "body": b""})
 

@@ -109,9 +109,34 @@ def test_no_more_is_read_of_what_is_too_much_than_a_client_may_be_waited_for(app
     monkeypatch.setattr(request_bodies, "_DISCARD_BYTES", 5_000_000)
     connection = ask(app, Connection("POST", "/setup", body=[b"x" * 3_000_000] * 9))
     assert connection.status == 413
-    assert len(connection.unsent) == 5
+    assert len(connection.unsent) == 6
     monkeypatch.setattr(request_bodies, "_DISCARD_SECONDS", 0.01)
     assert ask(app, Connection("POST", "/setup", body=(), headers=[(b"content-length", b"4500000")])).status == 413
+
+
+@pytest.mark.parametrize(
+    ("credentials", "size", "is_kept"),
+    [
+        ((), 65_536, True),
+        ((), 65_537, False),
+        ([(b"cookie", b"anaphora_session=stale")], 65_537, True),
+        ([(b"authorization", b"Bearer stale")], 65_537, True),
+    ],
+)
+def test_who_shows_nothing_is_told_to_sign_in_before_more_than_a_form_is_kept(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, credentials: Any, size: int, is_kept: bool
+) -> None:
+    asked, wsgi_app = list[int](), app.wsgi_app
+
+    def counting(environ: dict[str, Any], start_response: Any) -> Any:
+        asked.append(len(environ["wsgi.input"].read()))
+        return wsgi_app(environ, start_response)
+
+    monkeypatch.setattr(app, "wsgi_app", counting)
+    headers = [(b"content-type", b"application/json"), *credentials]
+    answer = ask(app, Connection("POST", "/pkb/import", body=[b"x" * 1024, b"x" * (size - 1024)], headers=headers))
+    assert (answer.status, json.loads(answer.body)["code"]) == (401, "unauthorized")
+    assert asked == [size] * is_kept
 
 
 def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
