@@ -62,8 +62,8 @@ def pin_message(*, users_dir: str, user_email: str, message_id: str, pinned: boo
 def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
     """The pinned live messages of a conversation in order.
 
-    Each: `{message_id, message_index, message_short_hash, sender, model, preview, pinned_at}`; `model` is the name of the
-    one that answered.
+    Each: `{message_id, message_index, message_short_hash, sender, model, preview, pinned_at}`; `model` is the name of
+    the one that answered.
     Raises ConversationNotFoundError.
     """
     earlier = messages.alias("earlier")

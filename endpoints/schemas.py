@@ -187,7 +187,7 @@ class MessageWindow(Query):
 
 
 class MessageEdit(Body):
-    """The message's new text. `based_on`: what it said when it was edited; one that says something else stays as it is."""
+    """The message's new text. `based_on`: what it said when it was edited; if it says something else, it stays so."""
 
     text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
     based_on: Text | None = None

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { strings } from '../../interface/static/js/lib/strings.js';
-import { createDrafts } from '../../interface/static/js/models/drafts.js';
+import { createDrafts, createEditDrafts } from '../../interface/static/js/models/drafts.js';
 import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/js/models/message.js';
 import { createReferenceCache } from '../../interface/static/js/models/reference_cache.js';
 import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/js/models/report.js';
@@ -18,6 +18,7 @@ test('badge and reference give the hash, and the number while there is none', ()
 test('a sender is the person or the model by its name', () => {
   assert.equal(senderName({ sender: 'user' }, strings.sender), 'You');
   assert.equal(senderName({ sender: 'model', config: { model: 'qwen' } }, strings.sender), 'qwen');
+  assert.equal(senderName({ sender: 'model', model: 'qwen' }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');
   assert.equal(senderName({ sender: 'model', config: { model: 'none' } }, strings.sender), 'Assistant');
 });
@@ -110,6 +111,25 @@ test('only so many drafts are kept, the newest', () => {
   const drafts = createDrafts(memory(), 'ada');
   for (let i = 0; i < 130; i += 1) drafts.set(`c${i}`, 'text');
   assert.deepEqual([drafts.get('c29'), drafts.get('c30'), drafts.get('c129')], ['', 'text', 'text']);
+});
+
+test('what is typed into a message is kept with the text it began with, until that very text is saved', () => {
+  const storage = memory();
+  const [edits, elsewhere] = [createEditDrafts(storage, 'ada'), createEditDrafts(storage, 'ada')];
+  edits.set('m1', 'new', 'old');
+  assert.deepEqual(elsewhere.get('m1'), { text: 'new', basedOn: 'old' });
+  elsewhere.set('m1', 'newer', 'old');
+  edits.drop('m1', 'new');
+  assert.equal(edits.get('m1').text, 'newer');
+  edits.drop('m1');
+  assert.equal(edits.get('m1'), null);
+  assert.equal(storage.kept.size, 0);
+  for (const kept of [null, memory({ full: true })]) {
+    const unstored = createEditDrafts(kept, 'ada');
+    unstored.set('m1', 'one', '');
+    unstored.set('m2', 'two', '');
+    assert.deepEqual([unstored.get('m1').text, unstored.get('m2').text], ['one', 'two']);
+  }
 });
 
 test('a reference is looked up once, however many ask, and again when it is old', async () => {

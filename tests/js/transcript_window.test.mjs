@@ -85,3 +85,14 @@ test('what is not kept and still on the server is shown as the server has it', (
   window.refresh([stored], { atEnd: true });
   assert.deepEqual(window.messages, [stored]);
 });
+
+test('what was deleted elsewhere while it is changed here stays in its place, as gone', () => {
+  const window = new TranscriptWindow();
+  window.replace(range(1, 3), { atEnd: true });
+  const stays = ({ message_id: id }) => id === 'm2';
+  window.refresh([range(1, 1)[0], { ...range(3, 3)[0], message_index: 2 }], { atEnd: true, stays });
+  assert.deepEqual(window.messages.map(({ message_id: id, isGone = false }) => [id, isGone]), [['m1', false], ['m2', true], ['m3', false]]);
+  assert.deepEqual([window.last.message_id, window.nextIndex], ['m3', 3]);
+  window.refresh(range(1, 1), { atEnd: false, stays });
+  assert.deepEqual(window.messages.map(({ message_id: id }) => id), ['m1']);
+});

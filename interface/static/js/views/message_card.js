@@ -173,6 +173,10 @@ export class MessageCard {
     return this.#editing.submit();
   }
 
+  stopEditing() {
+    this.#editing.giveUp();
+  }
+
   #afterEditing(page) {
     if (this.message.isGone) page.transcript().drop(this.message.message_id);
     else if (document.activeElement === document.body) this.node.querySelector('.message-menu-button').focus();

@@ -130,5 +130,5 @@ export function createEditing(body, { message, edits, save, onClose }) {
     if (now !== trouble) tell(now);
   }
 
-  return { open, submit, follow, isOpen, isKept: () => edits.get(message().message_id) !== null };
+  return { open, submit, giveUp: () => isOpen() && giveUp(), follow, isOpen, isKept: () => edits.get(message().message_id) !== null };
 }

@@ -69,6 +69,7 @@ function actionsIn(page, conversationId) {
     } catch (error) {
       if (error.code !== 'message_not_found' || !tried.has(message.message_id)) throw error;
     }
+    page.transcript().card(message.message_id)?.stopEditing();
     page.edits.drop(message.message_id);
     page.onSelect(message, false);
   }
