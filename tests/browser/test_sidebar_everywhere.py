@@ -1,7 +1,8 @@
-"""The sidebar's sections on narrow and wide screens, in both themes, and by touch."""
+"""The sidebar on narrow and wide screens, in both themes, by touch; its marks and the way the focus takes in it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, make_workspace
 from tests.browser.screens import WIDTHS, findings
-from tests.browser.sidebar_page import part, titles, unfold
+from tests.browser.sidebar_page import SidebarPage, by_shift_f10, part, titles, unfold
 from tests.browser.test_accessibility import show_sidebar
 from tests.http_client import Client
 
@@ -81,3 +82,44 @@ def test_a_long_press_opens_the_menu_of_a_listed_conversation(person: Client, op
     # What the finger let go of was not opened.
     expect(page.locator(".message-card")).to_have_count(0)
     expect(part(page, "recent")).to_be_hidden()
+
+
+def test_the_open_conversation_is_marked_wherever_it_is_listed(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    hold_talk(person, "Painting the house")
+    page = open_page(person, talk.path)
+    sidebar = SidebarPage(page)
+    recent = part(page, "recent").locator(".sidebar-row:has([aria-current])")
+    expect(recent).to_have_text(["Growing tomatoes"])
+    marked = recent.evaluate("row => getComputedStyle(row).backgroundColor")
+    whole = "xpath=../*[contains(@class, 'jstree-wholerow')]"
+    expect(sidebar.row("Growing tomatoes").locator(whole)).to_have_css("background-color", marked)
+    sidebar.row("Painting the house").click()
+    expect(sidebar.row("Painting the house").locator(whole)).to_have_css("background-color", marked)
+    expect(sidebar.row("Growing tomatoes").locator(whole)).not_to_have_css("background-color", marked)
+
+
+def test_the_focus_of_a_row_that_goes_goes_to_its_neighbour_and_comes_back_from_a_toast(
+    person: Client, open_page: OpenPage
+) -> None:
+    talks = [hold_talk(person, title) for title in ("One", "Two", "Three", "Four")]
+    page = open_page(person, talks[0].path)
+    sidebar = SidebarPage(page)
+    sidebar.row("Three").focus()
+    page.keyboard.press("Delete")
+    expect(sidebar.row("Two")).to_be_focused()
+    page.locator("#toasts").get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    expect(sidebar.row("Three")).to_be_visible()
+    expect(sidebar.row("Two")).to_be_focused()
+    expect(page).to_have_url(re.compile(re.escape(talks[0].path) + "$"))
+
+    by_shift_f10(sidebar, sidebar.row("Two"))
+    sidebar.menu_item("Archive").press("Enter")
+    expect(sidebar.row("Two")).to_have_count(0)
+    expect(sidebar.row("One")).to_be_focused()
+
+    part(page, "recent").get_by_role("button", name="Actions for “Three”").press("Enter")
+    sidebar.menu_item("Delete").press("Enter")
+    expect(titles(page, "recent")).to_have_text(["Four", "One"])
+    expect(titles(page, "recent").last).to_be_focused()

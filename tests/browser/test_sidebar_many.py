@@ -224,3 +224,28 @@ def test_what_could_not_be_loaded_or_begun_is_tried_again(
     expect(page.locator(".message-card")).to_have_count(2)
     expect(page.locator(".message-card").first).to_contain_text("How do I paint a fence?")
     expect(titles(page, "recent").first).to_have_text("A Short Title")
+
+
+def test_a_new_conversation_that_was_not_used_serves_again(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path)
+    listed = page.locator("#workspaces-container a[data-conversation-id]")
+    new = page.get_by_role("button", name="New conversation")
+    expect(page.locator(".message-card")).to_have_count(2)
+    new.dblclick()
+    expect(listed).to_have_text(["(untitled)", "Growing tomatoes"])
+    expect(page).not_to_have_url(re.compile("/interface/$"))
+    begun = page.url
+    new.click()
+    expect(page.locator("#composer-input")).to_be_focused()
+    listed.last.click()
+    expect(page.locator(".message-card")).to_have_count(2)
+    new.click()
+    expect(page).to_have_url(begun)
+    assert len(person.get("/list_conversation_by_user/assistant").json()) == 2
+
+    # What waits to be sent is in nobody's way.
+    page.locator("#composer-input").fill("How do I paint a fence?")
+    new.click()
+    expect(listed).to_have_text(["(untitled)", "(untitled)", "Growing tomatoes"])
+    expect(page.locator("#composer-input")).to_have_value("")

@@ -115,11 +115,14 @@ def test_the_archive_is_asked_for_when_it_opens_and_gives_back(person: Client, o
     expect(page.locator(".message-card")).to_have_count(2)
     # Whoever opens it does not take it out.
     expect(sidebar.row("Growing tomatoes")).to_have_count(0)
+    expect(titles(page, "archived")).to_have_attribute("aria-current", "true")
+    expect(page.locator("#archived-mark")).to_be_visible()
     section.get_by_role("button", name="Actions for “Growing tomatoes”").click()
     expect(sidebar.menu_item("Pin")).to_have_count(0)
     sidebar.menu_item("Take out of the Archive").click()
     expect(sidebar.row("Growing tomatoes")).to_be_visible()
     expect(section).to_contain_text("Nothing is archived.")
+    expect(page.locator("#archived-mark")).to_be_hidden()
     assert details(person, talk.conversation_id)["archived"] is False
 
 

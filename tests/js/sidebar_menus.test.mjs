@@ -68,6 +68,18 @@ test('a conversation cannot move to where it is', () => {
   assert.equal(there._disabled, false);
 });
 
+test('what means one conversation is closed while several are selected, and says why', () => {
+  const closed = Object.entries(menuOf(NAMED, { chosen: ['c1', 'c2'] })).filter(([, { _disabled }]) => _disabled);
+  assert.deepEqual(closed.map(([name]) => name), [
+    'copyReference', 'copyFullReference', 'openWindow', 'rename', 'clone', 'fork', 'stateless', 'share', 'export',
+  ]);
+  for (const [, item] of closed) {
+    assert.equal(item.title, 'For one conversation at a time: 2 are selected');
+    assert.equal(item.submenu, undefined);
+  }
+  assert.equal(Object.values(menuOf(NAMED)).some(({ _disabled, title }) => _disabled || title), false);
+});
+
 test('a menu on one of several selected conversations moves and deletes them all', () => {
   const { calls, actions } = recorder();
   const menu = menuOf(NAMED, { chosen: ['c1', 'c2'], actions });

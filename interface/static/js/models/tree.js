@@ -13,7 +13,6 @@ export const FIRST_ROWS = 100;
 const FIRST_SCREEN = 20;
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
-
 const byTime = (a, b) => (b.last_updated ?? '').localeCompare(a.last_updated ?? '');
 
 /** What the tree shows, and the changes that happen to it. */
@@ -57,14 +56,17 @@ export class TreeModel {
     return this.#conversations.size;
   }
 
-  /** @returns {object|undefined} */
   conversation(conversationId) {
     return this.#conversations.get(conversationId);
   }
 
-  /** @returns {object|undefined} */
   workspace(workspaceId) {
     return this.#workspaces.get(workspaceId);
+  }
+
+  /** What a workspace holds, newest first; undefined: the one where conversations are that belong to none. */
+  inside(workspaceId) {
+    return this.#list(this.#homeOf({ workspace_id: workspaceId }));
   }
 
   isDefault(workspaceId) {

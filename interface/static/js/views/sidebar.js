@@ -45,6 +45,7 @@ class Sidebar {
       domain: bootstrap.domain,
       onBegin: () => this.#drawer.closeOver(),
       onMade: (conversation) => this.#take(conversation),
+      known: { userEmail: bootstrap.user_email, inside: (workspaceId) => this.#model.inside(workspaceId) },
     });
     this.#controls = mountControls({ api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
     this.#follow(events);
@@ -70,10 +71,10 @@ class Sidebar {
   async select(conversationId) {
     this.#wanted = conversationId ?? null;
     this.#beginning.shown(this.#wanted);
-    this.#markTemporary();
+    this.#showMarks();
     if (!this.#tree) return;
     if (this.#wanted !== null && !this.conversation(this.#wanted)) await this.#fetch(this.#wanted);
-    this.#markTemporary();
+    this.#showMarks();
     this.#controls.drawSections();
     await this.#tree.select(this.#wanted);
   }
@@ -115,7 +116,7 @@ class Sidebar {
       refresh: () => this.refresh(),
       find: (conversationId) => this.conversation(conversationId),
       setAside: (conversation) => this.#aside.set(conversation.conversation_id, conversation),
-      shelvesChanged: (...sections) => this.#controls.shelvesChanged(...sections),
+      shelvesChanged: (...sections) => this.#shelvesChanged(...sections),
       reload: async (...workspaceIds) => {
         for (const workspaceId of workspaceIds) await this.#tree?.reload(workspaceId);
         this.#tellState();
@@ -141,7 +142,12 @@ class Sidebar {
     }
     await this.#fetch(conversationId);
     this.#tellState();
-    this.#controls.shelvesChanged('archived');
+    this.#shelvesChanged('archived');
+  }
+
+  #shelvesChanged(...sections) {
+    this.#showMarks();
+    this.#controls.shelvesChanged(...sections);
   }
 
   /** Put a conversation where it belongs: into the tree, or aside where it is not listed. */
@@ -220,8 +226,11 @@ class Sidebar {
     anchor?.focus({ preventScroll: true });
   }
 
-  #markTemporary() {
-    document.getElementById('temporary-mark').hidden = !this.conversation(this.#wanted)?.temporary;
+  /** What the open conversation is, beside its title. */
+  #showMarks() {
+    const { temporary = false, archived = false } = this.conversation(this.#wanted) ?? {};
+    document.getElementById('temporary-mark').hidden = !temporary;
+    document.getElementById('archived-mark').hidden = !archived;
   }
 
   #follow(events) {

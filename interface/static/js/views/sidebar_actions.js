@@ -5,7 +5,7 @@ import { bring } from '../lib/api.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { sidebarStrings } from '../lib/sidebar_strings.js';
-import { UNTITLED } from '../models/tree_nodes.js';
+import { UNTITLED, conversationNodeId } from '../models/tree_nodes.js';
 import { attempt } from './attempts.js';
 import { askText } from './dialogs.js';
 import { createMany } from './sidebar_many.js';
@@ -31,7 +31,7 @@ function offerUndo(message, onAction) {
  * @property {object} api
  * @property {object} events
  * @property {import('../models/tree.js').TreeModel} model
- * @property {{begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
+ * @property {{wanted: () => string|null, begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
  *   refresh: () => Promise<void>, reload: (...workspaceIds: string[]) => Promise<void>,
  *   redraw: (conversations: object[]) => void, find: (conversationId: string) => object|undefined,
  *   setAside: (conversation: object) => void, shelvesChanged: (...sections: string[]) => void}} sidebar
@@ -78,9 +78,16 @@ function createPlacing({ api, events, model, sidebar }) {
     offerUndo(message, () => archive(done, false));
   }
 
+  /** Conversations are in the tree again, and the focus with them where nothing else has it. */
+  async function broughtBack([first]) {
+    await sidebar.refresh();
+    if (document.activeElement !== document.body) return;
+    document.getElementById(`${conversationNodeId(first)}_anchor`)?.focus({ preventScroll: true });
+  }
+
   async function takenBack(done) {
     showToast(done.length === 1 ? words.unarchived(titleOf(done[0])) : words.restored, { kind: 'success' });
-    await sidebar.refresh();
+    await broughtBack(done);
     sidebar.shelvesChanged('archived');
   }
 
@@ -92,17 +99,19 @@ function createPlacing({ api, events, model, sidebar }) {
 
   async function thrownAway(done) {
     const message = done.length === 1 ? words.deleted(titleOf(done[0])) : words.deletedMany(done.length);
+    const open = done.find((id) => id === sidebar.wanted());
     await rearrange(done, (id) => model.removeConversation(id));
     for (const conversationId of done) events.emit('conversation:deleted', { conversationId });
     sidebar.shelvesChanged('archived', 'bin');
-    offerUndo(message, () => changeMany(done, 'restore', { apply: restored }));
+    offerUndo(message, () => changeMany(done, 'restore', { apply: (back) => restored(back, open) }));
   }
 
-  async function restored(done) {
+  /** `open`: which of them was the open one; nobody who has turned elsewhere since is called back. */
+  async function restored(done, open) {
     showToast(words.restored, { kind: 'success' });
-    await sidebar.refresh();
+    await broughtBack(done);
     sidebar.shelvesChanged('archived', 'bin');
-    if (done.length === 1) events.emit('conversation:open', { conversationId: done[0] });
+    if (done.includes(open) && sidebar.wanted() === null) events.emit('conversation:open', { conversationId: open });
   }
 
   return {

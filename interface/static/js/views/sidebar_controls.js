@@ -58,6 +58,7 @@ export function mountControls({ api, events, domain, model, sidebar }) {
 
   const on = {
     onOpen: sidebar.open,
+    isOpen: (id) => id === sidebar.wanted(),
     onMenu: (id, anchor, place) => sidebar.find(id) && showMenu(anchor, place, (commands) => commands.menuOf({ kind: 'conversation', id })),
   };
 
@@ -92,5 +93,5 @@ export function mountControls({ api, events, domain, model, sidebar }) {
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
 
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });
-  return { command, drawSections: () => sections.draw(sidebar.wanted()), shelvesChanged: sections.changed };
+  return { command, drawSections: sections.draw, shelvesChanged: sections.changed };
 }

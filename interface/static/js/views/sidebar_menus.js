@@ -93,22 +93,16 @@ function outwardItems(id, actions) {
   };
 }
 
-/** What the small menu beside "New conversation" offers. */
-export function newMenu(actions) {
-  return { temporary: item(shellStrings.sidebar.newTemporary, 'fa fa-hourglass-half', () => actions.newTemporary()) };
+/** What can be done to one conversation only: while several are chosen it says so, and does nothing. */
+function forOne(items, count) {
+  if (count === 1) return items;
+  const closed = { _disabled: true, submenu: undefined, title: escapeHtml(sidebarStrings.menu.forOne(count)) };
+  return Object.fromEntries(Object.entries(items).map(([name, each]) => [name, { ...each, ...closed }]));
 }
 
-/**
- * @param {object} conversation
- * @param {{chosen: string[], home: string, outline: object[], actions: object}} context `chosen`: the ids the menu
- *   speaks of, this conversation's among them
- */
-export function conversationMenu(conversation, context) {
-  const { chosen, actions } = context;
+/** References to it, a window for it, its name. */
+function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, actions) {
   const words = shellStrings.conversationMenu;
-  const id = conversation.conversation_id;
-  const friendlyId = conversation.conversation_friendly_id;
-  const many = chosen.length > 1;
   return {
     copyReference: item(words.copyReference, 'fa fa-at', () => actions.copy(friendlyId), {
       _disabled: !friendlyId,
@@ -122,10 +116,28 @@ export function conversationMenu(conversation, context) {
     ),
     openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
-    ...copyingItems(conversation, actions),
+  };
+}
+
+/** What the small menu beside "New conversation" offers. */
+export function newMenu(actions) {
+  return { temporary: item(shellStrings.sidebar.newTemporary, 'fa fa-hourglass-half', () => actions.newTemporary()) };
+}
+
+/**
+ * @param {object} conversation
+ * @param {{chosen: string[], home: string, outline: object[], actions: object}} context `chosen`: the ids the menu
+ *   speaks of, this conversation's among them
+ */
+export function conversationMenu(conversation, context) {
+  const { chosen, actions } = context;
+  const words = shellStrings.conversationMenu;
+  const { length: count } = chosen;
+  return {
+    ...forOne({ ...namingItems(conversation, actions), ...copyingItems(conversation, actions) }, count),
     ...placingItems(conversation, context),
-    ...outwardItems(id, actions),
-    delete: item(many ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
+    ...forOne(outwardItems(conversation.conversation_id, actions), count),
+    delete: item(count > 1 ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
       _class: 'menu-danger',
     }),
   };

@@ -18,6 +18,14 @@ export function subjectOf(node) {
   return { kind: 'more', id: attributes['data-more-of'] };
 }
 
+/** Who shall have the focus of a row: itself, and where it is gone, those behind it, before it, above it, nearest first. */
+export function rowsAround(row) {
+  const siblings = [...row.parentElement.children];
+  const place = siblings.indexOf(row);
+  const parent = row.parentElement.closest('li');
+  return [row, ...siblings.slice(place + 1), ...siblings.slice(0, place).reverse(), ...(parent ? rowsAround(parent) : [])];
+}
+
 /**
  * A jsTree plugin, `rowmenu`: every row that is drawn gets its triple-dot button. Its icon and that of the row are drawn by
  * the style sheet: an SVG for each of hundreds of rows would cost more than all the rest of the tree.

@@ -5,6 +5,7 @@ import { icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { UNTITLED, spokenTitle } from '../models/tree_nodes.js';
 import { element } from './dom.js';
+import { rowsAround } from './sidebar_rows.js';
 
 const KEY = 'anaphora.sections';
 const NEWEST = 5;
@@ -60,13 +61,14 @@ function whenMenuIsAsked(link, show) {
  * A conversation's row in a list: a link, and its menu by right click, long press, menu key or button.
  *
  * @param {object} conversation
- * @param {{onOpen: (conversationId: string) => void, onMenu: (conversationId: string, link: HTMLElement, place: {x: number, y: number}) => void}} on
+ * @param {{onOpen: (conversationId: string) => void, onMenu: (conversationId: string, link: HTMLElement, place: {x: number, y: number}) => void,
+ *          isOpen: (conversationId: string) => boolean}} on
  */
-export function conversationRow(conversation, { onOpen, onMenu }) {
+export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
   const id = conversation.conversation_id;
   const title = conversation.title || UNTITLED;
   const flag = conversation.flag || 'none';
-  const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title });
+  const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title, 'aria-current': isOpen(id) ? 'true' : null });
   if (conversation.stateless) link.prepend(icon('eye-slash'));
   if (conversation.stateless || flag !== 'none') link.setAttribute('aria-label', spokenTitle(conversation));
   link.addEventListener('click', (event) => {
@@ -84,14 +86,27 @@ export function conversationRow(conversation, { onOpen, onMenu }) {
   return element('li', { class: 'sidebar-row', 'data-conversation-id': id, 'data-flag': flag }, link, dots);
 }
 
+/** The conversation whose row in a list has the focus, then those around it, nearest first; null where it is elsewhere. */
+export function focusedIn(list) {
+  if (!list.contains(document.activeElement)) return null;
+  return rowsAround(document.activeElement.closest('li')).map((row) => row.dataset.conversationId).filter(Boolean);
+}
+
+/** Gives the focus to the first of some conversations that has a row in a list now, else to another element. */
+export function focusFirst(conversationIds, lists, otherwise) {
+  const rows = lists.flatMap((list) => [...list.children]);
+  const found = conversationIds.map((id) => rows.find((row) => row.dataset.conversationId === id)).find(Boolean);
+  (found?.querySelector('a, button') ?? otherwise).focus({ preventScroll: true });
+}
+
 /**
  * @param {object} parts
  * @param {import('../models/tree.js').TreeModel} parts.model
  * @param {{onOpen: Function, onMenu: Function}} parts.on as for `conversationRow`
  * @param {() => Promise<{show: (section: string, list: HTMLElement) => Promise<void>}>} parts.loadShelves
  * @param {(error: Error, again: () => void) => void} parts.onFailure
- * @returns {{draw: (conversationId: string|null) => void, changed: (...sections: string[]) => void}} `draw` shows the
- *   pinned and the newest anew, the open one marked; `changed` does the same with the archive or the bin, if open
+ * @returns {{draw: () => void, changed: (...sections: string[]) => void}} `draw` shows the pinned and the newest anew, and
+ *   marks the open one wherever it is listed; `changed` shows the archive or the bin anew, if open
  */
 export function mountSections({ model, on, loadShelves, onFailure }) {
   const parts = Object.fromEntries(
@@ -99,18 +114,16 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
   );
   const listOf = (section) => parts[section].querySelector('ul');
 
-  function fill(section, conversations, openId) {
+  function fill(section, conversations) {
     parts[section].hidden = conversations.length === 0;
-    const focused = parts[section].contains(document.activeElement)
-      ? document.activeElement.closest('[data-conversation-id]')?.dataset.conversationId
-      : undefined;
-    const rows = conversations.map((conversation) => conversationRow(conversation, on));
-    for (const row of rows) {
-      const link = row.firstElementChild;
-      if (row.dataset.conversationId === openId) link.setAttribute('aria-current', 'true');
+    listOf(section).replaceChildren(...conversations.map((conversation) => conversationRow(conversation, on)));
+  }
+
+  function markArchived() {
+    for (const row of listOf('archived').querySelectorAll('[data-conversation-id]')) {
+      if (on.isOpen(row.dataset.conversationId)) row.firstElementChild.setAttribute('aria-current', 'true');
+      else row.firstElementChild.removeAttribute('aria-current');
     }
-    listOf(section).replaceChildren(...rows);
-    rows.find((row) => row.dataset.conversationId === focused)?.firstElementChild.focus({ preventScroll: true });
   }
 
   async function show(section) {
@@ -132,9 +145,13 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
   }
 
   return {
-    draw(openId) {
-      fill('pinned', model.pinned(), openId);
-      fill('recent', model.recent(NEWEST), openId);
+    draw() {
+      const lists = [listOf('pinned'), listOf('recent')];
+      const focused = focusedIn(lists[0]) ?? focusedIn(lists[1]);
+      fill('pinned', model.pinned());
+      fill('recent', model.recent(NEWEST));
+      markArchived();
+      if (focused) focusFirst(focused, lists, document.getElementById('new-conversation'));
     },
     changed(...sections) {
       for (const section of sections) if (parts[section].open) show(section);

@@ -6,7 +6,7 @@ import { UNTITLED, spokenTitle } from '../models/tree_nodes.js';
 import { tellFailure } from './attempts.js';
 import { confirmAction } from './dialogs.js';
 import { element } from './dom.js';
-import { conversationRow } from './sidebar_sections.js';
+import { conversationRow, focusFirst, focusedIn } from './sidebar_sections.js';
 import { showToast } from './toast.js';
 
 const PAGE = 100;
@@ -30,6 +30,23 @@ function rowButton(name, label, onClick) {
   return button;
 }
 
+const headOf = (list) => list.closest('details').querySelector('summary');
+
+/** Shows other rows; the focus stays with its conversation, or goes to the next one. */
+function replaceRows(list, rows) {
+  const focused = focusedIn(list);
+  list.replaceChildren(...rows);
+  if (focused) focusFirst(focused, [list], headOf(list));
+}
+
+/** Shows more rows in the place of the button that asked for them; the first of them gets its focus. */
+function addRows(list, rows) {
+  // Since it can't be pressed twice, it may have lost the focus already.
+  const hadFocus = [list.lastElementChild.firstElementChild, document.body].includes(document.activeElement);
+  list.lastElementChild.replaceWith(...rows);
+  if (hadFocus) rows[0]?.querySelector('a, button').focus({ preventScroll: true });
+}
+
 /**
  * @param {object} parts
  * @param {object} parts.api
@@ -46,8 +63,8 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
     conversations.forEach(keep);
     const rows = conversations.map((conversation) => conversationRow(conversation, on));
     if (next) rows.push(moreButton(() => orTell(list, () => archivePage(list, next))));
-    if (cursor) list.lastElementChild.replaceWith(...rows);
-    else list.replaceChildren(...(rows.length ? rows : [note(words.archiveEmpty)]));
+    if (cursor) addRows(list, rows);
+    else replaceRows(list, rows.length ? rows : [note(words.archiveEmpty)]);
   }
 
   function binRow(conversation, list) {
@@ -87,6 +104,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
         showToast(words.emptied(erased), { kind: 'success' });
       });
       await orTell(list, () => bin(list));
+      if (document.activeElement === document.body) headOf(list).focus();
     });
     return element('li', {}, button);
   }
@@ -94,15 +112,14 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
   function binRows(found, list, from) {
     const rows = found.slice(from, from + PAGE).map((conversation) => binRow(conversation, list));
     if (from + PAGE < found.length) {
-      rows.push(moreButton(() => list.lastElementChild.replaceWith(...binRows(found, list, from + PAGE))));
+      rows.push(moreButton(() => addRows(list, binRows(found, list, from + PAGE))));
     }
     return rows;
   }
 
   async function bin(list) {
     const found = await api.listBin(domain);
-    if (!found.length) list.replaceChildren(note(words.binEmpty));
-    else list.replaceChildren(emptyButton(found.length, list), ...binRows(found, list, 0));
+    replaceRows(list, found.length ? [emptyButton(found.length, list), ...binRows(found, list, 0)] : [note(words.binEmpty)]);
   }
 
   async function orTell(list, job) {

@@ -2,7 +2,7 @@
 
 import { FIRST_ROWS } from '../models/tree.js';
 import { ROOT, conversationNode, conversationNodeId, workspaceNodeId } from '../models/tree_nodes.js';
-import { TYPES, installRowMenu, keepLongPressMenus, rowKeys, subjectOf } from './sidebar_rows.js';
+import { TYPES, installRowMenu, keepLongPressMenus, rowKeys, rowsAround, subjectOf } from './sidebar_rows.js';
 
 const PLUGINS = ['types', 'wholerow', 'contextmenu', 'dnd', 'rowmenu'];
 
@@ -49,18 +49,23 @@ export class SidebarTree {
     keepLongPressMenus(container);
   }
 
-  /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position. */
+  /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position: the focus of a row that goes, goes to its neighbour. */
   async reload(workspaceId) {
     const node = this.#tree.get_node(workspaceId === ROOT ? ROOT : workspaceNodeId(workspaceId));
     if (!node) return;
-    const focused = this.#container.contains(document.activeElement) ? document.activeElement.id : null;
+    const focused = this.#container.contains(document.activeElement) ? document.activeElement.closest('.jstree-node') : null;
+    const wanted = focused ? rowsAround(focused).map(({ id }) => `${id}_anchor`) : [];
     const top = this.#scroller.scrollTop;
     const selected = this.#tree.get_selected();
     if (node.id === ROOT) await this.#load(node);
     else await this.#reloadWorkspace(node, workspaceId);
     this.#markSelected(selected.length > 1 ? selected : []);
     this.#scroller.scrollTop = top;
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    wanted.some((id) => {
+      const anchor = document.getElementById(id);
+      anchor?.focus({ preventScroll: true });
+      return anchor && document.activeElement === anchor;
+    });
     this.#forgetGoneRow();
   }
 
@@ -232,6 +237,8 @@ export class SidebarTree {
     const kept = selected.filter((id) => tree.get_node(id));
     tree.deselect_all(true);
     for (const id of kept.length ? kept : open) if (tree.get_node(id)) tree.select_node(id, true, true);
+    // Whole rows are marked when they hear of it: told of once, however many there are.
+    tree.trigger('changed', { action: 'select_node', selected: tree.get_selected() });
   }
 
   /** Rows that are dragged together are told of one by one: they are passed on at once. */

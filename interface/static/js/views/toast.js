@@ -15,6 +15,22 @@ function secondsFor({ withAction, isFailure }) {
   return withAction || isFailure ? ACTION_SECONDS : PLAIN_SECONDS;
 }
 
+/** What had the focus before it came to a toast. */
+let before = null;
+
+/** Gives the focus back that a toast had. */
+function leave() {
+  const place = before?.isConnected ? before : document.getElementById(before?.id ?? '');
+  place?.focus({ preventScroll: true });
+}
+
+/** Keeps toasts above the box where messages are written, however high that grows. */
+function raiseAbove(box, element) {
+  const raise = () => element.style.setProperty('--below-toasts', `${box.offsetHeight}px`);
+  new ResizeObserver(raise).observe(box);
+  raise();
+}
+
 /** The one place of all toasts, raised above whatever dialog is open. */
 function region() {
   let element = document.getElementById('toasts');
@@ -24,10 +40,17 @@ function region() {
     element.popover = 'manual';
     element.setAttribute('role', 'status');
     element.setAttribute('aria-live', 'polite');
+    element.addEventListener('focusin', ({ relatedTarget }) => {
+      if (relatedTarget && !element.contains(relatedTarget)) before = relatedTarget;
+    });
     document.body.append(element);
+    const box = document.getElementById('composer');
+    if (box) raiseAbove(box, element);
   }
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
   if (element.matches(':popover-open')) element.hidePopover();
   element.showPopover();
+  focused?.focus({ preventScroll: true });
   return element;
 }
 
@@ -76,7 +99,9 @@ export function showToast(text, { actionLabel, onAction, onGone = () => {}, kind
   const stop = lasting ? () => {} : whileUnattended(toast, seconds, giveUp);
   function remove() {
     stop();
+    const hadFocus = toast.contains(document.activeElement);
     toast.remove();
+    if (hadFocus) leave();
   }
   function giveUp() {
     remove();
