@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from endpoints.pkb import group_shapes, shapes
+from endpoints.pkb import group_shapes, intake_shapes, keeping_shapes, shapes
 from tests.attack.knowledge_probes import BY_ADDRESS, BY_BODY_OR_QUERY, MISSING, Probe, things_of
 from tests.endpoints.conftest import OWN_PAGE, Person, refused, told
 
@@ -106,7 +106,7 @@ def test_lists_searches_and_exports_hold_nothing_of_others(ada: Person, eve: Per
     asked = eve.post("/pkb/relevant_context", json={"query": "Where does the treasure lie, in Zanzibar?", "k": 5})
     assert told(asked, shapes.RelevantContext).claims == []
     analysed = eve.post("/pkb/analyze_statement", json={"statement": "Zanzibar is where the treasure lies"})
-    assert told(analysed, shapes.Analysis).similar == []
+    assert told(analysed, intake_shapes.Analysis).similar == []
     assert told(eve.get("/pkb/stats"), shapes.Statistics).claims == 0
 
 
@@ -117,7 +117,7 @@ def test_an_import_can_not_claim_the_ids_of_others(ada: Person, eve: Person) -> 
     for rows in payload.values():
         for row in rows if isinstance(rows, list) else []:
             row |= {"statement": "Mine now"} if "statement" in row else {}
-    told(eve.post("/pkb/import", json={"payload": payload, "mode": "merge"}), shapes.Imported)
+    told(eve.post("/pkb/import", json={"payload": payload, "mode": "merge"}), keeping_shapes.Imported)
     assert everything(ada) == before
     assert told(eve.get("/pkb/claims"), shapes.ClaimPage).total_count > 0
 
