@@ -80,8 +80,6 @@ class Conversation:
                 context = gathering.go_on()
                 history = await in_thread(self._recent_messages, turn)
                 distilled = await journeys.distilled(turn, context)
-                if distilled.note:
-                    yield events.status(distilled.note)
                 async for event in journeys.answer(turn, distilled, context=context, history=history, keep=keep):
                     title = title or journeys.begin_title(turn)
                     yield event

@@ -120,6 +120,8 @@ async def answer(
             share=share,
         )
 
+    if found.note:
+        yield events.status(found.note)
     if turn.notice:
         yield events.notice(turn.notice)
     if not turn.preferences.fit(turn.model):
