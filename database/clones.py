@@ -28,7 +28,7 @@ from .friendly_ids import assign_friendly_id
 from .message_rows import row_with_id
 from .schema import activities, conversations, messages, threads
 from .store import Store, Urgency
-from .titles import heuristic_title
+from .titles import copy_title, heuristic_title
 from .unkept_turns import is_unkept, unkept_in
 
 _MESSAGES_AT_ONCE = 50
@@ -175,7 +175,7 @@ def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
 def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
     """A conversation in its first turn has no title yet; the copy can't wait for one."""
     if source.title:
-        return f"{source.title} ({suffix})"
+        return copy_title(source.title, kind=suffix)
     first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
     return "" if first is None else heuristic_title(first)
 

@@ -1,4 +1,4 @@
-"""A title made without a model, from what the user wrote first."""
+"""Titles made without a model: from what the user wrote first, and of copies."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ UNTITLED = "New conversation"
 _MAX_WORDS = 6
 _MAX_LENGTH = 60
 _ENOUGH_TEXT = 4_000
+# As many characters as a person may give a title.
+_LONGEST_OF_COPY = 500
 
 # Code, links and references say little about the subject; Markdown's signs say nothing.
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -33,3 +35,16 @@ def _cut(title: str) -> str:
     head = title[:_MAX_LENGTH]
     at_word_end = head.rpartition(" ")[0]
     return at_word_end or head
+
+
+def copy_title(title: str, *, kind: str) -> str:
+    """What a copy of something titled so is called: "… (fork)", and a fork of that "… (fork 2)".
+
+    Args:
+        title: of what is copied.
+        kind: what stands in brackets, "copy" or "fork".
+    """
+    made = re.search(rf" \({kind}(?: ([1-9]\d{{0,5}}))?\)$", title)
+    mark = f" ({kind} {int(made[1] or 1) + 1})" if made else f" ({kind})"
+    base = title[: made.start()] if made else title
+    return base[: _LONGEST_OF_COPY - len(mark)].rstrip() + mark

@@ -157,3 +157,18 @@ def test_every_document_is_in_the_index():
         if str(file.relative_to(ROOT / "documentation")) not in index
     ]
     assert missing == []
+
+
+def test_the_user_guide_names_things_as_the_page_does():
+    interface = ROOT / "interface"
+    shown = [
+        *(interface / "static" / "js").rglob("*.js"),
+        *(interface / "templates").glob("*.html"),
+        ROOT / "chat" / "welcome.toml",
+    ]
+    catalogues = "".join(file.read_text(encoding="utf-8") for file in shown)
+    guide = (ROOT / "documentation" / "user_guide.md").read_text(encoding="utf-8")
+    names = {" ".join(name.split()) for name in re.findall(r"(?<![*\w])\*([^*]+)\*(?!\*)", guide)}
+    unknown = [name for name in names if not re.search(rf"""['"`>}}]\s*{re.escape(name)}\s*['"`<]""", catalogues)]
+    assert names
+    assert unknown == []

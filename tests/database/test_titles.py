@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from database.titles import UNTITLED, heuristic_title
+from database.titles import UNTITLED, copy_title, heuristic_title
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,19 @@ def test_any_text_gives_a_short_title(text: str) -> None:
     title = heuristic_title(text)
     assert 1 <= len(title) <= 60
     assert len(title.split()) <= 6
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "wanted"),
+    [
+        ("React Hooks", "fork", "React Hooks (fork)"),
+        ("React Hooks (fork)", "fork", "React Hooks (fork 2)"),
+        ("React Hooks (fork 9)", "fork", "React Hooks (fork 10)"),
+        ("React Hooks (fork)", "copy", "React Hooks (fork) (copy)"),
+        ("(fork)", "fork", "(fork) (fork)"),
+        ("a" * 500, "copy", "a" * 493 + " (copy)"),
+        ("a" * 493 + " (fork)", "fork", "a" * 491 + " (fork 2)"),
+    ],
+)
+def test_a_copy_is_named_after_what_it_copies_and_counted(title: str, kind: str, wanted: str) -> None:
+    assert copy_title(title, kind=kind) == wanted
