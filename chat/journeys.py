@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -120,12 +120,8 @@ async def answer(
             share=share,
         )
 
-    if found.note:
-        yield events.status(found.note)
-    if turn.notice:
-        yield events.notice(turn.notice)
-    if not turn.preferences.fit(turn.model):
-        yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
+    for event in _told_before(turn, found):
+        yield event
     drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
     try:
         async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
@@ -136,6 +132,16 @@ async def answer(
         yield answering.fall_back(turn)
         async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
             yield event
+
+
+def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
+    """What the person ought to know of an answer before it begins."""
+    if found.note:
+        yield events.status(found.note)
+    if turn.notice:
+        yield events.notice(turn.notice)
+    if not turn.preferences.fit(turn.model):
+        yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:
