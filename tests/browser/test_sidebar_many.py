@@ -43,7 +43,7 @@ def test_a_conversation_forks_at_the_message_that_is_chosen(person: Client, open
     sidebar.choose(sidebar.row("Growing tomatoes"), "Fork…")
     dialog = page.locator("dialog[open]")
     heads = dialog.locator(".fork-choice-head")
-    expect(heads).to_have_text([f"#{number} · {'You' if number % 2 else 'Assistant'}" for number in range(6, 0, -1)])
+    expect(heads).to_have_text([f"#{number} · {'You' if number % 2 else 'main'}" for number in range(6, 0, -1)])
     expect(dialog.get_by_role("button").first).to_have_text("The whole conversation")
     for size in WIDTHS:
         page.set_viewport_size(size)
