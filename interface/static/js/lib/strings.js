@@ -76,12 +76,6 @@ export const strings = {
     failed: (message) => `The earlier texts could not be loaded. ${message}`,
   },
 
-  remove: {
-    done: (n) => `${count(n, 'message', 'messages')} deleted.`,
-    failed: (message) => `The message could not be deleted. ${message}`,
-    restoreFailed: (message) => `The message could not be brought back. ${message}`,
-  },
-
   unkept: {
     label: 'not kept',
     title: 'Gone when you leave or reload the page',
@@ -104,12 +98,6 @@ export const strings = {
     loadFailed: (message) => `The pinned messages could not be loaded. ${message}`,
   },
 
-  fork: {
-    running: 'Copying the conversation…',
-    done: 'This is a copy up to that message: go on from here another way.',
-    failed: (message) => `The conversation could not be forked. ${message}`,
-  },
-
   variants: {
     label: 'Variants of this answer',
     place: (number, total) => `${number}/${total}`,
@@ -120,13 +108,6 @@ export const strings = {
   },
 
   move: { failed: (message) => `The messages could not be moved. ${message}` },
-
-  selection: {
-    label: 'Selected messages',
-    count: (n) => count(n, 'message selected', 'messages selected'),
-    copyReferences: 'Copy references',
-    clear: 'Clear selection',
-  },
 
   reply: {
     to: (name, shortId) => (shortId ? `Replying to ${name} (#${shortId})` : `Replying to ${name}`),

@@ -11,6 +11,8 @@ import { SidebarTree } from './sidebar_tree.js';
 
 /** A page that was out of sight for so long may have missed what other windows did. */
 const STALE_MS = 60_000;
+/** How many workspaces the server closes in one go. */
+const CLOSED_AT_ONCE = 1000;
 /** What others tell of a conversation, and the tree has to know. */
 const TOLD = ['title', 'conversation_friendly_id', 'last_updated', 'flag', 'pinned', 'stateless'];
 
@@ -203,7 +205,9 @@ class Sidebar {
   async #collapse() {
     const closed = this.#model.collapse();
     this.#tree?.closeAll();
-    if (closed.length) await this.#unlessLost(() => this.#api.collapseWorkspaces(closed));
+    for (let from = 0; from < closed.length; from += CLOSED_AT_ONCE) {
+      await this.#unlessLost(() => this.#api.collapseWorkspaces(closed.slice(from, from + CLOSED_AT_ONCE)));
+    }
   }
 
   #saveExpanded(workspaceId, expanded) {

@@ -1,6 +1,7 @@
 import { permalink } from '../lib/address.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
+import { messageActionStrings } from '../lib/message_action_strings.js';
 import { strings } from '../lib/strings.js';
 import { attempt, tellFailure } from './attempts.js';
 import { showToast } from './toast.js';
@@ -82,7 +83,7 @@ function actionsIn(page, conversationId) {
       for (; left.length > 0; gone.push(left.pop().message_id)) await removeOne(left.at(-1), { tried });
     } catch (error) {
       const again = new Set([...tried, left.at(-1).message_id]);
-      tellFailure(error, { failed: strings.remove.failed, again: () => remove(left, again) });
+      tellFailure(error, { failed: messageActionStrings.remove.failed, again: () => remove(left, again) });
     }
     return gone;
   }
@@ -92,7 +93,7 @@ function actionsIn(page, conversationId) {
     await place.changed();
     if (gone.length === 0) return;
     if (place.isHere()) page.transcript().takeFocus();
-    showToast(strings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: () => restore(gone) });
+    showToast(messageActionStrings.remove.done(gone.length), { actionLabel: shellStrings.toast.undo, onAction: () => restore(gone) });
   }
 
   async function restore(messageIds) {
@@ -100,7 +101,7 @@ function actionsIn(page, conversationId) {
     const job = async () => {
       for (; left.length > 0; left.shift()) await api.restoreMessage(conversationId, left[0]);
     };
-    await attempt(job, { failed: strings.remove.restoreFailed, again: () => restore(left) });
+    await attempt(job, { failed: messageActionStrings.remove.restoreFailed, again: () => restore(left) });
     await place.changed();
   }
 
@@ -132,14 +133,14 @@ function actionsIn(page, conversationId) {
   }
 
   async function fork(message) {
-    const settle = showToast(strings.fork.running);
+    const settle = showToast(messageActionStrings.fork.running);
     try {
       const made = await api.forkConversation(conversationId, message.message_id);
       page.events.emit('conversation:created', { conversationId: made.conversation_id });
       await page.goTo({ conversation_id: made.conversation_id });
-      showToast(strings.fork.done, { kind: 'success' });
+      showToast(messageActionStrings.fork.done, { kind: 'success' });
     } catch (error) {
-      tellFailure(error, { failed: strings.fork.failed, again: () => fork(message), creates: true });
+      tellFailure(error, { failed: messageActionStrings.fork.failed, again: () => fork(message), creates: true });
     } finally {
       settle();
     }

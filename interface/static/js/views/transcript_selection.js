@@ -1,9 +1,10 @@
+import { messageActionStrings } from '../lib/message_action_strings.js';
 import { strings } from '../lib/strings.js';
 import { messageReference } from '../models/message.js';
 import { copyAndSay } from './copy_fallbacks.js';
 import { element, setHidden } from './dom.js';
 
-const words = strings.selection;
+const words = messageActionStrings.selection;
 
 /**
  * The messages that are ticked, and the bar that says what can be done with them together.

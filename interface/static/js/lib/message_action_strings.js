@@ -1,0 +1,24 @@
+/** What the page says of what is done with messages, one or several. */
+
+const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+
+export const messageActionStrings = {
+  remove: {
+    done: (n) => `${count(n, 'message', 'messages')} deleted.`,
+    failed: (message) => `The message could not be deleted. ${message}`,
+    restoreFailed: (message) => `The message could not be brought back. ${message}`,
+  },
+
+  fork: {
+    running: 'Copying the conversation…',
+    done: 'This is a copy up to that message: go on from here another way.',
+    failed: (message) => `The conversation could not be forked. ${message}`,
+  },
+
+  selection: {
+    label: 'Selected messages',
+    count: (n) => count(n, 'message selected', 'messages selected'),
+    copyReferences: 'Copy references',
+    clear: 'Clear selection',
+  },
+};
