@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import group_shapes, shapes
+from endpoints.pkb import group_shapes, keeping_shapes, shapes
 from tests.endpoints.conftest import Person, refused, told
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -78,7 +78,7 @@ class TestContexts:
         deleted = told(ada.delete(f"/pkb/contexts/{body.context_id}"), shapes.Changed)
         assert tree(ada) == {"Health": (None, 0, 1), "Knee": ("Health", 0, 0)}
         assert told(ada.get("/pkb/claims"), shapes.ClaimPage).total_count == 1
-        told(ada.post(f"/pkb/undo/{deleted.audit_id}"), shapes.Undone)
+        told(ada.post(f"/pkb/undo/{deleted.audit_id}"), keeping_shapes.Undone)
         assert tree(ada) == before
 
     def test_claims_are_filed_listed_and_taken_out(self, ada: Person) -> None:
