@@ -206,7 +206,8 @@ def test_where_a_conversation_is_gone_a_new_one_begins_with_what_is_written(
     expect(page.locator("#temporary-mark")).to_be_hidden()
     waiting: list[Route] = []
     page.route("**/send_message/**", lambda route: waiting.append(route), times=1)
-    send(page, "Anyone here?")
+    with page.expect_request("**/send_message/**"):
+        send(page, "Anyone here?")
     expect(card(page, 2).locator(".message-sender")).to_have_text("main")
     waiting[0].continue_()
     expect(body(page, 2)).to_have_text("Understood.")
