@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from database.errors import StoreError
 from database.running_summary import Said, Unsummarised
-from language_models.errors import ModelError
+from language_models.errors import ContextTooLongError, ModelError
 from language_models.ports import ChatModel
 
 from .histories import History
@@ -42,27 +42,36 @@ class _Summary:
 async def refresh_summary(turn: Turn, history: History) -> None:
     """Bring the running summary up to date when enough was said since; a failure leaves the old one.
 
-    Where much was said, as in what was imported, a turn takes it on by a part, and the next ones go on.
+    Where much was said, as in what was imported, a turn takes it on by a part, and the next ones go on. A model that
+    finds a part too long, or takes too long for it, is given half as much.
     """
     if not turn.accepted.kept or turn.status != "complete":
         return
     limits = {"limit": _MESSAGES_AT_ONCE, "max_chars": _CHARS_AT_ONCE // _EVERY_MESSAGES}
+    cheap, most = turn.services.models.cheap(), _CHARS_AT_ONCE
     try:
         for _ in range(_TIMES_A_TURN):
             since = await in_thread(history.unsummarised, **limits)
             if len(since.messages) < _EVERY_MESSAGES:
                 return
-            made = await _summarise(since, model=turn.services.models.cheap(), services=turn.services)
+            try:
+                made = await _summarise(since, model=cheap, services=turn.services, most=most)
+            except (ContextTooLongError, TimeoutError):
+                most //= 2
+                continue
             if made is None or not await in_thread(history.store_summary, made.text, since=since, read=made.read):
                 return
     except StoreError as error:
         log.warning("the summary was not stored: %s", error)
 
 
-async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnServices) -> _Summary | None:
-    """The summary with as much more as `model` can read at once, or None when it could not make one."""
+async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnServices, most: int) -> _Summary | None:
+    """The summary with as much more as `model` can read at once, or None when it could not make one.
+
+    most: of how many characters. Raises ContextTooLongError and TimeoutError where these are too many.
+    """
     room = (model.context_window - answer_tokens(model) - 800) * CHARS_A_TOKEN - len(since.summary)
-    lines = _lines(since.messages, max(_FEWEST_CHARS_AT_ONCE, min(_CHARS_AT_ONCE, room)))
+    lines = _lines(since.messages, max(_FEWEST_CHARS_AT_ONCE, min(most, room)))
     prompt = template("summary").render(summary=since.summary, messages="\n".join(lines))
     try:
         async with asyncio.timeout(_TIMEOUT):
@@ -70,6 +79,8 @@ async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnSer
     except (ModelError, TimeoutError) as error:
         log.warning("no summary from the model: %s", str(error) or "timed out")
         services.metrics.count("model_failures", job="summary")
+        if isinstance(error, ContextTooLongError | TimeoutError):
+            raise
         return None
     text = completion.text.strip()
     return _Summary(text=text, read=len(lines)) if text else None

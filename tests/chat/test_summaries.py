@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from chat.generation import TurnRunner
 from Conversation import Conversation
 from database import messages
+from language_models.errors import ContextTooLongError
 from language_models.hold import Hold
+from language_models.ports import ChatMessage
 from language_models.scripted import Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk
@@ -19,11 +22,11 @@ from .test_generation import parsed, runner, wait_until
 __all__ = ["runner"]
 
 
-def read_by_the_summary(talk: Talk) -> list[str]:
-    """The numbers of the questions that the cheap model was given to summarise, in that order."""
-    return re.findall(
-        r"^User: mark (\d+) ", "\n".join(str(p[-1]["content"]) for p in talk.models.cheap_model.prompts), re.M
-    )
+def read_by_the_summary(talk: Talk, *, up_to: int = 100_000) -> list[str]:
+    """The numbers of the questions that the cheap model summarised, in that order; it takes `up_to` characters."""
+    prompts = [str(prompt[-1]["content"]) for prompt in talk.models.cheap_model.prompts]
+    taken = [prompt for prompt in prompts if len(prompt) <= up_to]
+    return re.findall(r"^User: mark (\d+) ", "\n".join(taken), re.M)
 
 
 @pytest.mark.parametrize("length", [0, 2_500, 5_000, 50_000])
@@ -37,6 +40,19 @@ def test_messages_of_any_length_are_all_read_in_order_and_once(talk: Talk, lengt
     assert read_by_the_summary(talk) == [str(n) for n in range(15)]
     assert talk.again(conversation).get_field("summarised_ordinal") >= 27
     assert max(len(prompt[-1]["content"]) for prompt in talk.models.cheap_model.prompts) < 26_000
+
+
+def test_a_model_that_finds_a_part_too_long_is_given_less_of_it(talk: Talk) -> None:
+    def reply(prompt: Sequence[ChatMessage]) -> Reply:
+        too_long = len(prompt[-1]["content"]) > 14_000
+        return Reply(ContextTooLongError("Too long.", model="cheap")) if too_long else Reply("They counted.")
+
+    conversation = talk.about("Long", *[(f"mark {n} {'7' * 3_000}", "8" * 3_000) for n in range(15)])
+    talk.models.cheap_model = ScriptedChatModel(replies=reply)
+    for _ in range(3):
+        talk.say(talk.again(conversation), "go on")
+    assert max(len(prompt[-1]["content"]) for prompt in talk.models.cheap_model.prompts) > 14_000
+    assert read_by_the_summary(talk, up_to=14_000) == [str(n) for n in range(15)]
 
 
 def test_what_is_deleted_while_it_is_summarised_stays_out(talk: Talk, runner: TurnRunner) -> None:
