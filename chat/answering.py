@@ -12,7 +12,6 @@ from . import events
 from .choosing import instead_of
 from .drafts import Draft, Drafts
 from .events import Event
-from .prompt import answer_tokens
 from .turn import Turn
 
 log = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ def fall_back(turn: Turn) -> Event:
 
 
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
-    deltas = turn.model.stream(prompt, max_tokens=answer_tokens(turn.model))
+    deltas = turn.model.stream(prompt)
     try:
         async for delta in deltas:
             for event in _events(turn, delta):

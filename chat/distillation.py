@@ -13,7 +13,7 @@ from language_models.ports import ChatModel
 from .distillation_batches import Batch, Batches, batched, halves
 from .pkb_items import PkbItem, render
 from .ports import TurnServices
-from .prompt import CHARS_A_TOKEN, ContextBlock, answer_tokens, template
+from .prompt import CHARS_A_TOKEN, ContextBlock, reserved_for_answer, template
 
 log = logging.getLogger(__name__)
 _DISTILLED_TOKENS = 300
@@ -104,7 +104,7 @@ class _Condenser:
 
     def room(self) -> int:
         """How many characters of material go into one call."""
-        tokens = self.model.context_window - answer_tokens(self.model) - _SPARE_TOKENS
+        tokens = self.model.context_window - reserved_for_answer(self.model) - _SPARE_TOKENS
         return max(_LEAST_ROOM, tokens * CHARS_A_TOKEN - len(self._prompt("")))
 
     async def each_condensed(self, batches: Sequence[Batch]) -> list[str | None]:

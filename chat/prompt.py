@@ -33,14 +33,17 @@ def template(name: str) -> Template:
     return environment.get_template(f"{name}.j2")
 
 
-def answer_tokens(model: ChatModel) -> int:
-    """How many tokens of the model's window are kept free for its answer."""
-    return min(4_096, model.context_window // 4)
+def reserved_for_answer(model: ChatModel) -> int:
+    """How many tokens of the model's window a prompt leaves free for the answer.
+
+    This bounds the prompt. It never bounds the answer: an answer may use whatever the prompt left of the window.
+    """
+    return min(model.context_window // 4, model.answer_limit or model.context_window)
 
 
 def context_chars(model: ChatModel) -> int:
     """How many characters of context may go into one prompt of `model`: three quarters of what the answer leaves."""
-    return (model.context_window - answer_tokens(model)) * CHARS_A_TOKEN * 3 // 4
+    return (model.context_window - reserved_for_answer(model)) * CHARS_A_TOKEN * 3 // 4
 
 
 def build_prompt(
@@ -59,7 +62,7 @@ def build_prompt(
     left to `summary`, which a prompt with all of it goes without. The question and its context are never cut here.
     """
     last = template("question").render(question=question, others=context.others, referenced=context.referenced)
-    left = int(model.context_window * share) - answer_tokens(model) - model.count_tokens(last)
+    left = int(model.context_window * share) - reserved_for_answer(model) - model.count_tokens(last)
     system = template("system").render(preferences=preferences, summary="")
     kept = _newest_that_fit(history, left - model.count_tokens(system), model)
     if summary and not _is_whole(history, kept):

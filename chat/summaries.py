@@ -17,7 +17,7 @@ from language_models.ports import ChatModel
 
 from .histories import History
 from .ports import TurnServices
-from .prompt import CHARS_A_TOKEN, answer_tokens, template
+from .prompt import CHARS_A_TOKEN, reserved_for_answer, template
 from .threads import in_thread
 from .turn import Turn
 
@@ -70,7 +70,7 @@ async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnSer
 
     most: of how many characters. Raises ContextTooLongError and TimeoutError where these are too many.
     """
-    room = (model.context_window - answer_tokens(model) - 800) * CHARS_A_TOKEN - len(since.summary)
+    room = (model.context_window - reserved_for_answer(model) - 800) * CHARS_A_TOKEN - len(since.summary)
     lines = _lines(since.messages, max(_FEWEST_CHARS_AT_ONCE, min(most, room)))
     prompt = template("summary").render(summary=since.summary, messages="\n".join(lines))
     try:

@@ -10,6 +10,7 @@ import orjson
 from language_models.errors import ModelFailedError
 from language_models.ports import ChatMessage, Delta, Usage
 from language_models.refusals import complaint_within_stream
+from language_models.speed import SpeedMeter, Stopwatch
 
 DONE = b"[DONE]"
 
@@ -45,10 +46,13 @@ def request_body(
 class ChunkReader:
     """Turns the data of one stream's events into deltas and remembers what only the end may tell."""
 
-    __slots__ = ("_calls", "_finish_reason", "_model", "_thinking", "_usage", "complete")
+    __slots__ = ("_calls", "_finish_reason", "_meter", "_model", "_stopwatch", "_thinking", "_usage", "complete")
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, meter: SpeedMeter, stopwatch: Stopwatch) -> None:
+        """`stopwatch` runs since the request was sent; what the stream shows of the model's speed goes to `meter`."""
         self._model = model
+        self._meter = meter
+        self._stopwatch: Stopwatch | None = stopwatch
         self._calls: dict[int, dict[str, Any]] = {}
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
@@ -69,6 +73,9 @@ class ChunkReader:
     def _delta(self, chunk: Mapping[str, Any]) -> Delta | None:
         if usage := chunk.get("usage"):
             self._usage = _usage(usage)
+        if timings := chunk.get("timings"):
+            self._meter.note_timings(timings)
+            self._stopwatch = None
         choices = chunk.get("choices")
         if not choices:
             return None
@@ -82,6 +89,7 @@ class ChunkReader:
         if text := delta.get("content"):
             if not isinstance(text, str):
                 raise self._nonsense()
+            self._tick()
             return Delta(text=text)
         return self._thinking_aloud(delta)
 
@@ -89,6 +97,8 @@ class ChunkReader:
         """The step that ends the answer. Raises ModelFailedError if the stream ended too early."""
         if not self.complete:
             raise ModelFailedError(f"{self._model} broke off in the middle of its answer", model=self._model)
+        if self._stopwatch is not None and self._usage is not None:
+            self._stopwatch.tell(self._meter, self._usage)
         calls = tuple(self._calls[index] for index in sorted(self._calls))
         reason = self._finish_reason or ("tool_calls" if calls else "stop")
         return Delta(tool_calls=calls, usage=self._usage, finish_reason=reason)
@@ -109,10 +119,17 @@ class ChunkReader:
 
     def _thinking_aloud(self, delta: Mapping[str, Any]) -> Delta | None:
         thought = delta.get("reasoning_content") or delta.get("reasoning")
-        if not thought or self._thinking:
+        if not thought:
+            return None
+        self._tick()
+        if self._thinking:
             return None
         self._thinking = True
         return Delta(status="The model is thinking")
+
+    def _tick(self) -> None:
+        if self._stopwatch is not None:
+            self._stopwatch.tick()
 
     def _collect(self, fragments: Sequence[Mapping[str, Any]]) -> None:
         for position, fragment in enumerate(fragments):
@@ -127,16 +144,18 @@ class ChunkReader:
             call["function"]["arguments"] += function.get("arguments") or ""
 
 
-def whole_answer(body: bytes, *, model: str) -> Iterator[Delta]:
+def whole_answer(body: bytes, reader: ChunkReader) -> Iterator[Delta]:
     """The steps of an answer that a server sent in one piece although a stream was asked for."""
-    reader = ChunkReader(model)
     if (delta := reader.read(body)) is not None:
         yield delta
     yield reader.last()
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
+    read, written = usage.get("prompt_tokens_details") or {}, usage.get("completion_tokens_details") or {}
     return Usage(
         prompt_tokens=int(usage.get("prompt_tokens") or 0),
         completion_tokens=int(usage.get("completion_tokens") or 0),
+        cached_tokens=int(read.get("cached_tokens") or 0),
+        reasoning_tokens=int(written.get("reasoning_tokens") or 0),
     )

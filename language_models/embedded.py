@@ -17,7 +17,7 @@ from language_models.embedded_runtime import EmbeddedRuntime, ModelFile, model_f
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.estimates import estimated_tokens
 from language_models.http_client import Timeouts
-from language_models.ports import ChatMessage, Completion, Delta, ModelState
+from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed
 from language_models.provider import ProviderChatModel
 from language_models.retries import RetryPolicy
 from language_models.slot_gate import Urgency
@@ -27,8 +27,6 @@ __all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
 # Small models ramble at the usual 0.8, and repeat themselves at 0.
 _TEMPERATURE = 0.3
 _REPEAT_PENALTY = 1.05
-# Where the caller sets no limit, a model that has lost its way must still come to an end.
-_LONGEST_ANSWER = 2048
 _LOOK_AGAIN = 0.2
 # A long prompt takes minutes on two cores before the first token comes.
 _TIMEOUTS = Timeouts(connect=5.0, first_token=600.0, idle=120.0)
@@ -55,6 +53,11 @@ class EmbeddedChatModel:
         """Tokens of one slot."""
         return CONTEXT
 
+    @property
+    def answer_limit(self) -> int | None:
+        """What the prompt leaves of the slot."""
+        return None
+
     def count_tokens(self, text: str) -> int:
         """Characters / 3, rounded up."""
         return estimated_tokens(text)
@@ -62,6 +65,10 @@ class EmbeddedChatModel:
     def state(self) -> ModelState:
         """Whether it is there, being fetched or loaded, or failed."""
         return self._runtime.state()
+
+    def speed(self) -> Speed:
+        """As the runtime timed its latest calls, those of other roles too."""
+        return self._runtime.meter.speed()
 
     async def stream(
         self,
@@ -82,7 +89,7 @@ class EmbeddedChatModel:
             messages,
             tools=tools,
             response_format=_constraint(response_format),
-            max_tokens=max_tokens or _LONGEST_ANSWER,
+            max_tokens=max_tokens,
             temperature=_TEMPERATURE if temperature is None else temperature,
             stop=stop,
         )
@@ -164,6 +171,7 @@ class EmbeddedChatModel:
                 context_window=CONTEXT,
                 timeouts=_TIMEOUTS,
                 retries=RetryPolicy(attempts=1),
+                meter=self._runtime.meter,
             )
         if stale is not None:
             await stale.aclose()

@@ -18,6 +18,7 @@ from language_models.embedded_room import EmbeddedRoom
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState, Phase
 from language_models.slot_gate import SlotGate
+from language_models.speed import SpeedMeter
 
 log = logging.getLogger(__name__)
 _CRASH_WINDOW = 300.0
@@ -80,6 +81,7 @@ class EmbeddedRuntime:
         """
         self.file = file
         self.gate = SlotGate(SLOTS)
+        self.meter = SpeedMeter()
         self._first_pause = first_pause
         self._most_crashes = most_crashes
         self._room = room

@@ -22,10 +22,16 @@ class ChatMessage(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens that one call cost, as the model counted them."""
+    """Tokens that one call cost, as the model counted them.
+
+    cached_tokens: those of the prompt that were not read again. reasoning_tokens: those of the completion that were
+    spent on thinking.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +75,17 @@ class ModelState:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """Measured speed of a model on this machine or at its provider, in tokens per second; None: not measured yet.
+
+    reading: of a prompt that is not cached. writing: of an answer.
+    """
+
+    reading: float | None = None
+    writing: float | None = None
+
+
 class ChatModel(Protocol):
     """A model that continues a conversation.
 
@@ -85,12 +102,21 @@ class ChatModel(Protocol):
         """How many tokens prompt and answer may have together."""
         ...
 
+    @property
+    def answer_limit(self) -> int | None:
+        """The most tokens that the model itself can write in one answer; None: not known, or what the window leaves."""
+        ...
+
     def count_tokens(self, text: str) -> int:
         """Tokens in `text`: by the model's tokenizer where it is at hand, else characters / 3 rounded up."""
         ...
 
     def state(self) -> ModelState:
         """Whether the model can answer now; cheap, never blocks."""
+        ...
+
+    def speed(self) -> Speed:
+        """How fast the model has been lately; cheap, never blocks."""
         ...
 
     def stream(
@@ -105,6 +131,7 @@ class ChatModel(Protocol):
     ) -> AsyncIterator[Delta]:
         """The answer, step by step. Closing the iterator, or cancelling its task, frees the model at once.
 
+        max_tokens: the most tokens of this answer; None: as many as the model itself can write.
         response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or
         `{"type": "regex", "pattern": …}` where the model can be constrained so (others ignore the latter).
         """

@@ -11,14 +11,20 @@ from typing import Any
 
 from language_models.chat_completions import DONE, ChunkReader, request_body, whole_answer
 from language_models.collecting import collected
-from language_models.context_windows import UNKNOWN, known_context_window, offered_context_window
+from language_models.context_windows import (
+    UNKNOWN,
+    known_answer_limit,
+    known_context_window,
+    offered_context_window,
+)
 from language_models.dialect import Dialect
 from language_models.errors import BadCredentialsError, ModelFailedError, ModelUnavailableError
 from language_models.estimates import estimated_tokens
 from language_models.http_client import EventStream, ProviderHttp, Timeouts
-from language_models.ports import ChatMessage, Completion, Delta, ModelState
+from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed
 from language_models.refusals import AttemptFailedError
 from language_models.retries import RetryPolicy
+from language_models.speed import SpeedMeter, Stopwatch
 
 
 class ProviderChatModel:
@@ -33,12 +39,14 @@ class ProviderChatModel:
         context_window: int | None = None,
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
+        meter: SpeedMeter | None = None,
     ) -> None:
         """`base_url` ends before `/chat/completions`; `context_window` in tokens, found out where it is None."""
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._dialect = Dialect()
+        self._meter = meter or SpeedMeter()
         self._context_window = context_window or known_context_window(model)
         self._finding_out: asyncio.Task[None] | None = None
         self._trouble = ""
@@ -53,6 +61,11 @@ class ProviderChatModel:
         """Tokens for prompt and answer: as given, by family, as the provider's list says, else 128,000."""
         return self._context_window or UNKNOWN
 
+    @property
+    def answer_limit(self) -> int | None:
+        """As the publisher states it for the model's family; None: not known."""
+        return known_answer_limit(self._model)
+
     def count_tokens(self, text: str) -> int:
         """Characters / 3, rounded up."""
         return estimated_tokens(text)
@@ -62,6 +75,10 @@ class ProviderChatModel:
         if self._trouble:
             return ModelState(name=self._model, phase="failed", detail=self._trouble)
         return ModelState(name=self._model, phase="ready", progress=1.0)
+
+    def speed(self) -> Speed:
+        """By the provider's own timings, else by the clock here, which includes the way to the provider."""
+        return self._meter.speed()
 
     def stream(
         self,
@@ -91,6 +108,7 @@ class ProviderChatModel:
         """The answer to a ready-made chat-completions request, step by step."""
         attempt = 1
         while True:
+            stopwatch = Stopwatch()
             try:
                 spoken = self._dialect.spoken(body)
                 events = await self._http.open_stream("/chat/completions", spoken)
@@ -107,7 +125,8 @@ class ProviderChatModel:
             attempt += 1
         self._trouble = ""
         self._find_out_context_window()
-        async with aclosing(_steps(events, model=self._model)) as steps:
+        reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
+        async with aclosing(_steps(events, reader)) as steps:
             async for step in steps:
                 yield step
 
@@ -162,13 +181,12 @@ class ProviderChatModel:
         self._context_window = offered_context_window(listed, self._model)
 
 
-async def _steps(events: EventStream, *, model: str) -> AsyncGenerator[Delta, None]:
+async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:
     try:
         if events.in_one_piece:
-            for step in whole_answer(await events.whole_body(), model=model):
+            for step in whole_answer(await events.whole_body(), reader):
                 yield step
             return
-        reader = ChunkReader(model)
         while batch := await _next_batch(events, reader):
             for data in batch:
                 if (delta := reader.read(data)) is not None:

@@ -21,7 +21,7 @@ from language_models.collecting import collected
 from language_models.errors import ModelError
 from language_models.estimates import estimated_tokens
 from language_models.hold import Hold
-from language_models.ports import ChatMessage, Completion, Delta, ModelState, Usage
+from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class ScriptedChatModel:
         name: str = "scripted",
         context_window: int = 8192,
         state: ModelState | None = None,
+        speed: Speed | None = None,
+        answer_limit: int | None = None,
     ) -> None:
         """`replies`: one for each call, the last again for every later call; or a function of the prompt."""
         if not callable(replies) and not replies:
@@ -90,6 +92,8 @@ class ScriptedChatModel:
         self._name = name
         self._context_window = context_window
         self._state = state or ModelState(name=name, phase="ready", progress=1.0)
+        self._speed = speed or Speed()
+        self._answer_limit = answer_limit
         self.calls: list[Call] = []
         self.started_streams = 0
         self.finished_streams = 0
@@ -127,6 +131,11 @@ class ScriptedChatModel:
         return self._context_window
 
     @property
+    def answer_limit(self) -> int | None:
+        """As given."""
+        return self._answer_limit
+
+    @property
     def prompts(self) -> list[Prompt]:
         """The messages of every call, in order."""
         return [call.prompt for call in self.calls]
@@ -138,6 +147,10 @@ class ScriptedChatModel:
     def state(self) -> ModelState:
         """Ready, unless another state was given."""
         return self._state
+
+    def speed(self) -> Speed:
+        """As given, else nothing measured."""
+        return self._speed
 
     async def stream(
         self,

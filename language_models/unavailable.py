@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from language_models.errors import ModelError
 from language_models.estimates import estimated_tokens
-from language_models.ports import ChatMessage, Completion, Delta, ModelState
+from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,7 @@ class UnavailableChatModel:
     """Stands where no model can be; every request raises the same kind of error."""
 
     context_window = 8192
+    answer_limit = None
 
     def __init__(
         self, *, name: str, advice: str, error: type[ModelError], phase: Literal["none", "failed"] = "none"
@@ -40,6 +41,10 @@ class UnavailableChatModel:
     def state(self) -> ModelState:
         """Not configured, or failed; the detail says what to do."""
         return ModelState(name=self._name, phase=self._phase, detail=self._advice)
+
+    def speed(self) -> Speed:
+        """Nothing was ever measured."""
+        return Speed()
 
     async def stream(
         self,

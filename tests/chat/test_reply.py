@@ -26,6 +26,11 @@ def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk:
     assert all({"text", "status"} <= event.keys() for event in events)
 
 
+def test_no_constant_limits_an_answer(talk: Talk) -> None:
+    talk.say(talk.new(), "Tell me all of it.")
+    assert [call.max_tokens for call in talk.models.main_model.calls] == [None]
+
+
 def test_the_hashes_streamed_are_the_hashes_stored_and_listed_first_turn_included(talk: Talk) -> None:
     conversation = talk.new()
     for question in ("yes", "yes", "yes"):
