@@ -43,6 +43,26 @@ def create(email: str, name: str, admin: bool) -> None:
     click.echo(f"{user.user_email} has an account.")
 
 
+@group.command("password")
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option(
+    "--password-stdin", is_flag=True, required=True, expose_value=False, help="Read the password from standard input."
+)
+@click.option("--keep-tokens", is_flag=True, help="Do not revoke the account's API tokens.")
+def password(email: str, keep_tokens: bool) -> None:
+    """Set a new password: all sessions of the account end, and its API tokens are revoked."""
+    try:
+        ended = users.set_password(
+            users_dir=current_state().users_dir,
+            user_email=email,
+            password=sys.stdin.readline().rstrip("\r\n"),
+            keep_tokens=keep_tokens,
+        )
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(f"The password is set. Sessions ended: {ended.sessions}. API tokens revoked: {ended.tokens}.")
+
+
 @group.command("token")
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--name", required=True, help="What will use the token.")

@@ -10,6 +10,7 @@ StoreError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
+ │   ├─ PasswordLinkNotFoundError
  │   └─ UserNotFoundError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
@@ -94,6 +95,15 @@ class ShareNotFoundError(NotFoundError):
     noun = "share"
 
     def __init__(self, message: str = "This link leads nowhere: it was withdrawn or mistyped.") -> None:
+        super().__init__(message)
+
+
+class PasswordLinkNotFoundError(NotFoundError):
+    """No valid password link. Mistyped, used, replaced and expired read alike."""
+
+    noun = "password_link"
+
+    def __init__(self, message: str = "This link is not valid. It may be used or expired: ask for a new one.") -> None:
         super().__init__(message)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .clock import now_iso
@@ -16,7 +16,7 @@ from .connection import open_store
 from .errors import InvalidChangeError, UserExistsError, UserNotFoundError
 from .passwords import hash_password, needs_new_hash, password_matches
 from .prepared import Prepared
-from .schema import sessions, users
+from .schema import api_tokens, password_links, sessions, users
 from .stored_text import storable
 
 # The address is part of conversation ids, which stand in URLs and name folders: nothing that means something there.
@@ -55,9 +55,22 @@ class AccountShape(TypedDict):
     last_seen_at: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedAccess:
+    """What a new password shut out. sessions: how many were signed in. tokens: how many API tokens were revoked."""
+
+    sessions: int
+    tokens: int
+
+
 def normalise_email(email: str) -> str:
     """The form under which an address is stored: no space around it, lower case."""
     return email.strip().lower()
+
+
+def account_key(email: str) -> str:
+    """The form of an address by which accounts are looked up; any text has one."""
+    return storable(normalise_email(email))
 
 
 def create_user(*, users_dir: str, user_email: str, password: str, name: str = "", is_admin: bool = False) -> UserRow:
@@ -102,7 +115,7 @@ def get_user(*, users_dir: str, user_email: str) -> UserRow:
     """
     columns = [_c[name] for name in UserRow.__dataclass_fields__]
     with open_store(users_dir).reading() as connection:
-        row = connection.execute(select(*columns).where(_c.user_email == _key(user_email))).first()
+        row = connection.execute(select(*columns).where(_c.user_email == account_key(user_email))).first()
     if row is None:
         raise UserNotFoundError
     return _user_row(row)
@@ -131,7 +144,7 @@ def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
 
     Raises UserNotFoundError.
     """
-    key, moment = _key(user_email), now_iso()
+    key, moment = account_key(user_email), now_iso()
 
     def job(connection: Connection) -> None:
         since = func.coalesce(_c.disabled_at, moment) if disabled else None
@@ -139,19 +152,20 @@ def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
         if changed.rowcount == 0:
             raise UserNotFoundError
         if disabled:
-            connection.execute(sessions.delete().where(sessions.c.user_email == key))
+            connection.execute(delete(sessions).where(sessions.c.user_email == key))
+            connection.execute(delete(password_links).where(password_links.c.user_email == key))
 
     open_store(users_dir).write(job)
 
 
 def rename_user(*, users_dir: str, user_email: str, name: str) -> None:
     """Change what the user is called; "" for no name. Raises UserNotFoundError."""
-    _update(users_dir, _key(user_email), {"name": storable(name.strip())})
+    _update(users_dir, account_key(user_email), {"name": storable(name.strip())})
 
 
 def verify_password(*, users_dir: str, user_email: str, password: str) -> UserRow | None:
     """The account, if the password is its own and it is not disabled; else None, after the same time in each case."""
-    key = _key(user_email)
+    key = account_key(user_email)
     with open_store(users_dir).reading() as connection:
         row = connection.execute(select(_c.password_hash, _c.disabled_at).where(_c.user_email == key)).first()
     if not password_matches(password, row.password_hash if row else None) or row is None or row.disabled_at is not None:
@@ -161,22 +175,30 @@ def verify_password(*, users_dir: str, user_email: str, password: str) -> UserRo
     return get_user(users_dir=users_dir, user_email=key)
 
 
-def set_password(*, users_dir: str, user_email: str, password: str) -> None:
-    """Change the password and end every session of the account.
+def set_password(*, users_dir: str, user_email: str, password: str, keep_tokens: bool = True) -> EndedAccess:
+    """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
 
     Raises:
         UserNotFoundError: there is no such account.
         InvalidChangeError: the password is too short or too long.
     """
-    key, password_hash = _key(user_email), hash_password(password)
+    key, password_hash = account_key(user_email), hash_password(password)
+    return open_store(users_dir).write(
+        lambda connection: replace_password(connection, key, password_hash, keep_tokens=keep_tokens)
+    )
 
-    def job(connection: Connection) -> None:
-        changed = connection.execute(update(users).where(_c.user_email == key).values(password_hash=password_hash))
-        if changed.rowcount == 0:
-            raise UserNotFoundError
-        connection.execute(sessions.delete().where(sessions.c.user_email == key))
 
-    open_store(users_dir).write(job)
+def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:
+    """`set_password` within a transaction. key: an `account_key`."""
+    changed = connection.execute(update(users).where(_c.user_email == key).values(password_hash=password_hash))
+    if changed.rowcount == 0:
+        raise UserNotFoundError
+    connection.execute(delete(password_links).where(password_links.c.user_email == key))
+    ended = connection.execute(delete(sessions).where(sessions.c.user_email == key)).rowcount
+    if keep_tokens:
+        return EndedAccess(sessions=ended, tokens=0)
+    revoked = connection.execute(delete(api_tokens).where(api_tokens.c.user_email == key)).rowcount
+    return EndedAccess(sessions=ended, tokens=revoked)
 
 
 def get_user_detail(*, users_dir: str, user_email: str) -> dict[str, Any]:
@@ -191,12 +213,12 @@ def get_user_preference(*, users_dir: str, user_email: str) -> dict[str, Any]:
 
 def modify_user_detail(*, users_dir: str, user_email: str, detail: Mapping[str, Any]) -> None:
     """Replace what the user told us about themselves. Raises UserNotFoundError."""
-    _update(users_dir, _key(user_email), {"detail": dict(detail)})
+    _update(users_dir, account_key(user_email), {"detail": dict(detail)})
 
 
 def modify_user_preference(*, users_dir: str, user_email: str, preference: Mapping[str, Any]) -> None:
     """Replace how the user wants to be answered. Raises UserNotFoundError."""
-    _update(users_dir, _key(user_email), {"preference": dict(preference)})
+    _update(users_dir, account_key(user_email), {"preference": dict(preference)})
 
 
 def told_to_models(*, users_dir: str, user_email: str) -> tuple[str, str]:
@@ -205,13 +227,9 @@ def told_to_models(*, users_dir: str, user_email: str) -> tuple[str, str]:
     Also "" where there is no such account, as in a store that a script made.
     """
     with open_store(users_dir).reading() as connection:
-        row = _TOLD.row(connection, owner=_key(user_email))
+        row = _TOLD.row(connection, owner=account_key(user_email))
     detail, preference = row or ({}, {})
     return str(detail.get("text") or ""), str(preference.get("text") or "")
-
-
-def _key(email: str) -> str:
-    return storable(normalise_email(email))
 
 
 def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .schemas import Body, Name
+from pydantic import BaseModel, ConfigDict
+
+from .schemas import Body, Name, Password
 from .shapes import Shape
 
 
@@ -53,3 +55,18 @@ class AccountState(Body):
     """Whether an account may come in."""
 
     disabled: bool
+
+
+class PasswordLinkItem(Shape):
+    """A new password link. path: its address on this server, shown this once. expires_at: ISO 8601 in UTC."""
+
+    path: str
+    expires_at: str
+
+
+class PasswordReset(BaseModel):
+    """The new password. keep_tokens: do not revoke the account's API tokens."""
+
+    model_config = ConfigDict(extra="ignore")
+    password: Password
+    keep_tokens: bool = False

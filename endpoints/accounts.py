@@ -26,7 +26,7 @@ blueprint = Blueprint("accounts", __name__)
 @answers(shapes.UserInfo)
 def create_user(body: schemas.NewAccount) -> Response:
     """Make a further account; administrators only."""
-    _require_administrator("Only an administrator makes accounts.")
+    require_administrator("Only an administrator makes accounts.")
     user = users.create_user(
         users_dir=current_state().users_dir,
         user_email=body.email,
@@ -41,7 +41,7 @@ def create_user(body: schemas.NewAccount) -> Response:
 @answers(list[account_shapes.AccountItem])
 def list_users() -> Response:
     """All accounts of this server; administrators only."""
-    _require_administrator("Only an administrator sees the accounts.")
+    require_administrator("Only an administrator sees the accounts.")
     return json_reply(users.list_users(users_dir=current_state().users_dir))
 
 
@@ -50,7 +50,7 @@ def list_users() -> Response:
 @answers(shapes.Done)
 def change_user(user_email: str, body: account_shapes.AccountState) -> Response:
     """Shut an account out, or let it in again; administrators only, and never for their own."""
-    _require_administrator("Only an administrator changes accounts.")
+    require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == own()["user_email"]:
         raise InvalidRequestError("You can't shut yourself out.")
     users.set_disabled(users_dir=current_state().users_dir, user_email=user_email, disabled=body.disabled)
@@ -176,6 +176,7 @@ def revoke_token(token_id: str) -> Response:
     return ok()
 
 
-def _require_administrator(refusal: str) -> None:
+def require_administrator(refusal: str) -> None:
+    """Raises ForbiddenError with `refusal` unless an administrator is asking."""
     if not users.get_user(**own()).is_admin:
         raise ForbiddenError(refusal)

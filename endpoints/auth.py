@@ -172,7 +172,7 @@ def _is_form() -> bool:
     return request.mimetype in FORM_TYPES
 
 
-def _page(template: str, **values: str) -> Response:
+def _page(template: str, **values: str | bool) -> Response:
     return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
 
 
@@ -181,13 +181,15 @@ def _form_again(template: str, error: Exception) -> Response:
     if isinstance(error, ValidationError):
         fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
         message = " ".join(text for field, text in _FIELD_PROBLEMS.items() if field in fields)
+    status = row_of(error).status
     answer = _page(
         template,
         error=message or "That does not work.",
         email=request.form.get("email", ""),
         next=safe_next(request.form.get("next", "")),
+        gone=status == HTTPStatus.NOT_FOUND,
     )
-    answer.status_code = row_of(error).status
+    answer.status_code = status
     if isinstance(error, RateLimitedError):
         answer.headers["Retry-After"] = str(int(error.retry_after))
     return answer

@@ -21,6 +21,7 @@ from . import (
     m0003_pinned_messages,
     m0004_listed_words,
     m0005_shares_by_conversation,
+    m0006_password_links,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0003_pinned_messages.upgrade,
     m0004_listed_words.upgrade,
     m0005_shares_by_conversation.upgrade,
+    m0006_password_links.upgrade,
 )
 
 

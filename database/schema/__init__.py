@@ -6,7 +6,7 @@ order of everything that happens: it only grows. A message is the activity of th
 
 from __future__ import annotations
 
-from .accounts import api_tokens, login_attempts, sessions, users
+from .accounts import api_tokens, login_attempts, password_links, sessions, users
 from .base import metadata
 from .conversations import conversation_workspaces, conversations, shares, workspaces
 from .messages import activities, message_edits, message_references, message_variants, messages, threads
@@ -23,6 +23,7 @@ __all__ = [
     "message_variants",
     "messages",
     "metadata",
+    "password_links",
     "schema_version",
     "search_state",
     "sessions",

@@ -47,6 +47,16 @@ api_tokens = Table(
     Index("idx_api_tokens_user_email", "user_email"),
 )
 
+password_links = Table(
+    "password_links",
+    metadata,
+    # One link an account: a newer one replaces it.
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE"), primary_key=True),
+    Column("token_hash", Text, nullable=False, unique=True),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+)
+
 login_attempts = Table(
     "login_attempts",
     metadata,

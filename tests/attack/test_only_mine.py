@@ -86,6 +86,7 @@ PROBES = {
     ("DELETE", "/sessions/<session_id>"): Probe(),
     ("DELETE", "/api_tokens/<token_id>"): Probe(),
     ("PUT", "/users/<user_email>"): Probe({"disabled": True}, status=403),
+    ("POST", "/users/<user_email>/password_link"): Probe(status=403),
 }
 # These take no id of a person's thing in their address.
 WITHOUT_ID = {
@@ -109,6 +110,9 @@ WITHOUT_ID = {
     ("GET", "/openapi.json"),
     ("GET", "/readyz"),
     ("GET", "/references/resolve"),
+    # Whoever has the token may set the password; tests/endpoints/test_password_links.py tries the rest.
+    ("GET", "/reset/<token>"),
+    ("POST", "/reset/<token>"),
     ("GET", "/search"),
     ("GET", "/sessions"),
     ("GET", "/settings"),

@@ -190,3 +190,24 @@ def test_a_permalink_leads_there_by_way_of_the_login(server: LiveServer, person:
     expect(card).to_contain_text("And how much light?")
     expect(card).to_be_in_viewport()
     expect(page).to_have_url(re.compile(re.escape(talk.path) + r"\?message="))
+
+
+def test_a_lost_password_is_replaced_by_an_administrators_link(
+    server: LiveServer, administrator: Client, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    email = email_of(person)
+    page = open_page(administrator, "/settings#people")
+    page.get_by_role("button", name=f"Password link…: {email}").click()
+    address = page.get_by_role("textbox", name=f"Password link for {email}").input_value()
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Copied")
+
+    own = open_page(server.client(), address)
+    expect(own.locator(".panel")).to_contain_text(email)
+    own.get_by_label("New password").fill("another fine password")
+    own.get_by_role("button", name="Set password").click()
+    expect(own.locator("#composer-input")).to_be_visible()
+    assert person.get("/get_user_info").status == 401
+    own.goto(address)
+    expect(own.locator(".panel")).to_contain_text("This link is not valid.")

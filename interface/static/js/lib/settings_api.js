@@ -24,6 +24,7 @@ export function createSettingsApi(api) {
     limits: () => api.get('/limits'),
     people: () => api.get('/users'),
     createPerson: (person) => api.post('/users', person),
+    passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),
     changePerson: (email, change) => api.put(`/users/${part(email)}`, change),
   };
 }

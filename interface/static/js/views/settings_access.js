@@ -27,7 +27,7 @@ export function mountDevices(section, { settings }) {
       name: deviceName(agent) || words.devices.unknown,
       badges: current ? [words.devices.current] : [],
       note: [address, words.lastSeen(shortTime(seen))].filter(Boolean).join(' · '),
-      action: current ? null : { label: words.revoke, onAct: () => confirmed(question, () => settings.endSession(id), show) },
+      actions: current ? [] : [{ label: words.revoke, onAct: () => confirmed(question, () => settings.endSession(id), show) }],
     });
   }
 
@@ -54,7 +54,7 @@ export function mountTokens(section, { settings }) {
       name: token.name,
       badges: token.read_only ? [words.tokens.readOnly] : [],
       note: `${words.created(shortTime(token.created_at))} · ${used}`,
-      action: { label: words.revoke, onAct: () => confirmed(question, () => settings.revokeToken(token.token_id), show) },
+      actions: [{ label: words.revoke, onAct: () => confirmed(question, () => settings.revokeToken(token.token_id), show) }],
     });
   }
 

@@ -35,16 +35,16 @@ export function failure(error, onAgain) {
 /**
  * A line of a list.
  *
- * @param {{name: string, badges?: string[], note: string, parts?: Node[], action?: {label: string, onAct: () => void}|null, value?: string}} options
+ * @param {{name: string, badges?: string[], note: string, parts?: Node[], actions?: Array<{label: string, onAct: () => void}>, value?: string}} options
  */
-export function record({ name, badges = [], note, parts = [], action = null, value = '' }) {
+export function record({ name, badges = [], note, parts = [], actions = [], value = '' }) {
   const title = element('div', { class: 'record-name', text: name });
   title.append(...badges.map((text) => element('span', { class: 'record-badge', text })));
   const text = element('div', { class: 'record-words' }, title, element('div', { class: 'record-note', text: note }), ...parts);
-  const button = action && element('button', {
-    type: 'button', class: 'btn btn-quiet', text: action.label, 'aria-label': `${action.label}: ${name}`, onclick: action.onAct,
-  });
-  return element('li', { class: 'record' }, text, value ? element('div', { class: 'record-value', text: value }) : null, button);
+  const buttons = actions.map(({ label, onAct }) => element('button', {
+    type: 'button', class: 'btn btn-quiet', text: label, 'aria-label': `${label}: ${name}`, onclick: onAct,
+  }));
+  return element('li', { class: 'record' }, text, value ? element('div', { class: 'record-value', text: value }) : null, ...buttons);
 }
 
 /** @param {HTMLElement[]} rows */

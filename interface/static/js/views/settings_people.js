@@ -1,7 +1,8 @@
+import { copyText } from '../lib/clipboard.js';
 import { settingsStrings as words } from '../lib/settings_strings.js';
 import { shortTime } from '../lib/times.js';
 import { attempt } from './attempts.js';
-import { confirmAction } from './dialogs.js';
+import { confirmAction, showValue } from './dialogs.js';
 import { fill, onSubmit, record, records } from './settings_parts.js';
 import { showToast } from './toast.js';
 
@@ -18,16 +19,31 @@ export function mountPeople(section, { settings, bootstrap }) {
     await show();
   }
 
+  async function makePasswordLink(email) {
+    const { linkTitle: title, linkText: text } = words.people;
+    const made = await attempt(() => settings.passwordLink(email), { failed: words.notDone, creates: true });
+    if (!made) return;
+    const value = new URL(made.path, location.origin).href;
+    const onCopy = async () => (await copyText(value)) && showToast(words.copied, { kind: 'success' });
+    await showValue({ title: title(email), text: text(shortTime(made.expires_at)), value, label: title(email), closeLabel: words.close, copy: { label: words.copy, onCopy } });
+  }
+
+  function actionsFor(email, disabledAt) {
+    const { disable, enable, link } = words.people;
+    const actions = [{ label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) }];
+    return disabledAt ? actions : [{ label: link, onAct: () => makePasswordLink(email) }, ...actions];
+  }
+
   function row(person) {
     const { user_email: email, name, is_admin: isAdmin, disabled_at: disabledAt, last_seen_at: seen } = person;
     const isOwn = email === bootstrap.user_email;
-    const { you, admin, disabled, disable, enable, never } = words.people;
+    const { you, admin, disabled, never } = words.people;
     const badges = [[isOwn, you], [isAdmin, admin], [disabledAt, disabled]].filter(([is]) => is).map(([, text]) => text);
     return record({
       name: email,
       badges,
       note: [name, words.created(shortTime(person.created_at)), seen ? words.lastSeen(shortTime(seen)) : never].filter(Boolean).join(' · '),
-      action: isOwn ? null : { label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) },
+      actions: isOwn ? [] : actionsFor(email, disabledAt),
     });
   }
 
