@@ -29,7 +29,7 @@ def copy_store(source: Path, copy: Path, *, progress: Callable[[float], None]) -
                 progress=lambda _status, left, pages: progress((pages - left) / max(1, pages)),
                 sleep=0,
             )
-    except sqlite3.Error as error:
+    except dialect.DRIVER_ERRORS as error:
         raise dialect.store_error(error) from error
 
 
@@ -41,7 +41,7 @@ def version_of(path: Path) -> int:
             if not connection.execute(named).fetchone()[0]:
                 return 0
             return int(connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetchone()[0])
-    except sqlite3.Error as error:
+    except dialect.DRIVER_ERRORS as error:
         raise dialect.store_error(error) from error
 
 
@@ -51,7 +51,7 @@ def is_sound(path: Path) -> bool:
         with closing(dialect.connect_read_only(path)) as connection:
             # The quick one takes a table whose key is not in the order of its columns for damaged.
             return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
-    except sqlite3.Error:
+    except dialect.DRIVER_ERRORS:
         return False
 
 
@@ -63,5 +63,5 @@ def holds_accounts(path: Path) -> bool:
         with closing(dialect.connect_read_only(path)) as connection:
             anything = "SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM UserToConversationId)"
             return bool(connection.execute(anything).fetchone()[0])
-    except sqlite3.Error:
+    except dialect.DRIVER_ERRORS:
         return True

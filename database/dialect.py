@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +15,17 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from .errors import StorageBusyError, StorageFailedError, StoreError
+from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
-DRIVER_ERRORS = (DBAPIError, sqlite3.Error)
-"""What is raised where the database refuses or fails, by SQLAlchemy and by the driver itself."""
+log = logging.getLogger(__name__)
+DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
+"""What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
+
+_PRIMARY = 0xFF
+"""The part of a result code that names its kind; the rest says what exactly happened."""
 
 BUSY_TIMEOUT_MS = 10_000
+_UNEXPLAINED = "The database can't be read or written. See the server's log."
 READERS = 24
 
 
@@ -101,15 +107,46 @@ def attempt(connection: Connection) -> Iterator[None]:
 
 
 def store_error(error: Exception) -> StoreError:
-    """The error of ours that `error`, one of the driver's, means to a caller."""
-    text = str(getattr(error, "orig", error)).lower()
-    if "locked" in text or "busy" in text:
+    """The StoreError for `error`, one of DRIVER_ERRORS, by SQLite's result code."""
+    if is_damage(error):
+        return DatabaseDamagedError()
+    code = _result_code(error)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StorageBusyError("The database is busy. Try again in a moment.")
-    if "full" in text or "disk i/o" in text:
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StorageFailedError("The disk is full or failing: nothing was stored. Free some space and try again.")
-    if "readonly" in text or "read-only" in text or "unable to open" in text:
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StorageFailedError("The data folder can't be written. Check its permissions, then try again.")
-    return StorageFailedError("The database can't be read or written. See the server's log.")
+    return StorageFailedError(_UNEXPLAINED)
+
+
+def logged_error(error: Exception, *, doing: str) -> StoreError:
+    """`store_error`, after a line in the log; with a traceback only where SQLite's code doesn't explain the failure.
+
+    Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
+    """
+    failure = store_error(error)
+    unexplained = failure.message == _UNEXPLAINED
+    log.error("%s failed: %s", doing, getattr(error, "orig", error), exc_info=error if unexplained else None)
+    return failure
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether `error`, one of DRIVER_ERRORS, says that the file holds what SQLite would never have written."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, UnicodeDecodeError):
+        return True
+    if _result_code(cause) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return True
+    # The driver raises this one itself, without a code, for a stored text that is no UTF-8.
+    return isinstance(cause, sqlite3.OperationalError) and "Could not decode to UTF-8" in str(cause)
+
+
+def _result_code(error: Exception) -> int | None:
+    """SQLite's primary result code; None for an error that did not come out of SQLite."""
+    cause = getattr(error, "orig", None) or error
+    extended: int | None = getattr(cause, "sqlite_errorcode", None)
+    return None if extended is None else extended & _PRIMARY
 
 
 def _to_json(value: Any) -> str:

@@ -24,6 +24,7 @@ StoreError
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
  ├─ StorageFailedError               disk full, read-only, or broken
+ │   └─ DatabaseDamagedError         the file holds what SQLite would never have written
  └─ DatabaseTooNewError              written by a newer version of the program
 """
 
@@ -167,6 +168,17 @@ class StorageBusyError(StoreError):
 
 class StorageFailedError(StoreError):
     """The database can't be read or written: disk full, read-only, corrupt."""
+
+
+class DatabaseDamagedError(StorageFailedError):
+    """The file of the database is damaged. An operator has to look, and to restore a backup."""
+
+    def __init__(
+        self,
+        message: str = "The stored data is damaged. `flask --app server data verify` says where, "
+        "and `flask --app server data restore` puts a backup in its place.",
+    ) -> None:
+        super().__init__(message)
 
 
 class DatabaseTooNewError(StoreError):

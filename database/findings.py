@@ -64,7 +64,7 @@ def examine(path: Path, find: Callable[[FileConnection], Iterator[Finding]]) -> 
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
             yield from look(connection, STRUCTURE)
             yield from find(connection)
-    except sqlite3.Error as error:
+    except dialect.DRIVER_ERRORS as error:
         yield Finding(rule="file", what=f"{path.name} can't be read: {error}.")
 
 
@@ -78,7 +78,7 @@ def guarded(rule: str, find: Callable[[], Iterator[Finding]], *, derived: bool) 
     """What `find` finds; where the store is too damaged for that, this is what it finds."""
     try:
         yield from find()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         yield Finding(rule=rule, what=f"This can't be looked at: {error}.", derived=derived)
 
 

@@ -66,7 +66,9 @@ def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, b
     # Half of the time goes into cutting words, the other half into the index itself.
     deadline = time.perf_counter() + seconds / 2
     mark = fulltext_index.indexed_seq(connection)
-    running = select(func.min(messages.c.seq)).where(messages.c.status == "streaming").scalar_subquery()
+    # An old answer that is being made again is indexed already, and holds nothing up.
+    new_and_running = (messages.c.status == "streaming") & (messages.c.seq > mark)
+    running = select(func.min(messages.c.seq)).where(new_and_running).scalar_subquery()
     pending = (
         select(
             messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text, messages.c.deleted_at

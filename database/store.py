@@ -7,7 +7,6 @@ share a transaction. Whoever waits for a job waits for a commit; nobody else's l
 from __future__ import annotations
 
 import itertools
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,6 @@ from . import dialect
 from .errors import InvalidChangeError, StorageFailedError
 from .kept_connections import KeptConnections
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 _TOO_LARGE = "The number is too large."
@@ -72,6 +70,7 @@ class Store:
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
         self._closed = False
+        self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -84,8 +83,7 @@ class Store:
         except OverflowError as error:
             raise InvalidChangeError(_TOO_LARGE) from error
         except dialect.DRIVER_ERRORS as error:
-            log.exception("reading failed")
-            raise dialect.store_error(error) from error
+            raise dialect.logged_error(error, doing=f"reading {self.path.name}") from error
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
@@ -94,10 +92,11 @@ class Store:
         no effect but on the store.
         """
         future: Future[T] = Future()
-        if self._closed:
-            future.set_exception(StorageFailedError("The store is closed."))
-            return future
-        self._jobs.put(_Queued(urgency, next(self._count), job, future))
+        with self._closing:  # a job behind the last one would never be run
+            if self._closed:
+                future.set_exception(StorageFailedError("The store is closed."))
+            else:
+                self._jobs.put(_Queued(urgency, next(self._count), job, future))
         return future
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
@@ -106,10 +105,11 @@ class Store:
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
-        if self._closed:
-            return
-        self._closed = True
-        self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
         self._thread.join()
         self._writer.close()
         self._readers.close()
@@ -157,8 +157,7 @@ class Store:
         except OverflowError:
             future.set_exception(InvalidChangeError(_TOO_LARGE))
         except dialect.DRIVER_ERRORS as error:
-            log.exception("writing failed")
-            future.set_exception(dialect.store_error(error))
+            future.set_exception(dialect.logged_error(error, doing=f"writing {self.path.name}"))
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
         else:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, exists, select
+from sqlalchemy import Connection, Row, Select, exists, select, update
 
 from .connection import open_store
-from .conversation_head import head_even_in_bin
+from .conversation_head import head_even_in_bin, touch_quietly
+from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from .message_references import store_report_in
-from .schema import messages, stream_events
-from .store import Urgency
+from .schema import conversations, message_variants, messages, stream_events
+from .store import Store, Urgency
 from .stream_events import INTERRUPTED, append_events, joined_text, numbered, stored_events
 from .titles import heuristic_title
 from .turns import finish_in
+from .verification_rules import NO_RUNNING_ANSWER
 
+log = logging.getLogger(__name__)
 ReportMaker = Callable[[str, str], Sequence[Mapping[str, Any]]]
 """Email of a person and text of their question → what became of its references, as `store_report` keeps it."""
 
@@ -30,14 +34,57 @@ def close_interrupted_turns(*, users_dir: str, only: str | None = None, report_o
     friendly id, and the closing events. One that had told nothing yet tells of its references first: as they are
     stored, or else as `report_of` finds them now, with the backlinks. A turn that is not kept is erased. A second run
     finds nothing to do.
+
+    A turn whose rows are damaged is logged and only marked as interrupted, so that it stops neither the others nor its
+    conversation. Raises StorageFailedError, StorageBusyError where the store itself can't be written.
     """
     store = open_store(users_dir)
     with store.reading() as connection:
         running = connection.execute(_streaming(only)).all()
     for answer in running:
+        _close_or_mark(store, answer, report_of)
+    if only is None:
+        store.write(_release_waiting_conversations, urgency=Urgency.ACCEPT)
+    return len(running)
+
+
+def _close_or_mark(store: Store, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> None:
+    try:
         lost = _lost_report(answer, report_of)
         store.write(partial(_close, answer=answer, lost_report=lost), urgency=Urgency.ACCEPT)
-    return len(running)
+    except (StorageBusyError, StorageFailedError) as error:
+        if not isinstance(error, DatabaseDamagedError):
+            raise
+        _mark(store, answer)
+    except Exception:  # whatever is wrong with one turn is not to keep a server from starting
+        log.exception("the turn %s is damaged", answer.message_id)
+        _mark(store, answer)
+
+
+def _mark(store: Store, answer: Row[*tuple[Any, ...]]) -> None:
+    """Mark a damaged turn as interrupted, and nothing else; where not even that can be written, log it."""
+    log.error("the turn %s can't be closed as it should be; it is marked as interrupted", answer.message_id)
+    try:
+        store.write(partial(_mark_interrupted, message_id=answer.message_id), urgency=Urgency.ACCEPT)
+    except DatabaseDamagedError:
+        log.exception("the turn %s stays as it is: the database is damaged", answer.message_id)
+
+
+def _mark_interrupted(connection: Connection, *, message_id: str) -> None:
+    for table in (messages, message_variants):
+        this_one = (table.c.message_id == message_id) & (table.c.status == "streaming")
+        connection.execute(update(table).where(this_one).values(status="interrupted"))
+    waiting = conversations.c.running_message_id == message_id
+    connection.execute(
+        update(conversations).where(waiting).values(running_message_id=None, version=conversations.c.version + 1)
+    )
+
+
+def _release_waiting_conversations(connection: Connection) -> None:
+    """Let conversations go on that wait for an answer that nobody writes, because its row is gone or finished."""
+    for (conversation_id,) in connection.exec_driver_sql(NO_RUNNING_ANSWER).all():
+        log.error("the conversation %s waited for an answer that is not there", conversation_id)
+        touch_quietly(connection, conversation_id, running_message_id=None)
 
 
 def _lost_report(answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> Sequence[Mapping[str, Any]]:

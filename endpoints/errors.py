@@ -95,6 +95,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
     Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
+    Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
     Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from database.clock import now_iso
 from database.copies import copy_store, version_of
+from language_models.file_lock import locked
 
 from .backup_format import ACCOUNTS, KNOWLEDGE, MANIFEST, NAMES, SECRET, Manifest, Packed, pour
 from .errors import BackupError, InTheWayError
@@ -19,6 +22,8 @@ Progress = Callable[[float], None]
 """Gets the share that is done, 0 to 1."""
 
 _QUICK = 1
+_SCRATCH = ".anaphora-backup-"
+_IN_USE = "in_use"
 _STORES = (KNOWLEDGE, ACCOUNTS)
 
 
@@ -35,13 +40,28 @@ def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Prog
     if not file.parent.is_dir():
         raise BackupError(f"There is no folder {file.parent}.")
     try:
-        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".anaphora-backup-") as scratch:
+        remove_abandoned(file.parent)
+        with (
+            tempfile.TemporaryDirectory(dir=file.parent, prefix=_SCRATCH) as scratch,
+            locked(Path(scratch) / _IN_USE, while_waiting=_give_up),
+        ):
             draft = Path(scratch) / "archive"
             _write_archive(draft, data_dir, Path(scratch), progress)
             keep(draft, file)
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
     return file
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the working folders of backups in `folder` whose process was killed; those of running ones are locked."""
+    for lock in folder.glob(f"{_SCRATCH}*/{_IN_USE}"):
+        with suppress(OSError), locked(lock, while_waiting=_give_up):
+            shutil.rmtree(lock.parent)
+
+
+def _give_up() -> None:
+    raise BlockingIOError
 
 
 def keep(draft: Path, file: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import StaticPool
 
 from database.clock import now_iso
-from database.dialect import DRIVER_ERRORS, connect_sqlite, sqlite_engine, store_error
+from database.dialect import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
 from database.errors import StorageBusyError
 from database.kept_connections import KeptConnections
 
@@ -24,7 +23,6 @@ from .config import PKBConfig
 from .errors import InvalidKnowledgeError, KnowledgeTooNewError, KnowledgeUnavailableError
 from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 
-log = logging.getLogger(__name__)
 Parameters = Sequence[Any]
 Row = Mapping[str, Any]
 Connections = TypeVar("Connections", Engine, KeptConnections)
@@ -228,9 +226,8 @@ class PKBDatabase:
         except StorageBusyError as error:
             raise KnowledgeUnavailableError("The knowledge base is read too much at once. Try again.") from error
         except DRIVER_ERRORS as error:
-            failure = store_error(error)
+            failure = logged_error(error, doing="using the knowledge base")
             self.failures += not isinstance(failure, StorageBusyError)
-            log.exception("the knowledge base failed")
             sentence = failure.message.replace("The database", "The knowledge base")
             raise KnowledgeUnavailableError(sentence) from error
 

@@ -16,7 +16,7 @@ from chat.knowledge_access import close_knowledge, knowledge_in
 from chat.upkeep import sole_server
 from database.connection import close_store, open_store
 from database.conversations import create_conversation, list_conversations
-from database.errors import StorageFailedError
+from database.errors import DatabaseDamagedError, StorageFailedError
 from database.fulltext import index_pending
 from database.messages import list_messages
 from database.search import search_messages
@@ -212,6 +212,32 @@ def test_a_store_that_cannot_be_opened_is_verified_and_restored(lived_in: Instal
     restored = runner.invoke(group, ["data", "restore", str(file), "--force"])
     assert restored.exit_code == 0, restored.output
     assert lived_in.texts() == {"What do whales sing?"}
+
+
+def test_one_bad_byte_in_the_stored_schema_is_told_and_a_backup_put_in_its_place(
+    lived_in: Installation, tmp_path: Path
+) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    lived_in.close()
+    users = lived_in.folder / "users"
+    content = bytearray((users / "users.db").read_bytes())
+    content[content.index(b"CREATE TABLE messages") + len("CREATE TABLE ")] = 0xFF
+    (users / "users.db").write_bytes(content)
+
+    group, runner = FlaskGroup(create_app=lambda: create_app(lived_in.settings)), CliRunner()
+    with pytest.raises(DatabaseDamagedError):
+        create_app(lived_in.settings)
+    looked = runner.invoke(group, ["data", "verify"])
+    assert (looked.exit_code, type(looked.exception)) == (1, SystemExit)
+    assert "users.db" in looked.output
+    kept = runner.invoke(group, ["data", "backup", str(tmp_path)])
+    assert (kept.exit_code, type(kept.exception)) == (1, SystemExit)
+    assert "damaged" in kept.output
+    restored = runner.invoke(group, ["data", "restore", str(file), "--force"])
+    assert restored.exit_code == 0, restored.output
+    assert lived_in.texts() == {"What do whales sing?"}
+    (former,) = lived_in.folder.glob("before-restoring-*")
+    assert (former / "users" / "users.db").read_bytes() == content
 
 
 def test_what_is_wrong_is_told_line_by_line_and_what_is_derived_repaired(lived_in: Installation) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from database import fulltext_index
 from database.connection import open_store
@@ -14,6 +15,7 @@ from database.conversations import create_conversation, delete_conversation
 from database.errors import ConversationNotFoundError
 from database.fulltext import index_pending, search_conversation
 from database.messages import delete_message, edit_message, list_messages
+from database.schema import messages
 from database.turns import FinishedTurn, accept_turn, finish_turn
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -157,6 +159,18 @@ def test_an_answer_being_written_waits_and_is_found_when_it_ends(own: dict[str, 
     assert index_pending(users_dir=own["users_dir"]) == 1
     assert found(own, "reply") == ["the reply"]
     assert index_pending(users_dir=own["users_dir"]) == 0
+
+
+def test_an_old_answer_that_is_made_again_keeps_nothing_else_from_being_indexed(
+    own: dict[str, str], take_turn: Callable[..., FinishedTurn]
+) -> None:
+    old = take_turn(ANN, own["conversation_id"], text="the old one")
+    index_pending(users_dir=own["users_dir"])
+    again = update(messages).where(messages.c.message_id == old.response_message_id).values(status="streaming")
+    open_store(own["users_dir"]).write(lambda connection: connection.execute(again).rowcount)
+    other = create_conversation(users_dir=own["users_dir"], user_email=ANN, domain="assistant").conversation_id
+    take_turn(ANN, other, text="the new one")
+    assert index_pending(users_dir=own["users_dir"]) == 2
 
 
 def test_indexing_goes_in_slices(own: dict[str, str], take_turn: Callable[..., FinishedTurn]) -> None:

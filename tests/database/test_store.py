@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from database.connection import open_store
-from database.errors import InvalidChangeError
+from database import dialect
+from database.connection import close_store, open_store
+from database.errors import (
+    DatabaseDamagedError,
+    InvalidChangeError,
+    StorageBusyError,
+    StorageFailedError,
+    StoreError,
+)
 from database.schema import login_attempts
-from database.store import Urgency
+from database.store import Store, Urgency
 
 
 def test_what_was_begun_comes_before_what_begins_and_indexing_comes_last(users_dir: str) -> None:
@@ -55,3 +66,64 @@ def test_a_number_that_no_column_can_hold_is_the_callers_mistake(users_dir: str)
         store.write(lambda connection: connection.execute(too_large))
     with pytest.raises(InvalidChangeError), store.reading() as connection:
         connection.execute(select(c.subject).where(c.attempt_id == 2**70))
+
+
+def failing(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("words that say nothing")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "word"),
+    [
+        (failing(sqlite3.SQLITE_BUSY_SNAPSHOT), StorageBusyError, "busy"),
+        (failing(sqlite3.SQLITE_LOCKED), StorageBusyError, "busy"),
+        (failing(sqlite3.SQLITE_FULL), StorageFailedError, "full"),
+        (failing(sqlite3.SQLITE_IOERR_WRITE), StorageFailedError, "full"),
+        (failing(sqlite3.SQLITE_READONLY_DBMOVED), StorageFailedError, "permissions"),
+        (failing(sqlite3.SQLITE_CANTOPEN), StorageFailedError, "permissions"),
+        (failing(sqlite3.SQLITE_CORRUPT_INDEX), DatabaseDamagedError, "restore"),
+        (failing(sqlite3.SQLITE_NOTADB), DatabaseDamagedError, "restore"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), DatabaseDamagedError, "restore"),
+        (sqlite3.OperationalError("Could not decode to UTF-8 column 'x'"), DatabaseDamagedError, "restore"),
+        (sqlite3.OperationalError("database is full of busy locks"), StorageFailedError, "log"),
+    ],
+)
+def test_what_the_driver_raises_is_told_apart_by_its_code_and_not_by_its_words(
+    error: Exception, kind: type[StoreError], word: str
+) -> None:
+    failure = dialect.store_error(error)
+    assert type(failure) is kind
+    assert word in failure.message
+
+
+def test_whoever_submits_while_the_store_closes_gets_an_answer(tmp_path: Path) -> None:
+    store, submitted = Store(tmp_path / "users.db"), threading.Event()
+    put = store._jobs.put
+
+    def close_meanwhile(job: Any) -> None:
+        if not submitted.is_set():
+            submitted.set()
+            closing.append(pool.submit(store.close))
+            # The one that closes can't come between the look at the store and this job: it waits for the lock.
+            assert store._closing.locked()
+        put(job)
+
+    closing: list[Future[None]] = []
+    store._jobs.put = close_meanwhile  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as pool:
+        assert store.submit(lambda _: "done").result(10) == "done"
+        closing[0].result(10)
+    with pytest.raises(StorageFailedError, match="closed"):
+        store.submit(lambda _: None).result(10)
+
+
+@pytest.mark.parametrize(("setting", "pragma"), [("normal", 1), ("full", 2)])
+def test_commits_are_as_durable_as_the_setting_says(tmp_path: Path, setting: str, pragma: int) -> None:
+    store = open_store(tmp_path, synchronous=setting)
+    asked = "PRAGMA synchronous"
+    assert store.write(lambda connection: connection.exec_driver_sql(asked).scalar()) == pragma
+    with store.reading() as connection:
+        assert connection.exec_driver_sql(asked).scalar() == pragma
+    close_store(tmp_path)

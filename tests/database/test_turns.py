@@ -19,9 +19,15 @@ from database.conversations import (
     setConversationFriendlyId,
     update_conversation,
 )
-from database.errors import ConversationNotFoundError, MessageNotFoundError, TurnInProgressError
+from database.errors import (
+    ConversationNotFoundError,
+    MessageNotFoundError,
+    StorageFailedError,
+    TurnInProgressError,
+)
 from database.messages import list_messages, message_by_id
 from database.schema import activities, conversations, messages
+from database.store import Store
 from database.stream_events import append_events, numbered, read_events
 from database.turn_recovery import close_interrupted_turns
 from database.turns import accept_turn, finish_turn
@@ -31,8 +37,11 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 
 @pytest.fixture
 def own(users_dir: str) -> dict[str, str]:
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": new_conversation(users_dir)}
+
+
+def new_conversation(users_dir: str) -> str:
+    return create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
 
 
 def accept(own: dict[str, str], text: str = "Hello", **more: Any) -> Any:
@@ -271,3 +280,55 @@ def test_a_turn_in_the_bin_is_recovered_too(own: dict[str, str]) -> None:
         assert (
             connection.execute(select(messages.c.status).where(messages.c.sender == "model")).scalar() == "interrupted"
         )
+
+
+DAMAGED_TURNS = {
+    "a variant that is not there": "UPDATE messages SET chosen_variant = 7 WHERE message_id = '{}'",
+    "settings that are no JSON": "UPDATE messages SET config = '{{' WHERE message_id = '{}'",
+    "an event that is no JSON": "INSERT INTO stream_events (message_id, seq, event) VALUES ('{}', 1, x'ff')",
+    "text that is no UTF-8": "UPDATE messages SET text = CAST(x'ff' AS TEXT), chosen_variant = 1 "
+    "WHERE message_id = '{}'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_TURNS)
+def test_a_damaged_turn_is_marked_and_keeps_neither_others_nor_its_conversation_waiting(
+    own: dict[str, str], caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    damaged = accept(own, "Hello")
+    other = {**own, "conversation_id": new_conversation(own["users_dir"])}
+    sound = accept(other, "And me?")
+    stream(other, sound.response_message_id, "You")
+    statement = DAMAGED_TURNS[damage].format(damaged.response_message_id)
+    open_store(own["users_dir"]).write(lambda connection: connection.exec_driver_sql(statement).rowcount)
+
+    assert close_interrupted_turns(users_dir=own["users_dir"]) == 2
+
+    assert any(damaged.response_message_id in message for message in caplog.messages)
+    assert list_messages(**other)[1].text == "You"
+    assert close_interrupted_turns(users_dir=own["users_dir"]) == 0
+    accept(own, "Go on")
+
+
+def test_a_conversation_that_waits_for_an_answer_that_is_gone_goes_on(own: dict[str, str]) -> None:
+    accepted = accept(own, "Hello")
+    gone = "DELETE FROM messages WHERE message_id = ?"
+    open_store(own["users_dir"]).write(
+        lambda connection: connection.exec_driver_sql(gone, (accepted.response_message_id,)).rowcount
+    )
+    close_interrupted_turns(users_dir=own["users_dir"])
+    assert get_conversation(**own).running_message_id is None
+
+
+def test_a_store_that_cannot_be_written_is_no_damaged_turn(
+    own: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(own, "Hello")
+
+    def full(*_job: object, **_urgency: object) -> None:
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr(Store, "write", full)
+    with pytest.raises(StorageFailedError):
+        close_interrupted_turns(users_dir=own["users_dir"])
+    assert get_conversation(**own).running_message_id is not None

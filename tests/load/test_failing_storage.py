@@ -167,7 +167,7 @@ def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_
         broken.seek(4096)
         broken.write(b"\xff" * (file_end - 4096))
     refused = owner.get("/list_conversation_by_user/assistant")
-    assert (refused.status, refused.json()["code"]) == (503, "storage_failed")
+    assert (refused.status, refused.json()["code"]) == (503, "storage_damaged")
     assert_says_little(refused.text)
     assert owner.get("/healthz").status == 200
     with file.open("r+b") as mended:
@@ -176,7 +176,7 @@ def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_
     assert {each["conversation_id"] for each in listed} == set(conversations)
 
 
-@pytest.mark.parametrize("trouble", ["garbage", "a file in its place", "from the future"])
+@pytest.mark.parametrize("trouble", ["garbage", "a bad byte", "a file in its place", "from the future"])
 def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_data_alone(
     tmp_path: Path, trouble: str
 ) -> None:
@@ -190,6 +190,8 @@ def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_d
         server.stop()
         if trouble == "garbage":
             database.write_bytes(b"not a database " * 1_000)
+        elif trouble == "a bad byte":
+            database.write_bytes(database.read_bytes().replace(b"CREATE TABLE messages", b"CREATE TABLE \xffessages"))
         else:
             with closing(sqlite3.connect(database)) as connection:
                 connection.execute("INSERT INTO schema_version SELECT 9999, applied_at FROM schema_version LIMIT 1")
@@ -207,5 +209,6 @@ def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_d
     assert ended.returncode in (1, 2)
     said = [line for line in ended.stderr.splitlines() if line.startswith("anaphora: ")]
     assert len(said) == 1, ended.stderr
-    assert "Traceback" not in said[0]
+    assert ended.stderr.rstrip().splitlines()[-1] == said[0]
+    assert "Traceback" not in ended.stderr
     assert (database.read_bytes() if database.exists() else b"") == before

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from database.connection import close_store, create_connection, open_store
+from language_models.file_lock import locked
 from portability.backup import back_up
 from portability.errors import BrokenBackupError, InTheWayError
 from portability.restoring import restore
@@ -118,3 +119,19 @@ def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
     back_up(tmp_path, tmp_path / "backup.zip", progress=shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next_and_what_a_running_one_uses_is_not(
+    archive: bytes, tmp_path: Path
+) -> None:
+    assert archive
+    left, used = tmp_path / ".anaphora-backup-left", tmp_path / ".anaphora-backup-used"
+    for folder in (left, used):
+        folder.mkdir()
+        (folder / "in_use").touch()
+        (folder / "store").write_bytes(b"half of it")
+    open_store(tmp_path / "users")
+    close_store(tmp_path / "users")
+    with locked(used / "in_use", while_waiting=pytest.fail):
+        back_up(tmp_path, tmp_path / "backup.zip")
+    assert [path.name for path in tmp_path.glob(".anaphora-backup-*")] == [used.name]
