@@ -246,6 +246,17 @@ class TestBeside:
             ("conv_pinned", "Fact 3"),
         ]
 
+    @pytest.mark.parametrize("status", ["superseded", "draft", "historical"])
+    def test_a_pinned_memory_whose_status_says_that_it_does_not_hold_stays_out(
+        self, status: str, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        claims = [remember(knowledge, f"Fact {number}") for number in range(2)]
+        for claim in claims:
+            api.pin_claim(claim.claim_id)
+        assert api.edit_claim(claims[0].claim_id, status=status).success
+        talk.say(talk.new(), "Hm?", conversation_pinned_claim_ids=[claims[0].claim_id])
+        assert [body for _, _, _, body in given(talk)] == ["Fact 1"]
+
     def test_what_is_valid_no_more_or_not_yet_comes_only_where_it_is_asked_for(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
     ) -> None:

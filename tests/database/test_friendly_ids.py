@@ -166,6 +166,22 @@ def test_the_backfill_names_100_old_conversations_in_one_transaction(
     assert all(friendly_id(users_dir, conversation_id) for conversation_id in own)
 
 
+def test_the_backfill_gives_no_id_that_is_taken_in_another_domain_or_in_the_bin(users_dir: str, take_turn: Any) -> None:
+    where = {"users_dir": users_dir, "user_email": ANN}
+    old, elsewhere, binned = make(users_dir), make(users_dir, domain="search"), make(users_dir)
+    take_turn(ANN, old)
+    forget(users_dir, hashes=False)
+    row = conversations.get_conversation(**where, conversation_id=old)
+    candidates = friendly_ids.friendly_id_candidates(row.title, row.created_at, old)
+    for other in (elsewhere, binned):
+        conversations.setConversationFriendlyId(
+            **where, conversation_id=other, conversation_friendly_id=next(candidates)
+        )
+    conversations.delete_conversation(**where, conversation_id=binned)
+    assert backfill(users_dir) == 1
+    assert friendly_id(users_dir, old) == next(candidates)
+
+
 def test_a_backfill_with_nothing_to_do_is_one_query_and_writes_nothing(
     users_dir: str, take_turn: Any, statements: Any
 ) -> None:

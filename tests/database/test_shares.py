@@ -341,18 +341,19 @@ def test_what_a_crash_left_is_thrown_away_by_the_next_snapshot(owner: Owner) -> 
     assert owner.rows() == 2
 
 
-def test_a_message_hidden_while_the_snapshot_is_made_is_not_in_it(
-    owner: Owner, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("change", [{"show_hide": "hide"}, {"deleted_at": "2026-01-01T00:00:00Z"}, {"text": ""}])
+def test_a_message_that_is_hidden_deleted_or_emptied_while_the_snapshot_is_made_is_not_in_it(
+    change: dict[str, str], owner: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(30):
         owner.say(f"Question {number}", "Answer")
     written = Store.write
 
-    def hidden_meanwhile(store: Store, job: Any, **more: Any) -> Any:
-        hide = update(messages).where(messages.c.text == "Question 29").values(show_hide="hide")
-        written(store, lambda connection: connection.execute(hide).rowcount)
+    def changed_meanwhile(store: Store, job: Any, **more: Any) -> Any:
+        statement = update(messages).where(messages.c.text == "Question 29").values(**change)
+        written(store, lambda connection: connection.execute(statement).rowcount)
         return written(store, job, **more)
 
-    monkeypatch.setattr(Store, "write", hidden_meanwhile)
+    monkeypatch.setattr(Store, "write", changed_meanwhile)
     texts = [message["text"] for message in owner.read_all(owner.share().token)]
     assert (len(texts), texts[-2:]) == (59, ["Answer", "Answer"])

@@ -88,6 +88,31 @@ def test_an_index_with_code_is_refused_and_the_folder_left_untouched(tmp_path: P
     assert snapshot(folder) == before
 
 
+@pytest.mark.parametrize("name", ["eval", "getattr", "__import__", "set", "object"])
+def test_an_index_that_names_a_builtin_is_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / saved(tmp_path).conversation_id
+    (folder / f"{folder.name}.index").write_bytes(b"\x80\x04cbuiltins\n" + name.encode() + b"\n.")
+    with pytest.raises(UnsafeBundleError, match=f"builtins.{name}"):
+        Conversation.load_local(folder)
+
+
+def test_an_index_that_refers_to_something_outside_of_itself_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / saved(tmp_path).conversation_id
+    (folder / f"{folder.name}.index").write_bytes(b"\x80\x04Vanother file\nQ.")
+    with pytest.raises(UnsafeBundleError):
+        Conversation.load_local(folder)
+
+
+def test_an_index_that_names_another_conversation_reads_no_file_of_it(tmp_path: Path) -> None:
+    mine, hers = saved(tmp_path), saved(tmp_path / "hers", "b", email="eve@example.com")
+    index = tmp_path / mine.conversation_id / f"{mine.conversation_id}.index"
+    state = pickle.loads(index.read_bytes())
+    for name in (hers.conversation_id, f"../hers/{hers.conversation_id}/{hers.conversation_id}"):
+        index.write_bytes(pickle.dumps(state | {"conversation_id": name}))
+        with pytest.raises(BrokenBundleError, match="index"):
+            read_index(index.parent)
+
+
 def test_an_index_with_an_object_of_a_class_is_refused(tmp_path: Path) -> None:
     conversation = saved(tmp_path)
     folder = tmp_path / conversation.conversation_id

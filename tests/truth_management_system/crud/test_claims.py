@@ -1,0 +1,37 @@
+"""Retracting a claim, and taking that back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.truth_management_system.crud.conftest import Person
+
+
+def test_a_retracted_claim_keeps_its_text_and_tells_when_it_was_retracted(ann: Person) -> None:
+    claim = ann.claim("I live in Rome")
+    retracted = ann.claims.delete(claim.claim_id)
+    assert retracted is not None
+    assert (retracted.status, retracted.statement) == ("retracted", "I live in Rome")
+    assert retracted.retracted_at is not None
+    assert ann.claims.delete(claim.claim_id).retracted_at == retracted.retracted_at  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("status", ["active", "historical"])
+def test_a_claim_that_holds_again_has_no_time_of_retraction(ann: Person, status: str) -> None:
+    claim = ann.claim("I live in Rome")
+    ann.claims.edit(claim.claim_id, {"status": "retracted"})
+    assert ann.claims.get(claim.claim_id).retracted_at is not None  # type: ignore[union-attr]
+    ann.claims.edit(claim.claim_id, {"status": status})
+    again = ann.claims.get(claim.claim_id)
+    assert again is not None
+    assert (again.status, again.retracted_at) == (status, None)
+
+
+def test_an_edit_of_something_else_keeps_the_time_of_retraction(ann: Person) -> None:
+    claim = ann.claim("I live in Rome")
+    retracted = ann.claims.delete(claim.claim_id)
+    ann.claims.edit(claim.claim_id, {"statement": "I lived in Rome"})
+    again = ann.claims.get(claim.claim_id)
+    assert again is not None
+    assert retracted is not None
+    assert (again.statement, again.retracted_at) == ("I lived in Rome", retracted.retracted_at)
