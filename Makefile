@@ -1,7 +1,7 @@
 # Anaphora in two commands: `make serve` runs it, `make test` proves it. Both set up what they need.
 PYTHON := $(shell sh setup/find_python.sh)
 
-.PHONY: serve test check bench docs format clean setup-serve setup-test require-python
+.PHONY: serve test check proofs bench docs format clean setup-serve setup-test require-python
 
 serve: setup-serve
 	@ANAPHORA_PORT="$${ANAPHORA_PORT:-$(PORT)}" exec .venv/bin/python server.py $(ARGS)
@@ -11,6 +11,9 @@ test: setup-test
 
 check: setup-test
 	@bash .ci/run quick
+
+proofs: setup-test
+	@bash .ci/run proofs $(ARGS)
 
 bench: setup-test
 	@.venv/bin/python -m benchmarks $(ARGS)

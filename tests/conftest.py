@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import ROOT, LiveServer
 
@@ -28,8 +29,12 @@ CHROMIUM_OPTIONS = (
 )
 
 
+tiers.load_hypothesis_profile()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser may be starved on a busy machine: such a test gets one more try, which the report lists."""
+    """Sort the tests into tiers; a browser test is retried once until none of them is flaky."""
+    tiers.mark_by_fixtures(items)
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))

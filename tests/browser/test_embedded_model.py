@@ -15,7 +15,7 @@ from tests.live_server import LiveServer
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.embedded]
+pytestmark = [pytest.mark.browser, pytest.mark.embedded, pytest.mark.proof]
 
 
 def test_the_embedded_model_answers_and_is_quoted_in_another_conversation(

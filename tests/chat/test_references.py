@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.context import resolve_report
@@ -15,6 +15,7 @@ from database.message_changes import delete_message, edit_message
 from database.turns import accept_turn
 from language_models.errors import ModelFailedError
 from language_models.scripted import Reply, ScriptedChatModel
+from tests.tiers import examples
 
 from .conftest import EMAIL, Talk, fid, joined, part
 
@@ -283,7 +284,7 @@ def test_more_than_the_model_can_take_is_cut_longest_first_and_said(talk: Talk) 
     assert joined(events) == "ok"
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(bodies=st.lists(st.text(min_size=1, max_size=200).filter(str.strip), min_size=1, max_size=4))
 def test_any_text_that_can_be_said_can_be_referenced(
     tmp_path_factory: pytest.TempPathFactory, bodies: list[str]

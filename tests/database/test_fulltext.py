@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
@@ -17,6 +17,7 @@ from database.fulltext import index_pending, search_conversation
 from database.messages import delete_message, edit_message, list_messages
 from database.schema import messages
 from database.turns import FinishedTurn, accept_turn, finish_turn
+from tests.tiers import examples
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 SAID = [
@@ -91,7 +92,7 @@ def test_operators_and_long_texts_are_only_words(said: dict[str, str], q: str) -
     assert found(said, q) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(q=st.text(max_size=60))
 def test_any_text_is_a_query(said: dict[str, str], q: str) -> None:
     assert set(found(said, q)) <= {*SAID, "ok"}

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import select
@@ -28,6 +27,7 @@ from database.message_shapes import message_shape
 from database.schema import message_edits
 from database.schema import messages as table
 from database.turns import FinishedTurn, accept_turn, finish_turn
+from tests.tiers import examples
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
@@ -416,6 +416,4 @@ def moved(order: list[str], chosen: set[str], *, up: bool) -> list[str]:
 
 
 TestConversationOfMessages = ConversationOfMessages.TestCase
-TestConversationOfMessages.settings = settings(
-    max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+TestConversationOfMessages.settings = examples(15, steps=20)

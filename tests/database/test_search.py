@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from database.conversations import create_conversation, delete_conversation, get_conversation, update_conversation
@@ -21,6 +21,7 @@ from database.search_query import SearchQuery, first_day, parse_query
 from database.search_ranking import snippet
 from database.temporary_conversations import create_temporary_conversation
 from database.turns import FinishedTurn
+from tests.tiers import examples
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 TakeTurn = Callable[..., FinishedTurn]
@@ -102,7 +103,7 @@ def test_where_nothing_is_meant_nothing_is_found(users_dir: str, said: dict[str,
     assert texts(search(users_dir, q)) == []
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @given(
     q=st.one_of(
         st.text(max_size=60),

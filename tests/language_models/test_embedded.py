@@ -27,7 +27,7 @@ from language_models.roles import ModelRoles
 from settings import load_settings
 from tests.live_server import ROOT
 
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.embedded, pytest.mark.proof]
 
 PATIENCE = 90.0
 LONG_STORY = "Tell a very long story about a lighthouse, with many details."

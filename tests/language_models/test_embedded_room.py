@@ -82,6 +82,7 @@ async def _phase(runtime: EmbeddedRuntime, phase: str) -> ModelState:
 
 
 @pytest.mark.embedded
+@pytest.mark.proof
 def test_of_two_models_that_were_chosen_one_has_a_process_and_the_other_comes_back_when_asked(tmp_path: Path) -> None:
     small = model_file("small", folder=load_settings().model_dir)
     assert small.is_there(), "No model is set up: run `make test`, or `.ci/run model`."

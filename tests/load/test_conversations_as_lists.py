@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -28,6 +27,7 @@ from database.conversations import create_conversation, delete_conversation, res
 from database.errors import ConversationNotFoundError, StaleIndexError, TurnInProgressError
 from database.turns import accept_turn, finish_turn
 from tests.load.invariants import broken_invariants
+from tests.tiers import examples
 
 ADA = "ada@example.org"
 # Few, so that they are said again and again.
@@ -289,6 +289,4 @@ def assert_is(found: Resolution, said: Said, *, binned: bool, gone: bool) -> Non
 
 
 TestConversationsAsLists = ConversationsAsLists.TestCase
-TestConversationsAsLists.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+TestConversationsAsLists.settings = examples(25, steps=30)

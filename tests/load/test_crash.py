@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.load.crash import CrashTest
+from tests.tiers import KILLS
+
+pytestmark = pytest.mark.live
 
 
-@pytest.mark.crash
-@pytest.mark.slow
-def test_fifty_kills_in_mid_answer_lose_nothing_and_double_nothing(tmp_path, recording_model: RecordingModel) -> None:
+def test_kills_in_mid_answer_lose_nothing_and_double_nothing(tmp_path: Path, recording_model: RecordingModel) -> None:
     test = CrashTest(LiveServer(tmp_path / "server", recording_model.environ), recording_model, seed=20)
     try:
-        test.run(kills=50)
+        test.run(kills=KILLS)
     finally:
         test.server.kill()
-    assert test.outcomes["interrupted"] > 50
-    assert test.outcomes["seen whole"] > 50
+    assert test.outcomes["interrupted"] > KILLS
+    assert test.outcomes["seen whole"] > KILLS

@@ -176,6 +176,7 @@ def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_
     assert {each["conversation_id"] for each in listed} == set(conversations)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("trouble", ["garbage", "a bad byte", "a file in its place", "from the future"])
 def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_data_alone(
     tmp_path: Path, trouble: str

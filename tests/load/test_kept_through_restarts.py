@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +15,9 @@ from tests.load.invariants import broken_invariants
 
 
 @pytest.fixture
-def server(tmp_path: Path, recording_model: RecordingModel) -> Iterator[LiveServer]:
+def server(live_server: LiveServer) -> LiveServer:
     """A server that a test may kill."""
-    server = LiveServer(tmp_path / "server", recording_model.environ).start()
-    yield server
-    server.stop()
+    return live_server
 
 
 def talk(client: Client, title: str, *texts: str) -> str:

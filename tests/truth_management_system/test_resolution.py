@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from tests.truth_management_system.conftest import added
 from truth_management_system import ActionResult, Claim, Context, StructuredAPI, generate_uuid
 
@@ -150,7 +151,7 @@ class TestNames:
         assert named(api, "@goals_2026") == ("context", by_id.context_id)
 
     @given(kind=st.sampled_from(list(KINDS)), name=st.text(min_size=1, max_size=20), friendly_id=st.none() | OWN_IDS)
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60)
     @example("entity", "Robert", "robby")
     @example("tag", "Robots", "robby")
     @example("claim", "Robert", "abcdef01-0000-4000-8000-00000000000a")

@@ -20,7 +20,7 @@ from truth_management_system import (
 from truth_management_system.ingestion.comparing import content_words
 from truth_management_system.llm_helpers import KnowledgeModels
 
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.embedded, pytest.mark.proof]
 
 TEXT = """Anna is my sister and lives in Porto.
 I am allergic to peanuts.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from tests.truth_management_system.interface.conftest import Things
 from truth_management_system import ActionResult, StructuredAPI, get_memory_database
 from truth_management_system.interface.outcomes import UNEXPECTED
@@ -102,7 +103,7 @@ def assert_answered(action: Callable[[Things, Any], ActionResult], my: Things, i
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15)
 @given(it=ANY_TEXT | NOT_TEXT)
 def test_anything_is_answered(my: Things, action: Callable[[Things, Any], ActionResult], it: Any) -> None:
     assert_answered(action, my, it)

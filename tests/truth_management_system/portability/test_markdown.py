@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.tiers import examples
 from tests.truth_management_system.crud.conftest import ANN, Person
 from truth_management_system.database import get_memory_database
 from truth_management_system.portability import export_markdown
@@ -110,7 +111,7 @@ def test_what_a_person_wrote_stays_text_in_its_place(text: str) -> None:
     assert shape(written(text)) == PLAIN
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(alphabet="#*_-+>`~[]()<>!|\\&:.1 \n\tax$=/", min_size=1, max_size=20).filter(str.strip))
 def test_any_text_stays_text(text: str) -> None:
     assert shape(written(text)) == PLAIN

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from tests.truth_management_system.search.conftest import ANN, Person
 from truth_management_system.crud.catalog import DomainCatalog
 from truth_management_system.database import PKBDatabase
@@ -166,7 +167,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_stored(
     assert statements_run(lambda: typed("tea")) <= few <= 8
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(200)
 @given(prefix=st.text(st.one_of(st.characters(exclude_categories=()), st.sampled_from('"*:-^(){}@#%_ claim4AND'))))
 def test_no_prefix_breaks_it(typed: Callable[..., Any], prefix: str):
     assert list(typed(prefix)) == KINDS

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tiers import examples
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.search import searched_table
@@ -244,7 +245,7 @@ def two_people() -> Iterator[FTSSearchStrategy]:
 WILD = st.text(st.one_of(st.characters(exclude_categories=()), st.sampled_from("\"*:-^(){}+,'AND OR NOT NEAR/%_u61")))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(300)
 @given(query=WILD)
 def test_any_text_is_a_query_and_finds_ones_own_alone(two_people: FTSSearchStrategy, query: str):
     assert {result.claim.user_email for result in two_people.search(query)} <= {ANN}

@@ -1,0 +1,155 @@
+"""`python -m benchmarks.proofs [PART …]`: what takes too long for `make test`, each part a command that runs alone.
+
+What passed at the present commit is not run again unless it is named; an interrupted run goes on with what is missing.
+`benchmarks/proofs.json` records for each part when it passed, at which commit, how long it took and its figures: the
+last line of its output, and whatever it wrote as a JSON object to the file that PROOF_FIGURES names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.live_server import ROOT
+
+RECORD = ROOT / "benchmarks" / "proofs.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One proof: a Python command line without the interpreter, run `times` times in a row."""
+
+    meaning: str
+    command: tuple[str, ...]
+    times: int = 1
+
+
+def _pytest(*arguments: str) -> tuple[str, ...]:
+    return ("-m", "pytest", "-q", *arguments)
+
+
+PARTS: dict[str, Part] = {
+    "kills": Part("200 kills lose nothing and double nothing", _pytest("tests/load/test_crash.py")),
+    "examples": Part(
+        "Properties and state machines hold for twenty times as many examples",
+        _pytest("-n", "2", "--dist", "loadfile", "-m", "hypothesis"),
+    ),
+    "embedded": Part(
+        "Everything that asks the real small model, three times",
+        _pytest("-m", "embedded and not browser"),
+        times=3,
+    ),
+    "embedded-in-the-page": Part(
+        "A newcomer's first answer from the real model in the browser, three times",
+        _pytest("-m", "embedded and browser"),
+        times=3,
+    ),
+    "million": Part(
+        "Lists, references, appending and search within their budgets at a million messages",
+        ("-m", "benchmarks", "lists", "references", "append", "backfill", "search"),
+    ),
+}
+
+
+def main(arguments: Sequence[str], *, parts: Mapping[str, Part] = PARTS, record: Path = RECORD) -> int:
+    """Run the parts that `arguments` name, or those that did not pass at this commit; 0 when all of them pass."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(parts)}")
+    named = parser.parse_args(arguments).parts
+    if unknown := set(named) - parts.keys():
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    commit, passed = _commit(), read_record(record)
+    failed = []
+    for name in named or [name for name in parts if passed.get(name, {}).get("commit") != commit]:
+        print(f"\n== {name}: {parts[name].meaning}", flush=True)
+        if outcome := _prove(parts[name]):
+            passed[name] = {"commit": commit, **outcome}
+            _write_record(record, {part: passed[part] for part in parts if part in passed})
+        else:
+            failed.append(name)
+    print(_table(parts, passed))
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _commit() -> str:
+    """The commit of the working tree, `-dirty` at its end where files differ from it; the record itself apart."""
+    described = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(ROOT)}")
+    return f"{described}-dirty" if changed else described
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def _prove(part: Part) -> dict[str, Any] | None:
+    """When `part` passed, in how many seconds and with which figures; None where it failed."""
+    begun = time.monotonic()
+    figures: dict[str, Any] = {}
+    for number in range(1, part.times + 1):
+        status, last_line, written = _run(part.command)
+        if status:
+            print(f"failed with status {status}", flush=True)
+            return None
+        figures |= written | {"output" if part.times == 1 else f"output {number}": last_line}
+    passed_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"passed_at": passed_at, "seconds": round(time.monotonic() - begun), "figures": figures}
+
+
+def _run(command: Sequence[str]) -> tuple[int, str, dict[str, Any]]:
+    """Exit status, last line of output, figures. The output is shown as it comes."""
+    with tempfile.TemporaryDirectory() as folder:
+        figures = Path(folder) / "figures.json"
+        environ = os.environ | {"TEST_TIER": "proofs", "PROOF_FIGURES": str(figures)}
+        last_line = ""
+        with subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                last_line = line.strip() or last_line
+        written = json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {}
+        return process.returncode, last_line, written
+
+
+def read_record(record: Path) -> dict[str, dict[str, Any]]:
+    """What has passed, by part."""
+    passed: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    return passed
+
+
+def _write_record(record: Path, passed: Mapping[str, Mapping[str, Any]]) -> None:
+    draft = record.with_suffix(".draft")
+    draft.write_text(json.dumps(passed, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.replace(record)
+
+
+def _table(parts: Mapping[str, Part], passed: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = ["", "| Part | Passed at | Seconds | What it proves |", "| --- | --- | ---: | --- |"]
+    for name, part in parts.items():
+        run = passed.get(name, {})
+        rows.append(f"| {name} | {run.get('commit', 'never')} | {run.get('seconds', '')} | {part.meaning} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,58 @@
+"""`make proofs`: parts run alone, what passed at a commit isn't repeated, and a record says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.proofs import Part, main, read_record
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    return tmp_path / "proofs.json"
+
+
+def counting(folder: Path, *, fails: bool = False) -> Part:
+    """A part that leaves one file in `folder` for each run."""
+    count = f"import pathlib, uuid; (pathlib.Path({str(folder)!r}) / uuid.uuid4().hex).touch()"
+    return Part("counts", ("-c", f"{count}; print('all well'); raise SystemExit({int(fails)})"))
+
+
+def runs(folder: Path) -> int:
+    return len(list(folder.iterdir()))
+
+
+def test_what_passed_at_this_commit_runs_again_only_when_it_is_named(tmp_path: Path, record: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    parts = {"one": counting(folder)}
+    assert main([], parts=parts, record=record) == 0
+    assert main([], parts=parts, record=record) == 0
+    assert runs(folder) == 1
+    assert main(["one"], parts=parts, record=record) == 0
+    assert runs(folder) == 2
+    assert read_record(record)["one"]["figures"] == {"output": "all well"}
+
+
+def test_what_failed_is_not_recorded_stops_no_other_part_and_is_tried_again(tmp_path: Path, record: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    parts = {"broken": counting(folder, fails=True), "whole": Part("passes", ("-c", ""))}
+    assert main([], parts=parts, record=record) == 1
+    assert list(read_record(record)) == ["whole"]
+    assert main([], parts=parts, record=record) == 1
+    assert runs(folder) == 2
+
+
+def test_figures_that_a_part_writes_are_recorded(record: Path) -> None:
+    program = "import os, pathlib; pathlib.Path(os.environ['PROOF_FIGURES']).write_text('{\"kills\": 3}')"
+    main([], parts={"one": Part("writes", ("-c", program))}, record=record)
+    assert read_record(record)["one"]["figures"]["kills"] == 3
+
+
+def test_a_part_nobody_knows_is_refused(record: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["nonsense"], parts={}, record=record)
+    assert not record.exists()

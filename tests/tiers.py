@@ -1,0 +1,53 @@
+"""The three tiers of tests: `make check`, `make test` and `make proofs`; the variable TEST_TIER says which one runs.
+
+A plain `pytest` runs in the tier of `make test`. The higher the tier, the more examples and kills. Markers choose the
+tests: `live` ones start processes and are left out of `make check`, `proof` ones run in `make proofs` alone.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+TIER = os.environ.get("TEST_TIER", "test")
+KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
+
+_EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
+_USUAL_EXAMPLES = 100
+# Whoever asks for one of these fixtures starts a server or a browser.
+_STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser"})
+
+
+def examples(count: int = _USUAL_EXAMPLES, *, steps: int = 50) -> settings:
+    """Hypothesis settings with `count` examples in `make test` and more or fewer in other tiers.
+
+    steps: how long a run of a state machine is at most.
+    Examples share the fixtures of their test, so such a test must not depend on what earlier examples left behind.
+    """
+    return settings(
+        max_examples=max(5, round(count * _EXAMPLES)),
+        stateful_step_count=steps,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+
+
+def load_hypothesis_profile() -> None:
+    """No example has a deadline: machines are slow at times. Below the proofs every run tries the same examples."""
+    settings.register_profile(
+        TIER,
+        deadline=None,
+        derandomize=TIER != "proofs",
+        max_examples=round(_USUAL_EXAMPLES * _EXAMPLES),
+        print_blob=True,
+    )
+    settings.load_profile(TIER)
+
+
+def mark_by_fixtures(items: list[pytest.Item]) -> None:
+    """Mark as `live` whatever starts a server or a browser by a fixture, or asks the embedded model."""
+    for item in items:
+        fixtures = _STARTS_PROCESSES.intersection(getattr(item, "fixturenames", ()))
+        if fixtures or item.get_closest_marker("browser") or item.get_closest_marker("embedded"):
+            item.add_marker("live")
