@@ -13,11 +13,11 @@ from database.clock import now
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
-from .fitting_memories import fitting_memories
 from .knowledge_access import knowledge_in
 from .knowledge_entries import WHOLE, ambiguous, not_found, noted, unavailable
 from .pkb_items import PkbItem, Source, render
 from .ports import KnowledgeLimits, TurnServices
+from .relevant_memories import relevant_memories
 from .report import ReportEntry, Resolution, preview
 from .turn import Turn
 
@@ -222,7 +222,7 @@ class Knowledge:
         at_most = self.limits.found if request.found_at_most is None else request.found_at_most
         if not query or at_most < 1:
             return Found()
-        result = fitting_memories(api, query, k=at_most)
+        result = relevant_memories(api, query, k=at_most)
         if not result.success:
             return self._failed(result)
         warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []

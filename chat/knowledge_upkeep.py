@@ -12,13 +12,13 @@ from truth_management_system.interface.structured_api import (
     last_change,
     mark_delivered,
     undelivered,
+    unrelated_for,
 )
 
 from .knowledge_access import KnowledgeAccess
 
 _EMBED_SECONDS = 0.5
 _USABLE = frozenset({"waiting", "ready"})
-_ANY_TEXT = "What is known?"
 
 
 def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
@@ -44,8 +44,8 @@ class EmbeddingUpkeep:
     def embed_pending(self) -> int:
         """Compute what is missing, for about half a second; how many vectors.
 
-        A model that is loaded when it is first needed is loaded here, so that nobody's question waits for it. Raises
-        the errors of `language_models.errors`, KnowledgeUnavailableError.
+        A model that is loaded when it is first needed is loaded and measured here, so that nobody's question waits for
+        that. Raises the errors of `language_models.errors`, KnowledgeUnavailableError.
         """
         model = self._knowledge.embedding()
         if model is None or model.state().phase not in _USABLE:
@@ -57,8 +57,8 @@ class EmbeddingUpkeep:
             return 0
         indexer = EmbeddingIndexer(database, model)
         indexed = indexer.index_pending(budget_seconds=_EMBED_SECONDS)
+        if indexed or indexer.embedded_count():
+            unrelated_for(model)
         if indexed == 0:
-            if model.state().phase == "waiting" and indexer.embedded_count():
-                model.embed([_ANY_TEXT])
             self._finished_at = state
         return indexed

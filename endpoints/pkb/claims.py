@@ -7,12 +7,11 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from chat.fitting_memories import is_near_enough
 from database.conversation_pins import FIELD as PINNED
 from database.conversation_pins import pin_claim, unpin_claim
 from database.messages import message_location
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
-from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found
+from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found, is_near
 
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
@@ -224,8 +223,8 @@ def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilter
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = given(found)
     # Search by meaning finds the nearest however far they are: a list of everything is no answer to nonsense.
-    fitting = [result for result in ranked if is_near_enough(result)]
-    cut_off = len(ranked) == MOST_FOUND and is_near_enough(ranked[-1])
+    fitting = [result for result in ranked if is_near(result)]
+    cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
     results = fitting[query.offset : query.offset + query.limit]
     claims = described_all(api, [result.claim for result in results])
     return json_reply(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from chat.fitting_memories import fitting_memories
 from chat.knowledge import rendered_memories
+from chat.relevant_memories import relevant_memories
 
 from ..replies import json_reply
 from ..validation import answers, asks, takes
@@ -69,7 +69,7 @@ def resolve(reference: str) -> Response:
 def relevant_context(body: schemas.ContextQuestion) -> Response:
     """The memories that fit a question, as a model would be given them."""
     api = knowledge()
-    claims = [result.claim for result in given(fitting_memories(api, body.query, k=body.k))]
+    claims = [result.claim for result in given(relevant_memories(api, body.query, k=body.k))]
     return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
 
 

@@ -26,7 +26,7 @@ def vectors(app: Flask) -> KnowledgeAccess:
     """The application's knowledge base, searched by meaning as well, and with a model that widens any question."""
     state = app.extensions[EXTENSION]
     state.knowledge.close()
-    model = WordVectors({"workouts": "exercise"})
+    model = WordVectors({"workouts": "exercise"}, dimensions=512)
     chat = ScriptedChatModel(replies=lambda _prompt: Reply('{"queries": ["other balderdash"]}'))
     access = KnowledgeAccess(state.users_dir, models=lambda: KnowledgeModels(chat=chat, embedding=model))
     app.extensions[EXTENSION] = replace(state, knowledge=access)

@@ -24,6 +24,7 @@ from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
+from ..search.relevance import is_near, is_relevant, unrelated_for
 from ..search.vectors import EmbeddingIndexer
 from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from .bulk_actions import BulkActions
@@ -46,11 +47,14 @@ __all__ = [
     "KnowledgeUnavailableError",
     "StructuredAPI",
     "group_not_found",
+    "is_near",
+    "is_relevant",
     "last_change",
     "mark_delivered",
     "reindex_knowledge",
     "repair_knowledge",
     "undelivered",
+    "unrelated_for",
     "verify_knowledge",
 ]
 

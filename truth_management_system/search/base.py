@@ -172,8 +172,8 @@ def merge_results_rrf(
     A claim scores the sum of weight / (rrf_constant + rank) over the lists that it is in; the first of a list has rank
     0. `weights` has one for each list, `strategy_weights` one for each `source`, 1 without; both count.
     `metadata["sources"]` says which searches found it, `metadata["ranks"]` and `metadata["scores"]` at which rank and
-    with which score. Equal scores keep the order of the lists. Raises ValueError for a number of weights that is not
-    that of the lists.
+    with which score; of `metadata["z_score"]` and `["coverage"]` the highest is kept. Equal scores keep the order of
+    the lists. Raises ValueError for a number of weights that is not that of the lists.
     """
     by_source = strategy_weights or {}
     merged: dict[str, SearchResult] = {}
@@ -193,6 +193,8 @@ def _add_rank(merged: dict[str, SearchResult], result: SearchResult, *, rank: in
     found.metadata["ranks"] = found.metadata.get("ranks", {}) | {result.source: rank}
     found.metadata["sources"] = list(found.metadata["ranks"])
     found.metadata["scores"] = found.metadata.get("scores", {}) | {result.source: result.score}
+    for name in {"z_score", "coverage"} & result.metadata.keys():
+        found.metadata[name] = max(result.metadata[name], found.metadata.get(name, result.metadata[name]))
     found.warnings = list(dict.fromkeys([*found.warnings, *result.warnings]))
 
 

@@ -15,6 +15,7 @@ from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim
 from .base import Found, SearchFilters, SearchResult, SearchStrategy
 from .fts_search import found_claim
+from .relevance import unrelated_for
 from .vector_cache import VectorCache, vectors_of
 from .vector_file import VectorSet
 
@@ -54,7 +55,8 @@ class EmbeddingSearchStrategy(SearchStrategy):
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims, nearest first; `score` is the cosine similarity.
 
-        Claims without a vector are not found. Without a model, or where it fails, nothing is, and a warning says why.
+        `metadata["z_score"]` says how far that lies above an unrelated text's (see `relevance`). Claims without a
+        vector are not found. Without a model, or where it fails, nothing is, and a warning says why.
         """
         if not query.strip():
             return Found()
@@ -62,6 +64,7 @@ class EmbeddingSearchStrategy(SearchStrategy):
             return Found(warnings=[_NO_MODEL])
         try:
             (embedded,) = self.model.embed([query[:_LONGEST_QUERY]])
+            unrelated = unrelated_for(self.model)
         except ModelError as error:
             log.info("search by meaning was left out: %s", error)
             return Found(warnings=[f"Search by meaning took no part: {error.message}"])
@@ -72,7 +75,11 @@ class EmbeddingSearchStrategy(SearchStrategy):
         best = _best_of(seqs, similarities, _Allowed(vectors, filters or SearchFilters()), self._considered(k))
         claims = _claims(vectors, [seq for seq, _ in best])
         found = [(claims[seq], similarity) for seq, similarity in best if seq in claims]
-        results = [found_claim(claim, score=score, source=self.name) for claim, score in found]
+        expected, spread = unrelated.expected(embedded), unrelated.spread
+        results = [
+            found_claim(claim, score=score, source=self.name, z_score=(score - expected) / spread)
+            for claim, score in found
+        ]
         return Found(results=self._ranked(results, embedded)[:k])
 
     def _considered(self, k: int) -> int:

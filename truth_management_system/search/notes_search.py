@@ -14,6 +14,7 @@ from ..database import PKBDatabase
 from ..models import NOTE_COLUMNS, Note
 from .beside import begin, finish
 from .fulltext import best_matches
+from .relevance import NEAR, unrelated_for
 from .searched_table import Searched, SearchedTable
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ NOTES = SearchedTable(
 )
 _FEWEST_RANKED = 50
 _FUSION = 60
-_NEAREST_STRANGER = 0.2
 _LONGEST_QUERY = 2_000
 _TOO_SLOW = "the embedding model did not answer in time."
 
@@ -78,15 +78,17 @@ class NoteSearch:
         """The notes whose vectors are nearest to the query's, nearest first, without those that are far away."""
         if self.model is None or not query.strip():
             return []
-        begun = begin(self.model, self.model.embed, [query[:_LONGEST_QUERY]])
-        (embedded,) = finish(self.model, begun, within=self.within)
+        embedded, farthest = finish(
+            self.model, begin(self.model, _embedded, self.model, query[:_LONGEST_QUERY]), within=self.within
+        )
         sql = (
             "SELECT note_rowid, vector FROM note_embeddings JOIN notes USING (note_rowid) WHERE notes.user_email = ? "
             "AND model = ? AND length(vector) = ? AND (? IS NULL OR notes.context_domain = ?)"
         )
         values = [self.user_email, self.model.name, 2 * len(embedded), context_domain, context_domain]
         rows = self.db.select(sql, values)
-        return _nearest([rowid for rowid, _ in rows], b"".join(vector for _, vector in rows), embedded)[:count]
+        vectors = b"".join(vector for _, vector in rows)
+        return _nearest([rowid for rowid, _ in rows], vectors, embedded, farthest=farthest)[:count]
 
     def _notes(self, scores: Mapping[int, float], k: int) -> list[tuple[Note, float]]:
         best = list(scores)[:k]
@@ -95,7 +97,14 @@ class NoteSearch:
         return [(notes[rowid], scores[rowid]) for rowid in best if rowid in notes]
 
 
-def _nearest(rowids: Sequence[int], vectors: bytes, embedded: NDArray[np.float32]) -> list[int]:
+def _embedded(model: EmbeddingModel, query: str) -> tuple[NDArray[np.float32], float]:
+    """The vector of `query`, and the least similarity to it of a text that has to do with it."""
+    (embedded,) = model.embed([query])
+    unrelated = unrelated_for(model)
+    return embedded, unrelated.expected(embedded) + NEAR * unrelated.spread
+
+
+def _nearest(rowids: Sequence[int], vectors: bytes, embedded: NDArray[np.float32], *, farthest: float) -> list[int]:
     import numpy as np
 
     if not rowids:
@@ -103,7 +112,7 @@ def _nearest(rowids: Sequence[int], vectors: bytes, embedded: NDArray[np.float32
     matrix = np.frombuffer(vectors, dtype="<f2").reshape(len(rowids), len(embedded)).astype(np.float32)
     similarities = (matrix @ embedded).tolist()
     near = sorted(zip(similarities, rowids, strict=True), reverse=True)
-    return [rowid for similarity, rowid in near if similarity >= _NEAREST_STRANGER]
+    return [rowid for similarity, rowid in near if similarity >= farthest]
 
 
 def _fused(rankings: Sequence[Sequence[int]]) -> dict[int, float]:

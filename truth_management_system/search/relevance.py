@@ -1,0 +1,220 @@
+"""Which of the claims and notes that a search finds have to do with the query.
+
+A search by meaning always finds the nearest texts, however far away they are, and models differ in how near unrelated
+texts are to each other: a cosine of 0.2 is much for all-MiniLM-L6-v2 and impossible for text-embedding-ada-002. A model
+is therefore measured once, with sentences that have nothing to do with each other. Models also place texts of a
+language that they know little of close together, so the sentences of each language count by themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from language_models.ports import EmbeddingModel
+
+from .base import SearchResult
+from .query_words import all_words, query_words, unspaced_pieces
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# The same eight sentences in each language, from fields that are far apart.
+_UNRELATED = (
+    (
+        "The ferry to the island leaves twice a day in winter.",
+        "How is cheese made from milk?",
+        "My neighbour repairs old clocks in his basement.",
+        "The court postponed the hearing until spring.",
+        "Which metal melts at the lowest temperature?",
+        "I painted the fence green.",
+        "The orchestra played without a conductor.",
+        "Please sort these files by their size.",
+    ),
+    (
+        "Im Winter fährt die Fähre zweimal am Tag zur Insel.",
+        "Wie wird aus Milch Käse gemacht?",
+        "Mein Nachbar repariert im Keller alte Uhren.",
+        "Das Gericht hat die Verhandlung auf den Frühling verschoben.",
+        "Welches Metall schmilzt bei der niedrigsten Temperatur?",
+        "Ich habe den Zaun grün gestrichen.",
+        "Das Orchester spielte ohne Dirigenten.",
+        "Bitte sortiere diese Dateien nach ihrer Größe.",
+    ),
+    (
+        "En hiver, le bac pour l'île part deux fois par jour.",
+        "Comment fabrique-t-on le fromage avec du lait ?",
+        "Mon voisin répare de vieilles horloges dans sa cave.",
+        "Le tribunal a reporté l'audience au printemps.",
+        "Quel métal fond à la température la plus basse ?",
+        "J'ai peint la clôture en vert.",
+        "L'orchestre a joué sans chef.",
+        "Trie ces fichiers selon leur taille.",
+    ),
+    (
+        "En invierno el barco a la isla sale dos veces al día.",
+        "¿Cómo se hace el queso con leche?",
+        "Mi vecino repara relojes antiguos en el sótano.",
+        "El tribunal aplazó la audiencia hasta la primavera.",
+        "¿Qué metal se funde a la temperatura más baja?",
+        "Pinté la valla de verde.",
+        "La orquesta tocó sin director.",
+        "Ordena estos archivos por tamaño.",
+    ),
+    (
+        "Зимой паром на остров ходит дважды в день.",
+        "Как из молока делают сыр?",
+        "Мой сосед чинит старые часы в подвале.",
+        "Суд перенёс заседание на весну.",
+        "Какой металл плавится при самой низкой температуре?",
+        "Я покрасил забор в зелёный цвет.",
+        "Оркестр играл без дирижёра.",
+        "Отсортируй эти файлы по размеру.",
+    ),
+    (
+        "冬天去岛上的渡轮每天两班。",
+        "奶酪是怎么用牛奶做的?",
+        "我的邻居在地下室修旧钟。",
+        "法院把开庭推迟到春天。",
+        "哪种金属的熔点最低?",
+        "我把栅栏漆成了绿色。",
+        "乐团在没有指挥的情况下演奏。",
+        "请按大小排列这些文件。",
+    ),
+)
+
+# Words that many messages hold, whatever they are about: English, German, French, Spanish.
+_COMMON = """
+    able actually add again ago ahead almost alone already also always another answer anyone anything around ask
+    asked back bad become been begin best better big bit bring build call called came can case change check choose
+    come compare complete create day days decide describe did different do does done down draft early easy else end
+    enough even evening ever every everybody everyone everything example explain fact far fast feel few find fine
+    first five four full gave get give given gives go goes going gone good great group had half happen hard hear
+    hello help here high hold hour hours idea important inside instead keep keeps kind knew know known large last
+    late later least leave left less let life like line list little live lives long longer look lot low made main
+    make makes making man many matter mean means meet might minute moment month months morning most move much must
+    name near need needs never new next nice night nine nothing now number offer offered often old one open order
+    others own part parts people person place plan play please point possible problem put question quick quickly
+    quite read real really reason right said same say second see seem seen sentence set seven several short should
+    show side simple since six small some somebody someone something sometimes soon sort spend start started stay
+    still stop such sure system take takes talk tell ten thank thanks thing things think third this three time times
+    today together told tomorrow too took top topic toward tried true try turn two type understand unit usage use
+    used uses using usual usually very want wants way ways week weeks went whole will wish without word words work
+    works world would write written wrong year years yes yesterday yet young
+    aber alle alles also alt alte am an auch auf aus bei beim bin bis bitte da damit dann das dass dein dem den der
+    des dich die dies diese dieser dieses dir doch drei du ein eine einem einen einer eines er erkläre es etwas für
+    ganz geben geht gerade gern gerne groß große gut gute guten guter gutes haben habe hat hatte heute hier ich ihm
+    ihn ihr ihre im immer in ist ja jahr jahre jede jeden jeder jetzt kann kein keine klein kleine können lange
+    machen macht man mehr mein meine meinem meinen meiner mich mir mit morgen muss müssen nach neu neue neuen nicht
+    noch nun nur oder ohne schon sehr sein seine seit sich sie sind so soll sollte tag tage über um und uns unser
+    unsere viel viele vom von vor wann war waren warum was weil welche welcher welches wenn wer werden wie wieder
+    will wir wird wo woche würde zeit zu zum zur zwei
+    ai ans as au aussi autre aux avec avoir beau bien bon bonne ce cela ces cet cette chaque chez chose comme
+    comment dans de des deux dit dois donc donne du elle elles en encore est et être eu fait faire fois font grand
+    grande heure il ils jamais je jour jours la le les leur leurs lui ma mais me mes mettre moi moins mois moment
+    mon même ne nos notre nous nouveau nouvelle on ont ou où par pas passer petit petite peu peut peux plus pour
+    pourquoi prendre près puis qu quand que quel quelle quelles quels qui quoi sa sans se sera ses si sont sous sur
+    ta te temps tes toi ton tous tout toute toutes trois trop tu un une va vers veux voir vos votre vous vrai été
+    ahora al algo algún alguna antes año años aquí así aunque ayer bien buen buena bueno cada casa casi como cómo
+    con cosa cosas cuál cuando cuándo cuánto cuántos de del desde día días dice donde dónde dos el él ella ellos en
+    entre era es esa ese eso esta está están estar este esto fue gran grande gusta gustan ha hace hacer han hasta
+    hay he hora hoy ir la las le les lo los más me menos mes mi mis mismo mucha mucho muchos muy nada ni no nos
+    nueva nuevo nunca otra otro para pero poco por porque puede puedo que qué quien quién quiero se sea semana ser
+    si sí siempre sin sobre solo soy su sus también tan te tengo tener tiempo tiene tienen toda todas todo todos
+    tres tu tus un una uno unos va vez veces ver vida vivo voy y ya yo
+"""
+_ENDINGS = ("ings", "ing", "ies", "ied", "est", "ers", "er", "en", "em", "es", "ed", "e", "s", "n", "y")
+_SHORTEST_STEM = 3
+
+# In standard deviations above what unrelated texts have. Tuned with tests/data/relevance_pairs.json.
+NEAR = 2.0
+"""From here on a text has to do with a query, without a word in common."""
+_WITH_A_WORD_IN_COMMON = 0.0
+_WITH_COMMON_WORDS_ONLY = 5.5
+_MOST_OF_THE_WORDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unrelated:
+    """How near unrelated texts are to each other for one model.
+
+    centres: the mean vector of the unrelated sentences of each language, shape (languages, dimensions). spread: the
+    standard deviation of the similarities between sentences of one language.
+    """
+
+    centres: NDArray[np.float32]
+    spread: float
+
+    def expected(self, query: NDArray[np.float32]) -> float:
+        """The similarity of `query`, a vector, to an unrelated text in its language."""
+        return float((self.centres @ query).max())
+
+
+_measured: WeakKeyDictionary[EmbeddingModel, Unrelated] = WeakKeyDictionary()
+_lock = threading.Lock()
+_LEAST_SPREAD = 1e-3
+
+
+def unrelated_for(model: EmbeddingModel) -> Unrelated:
+    """How near unrelated texts are for `model`: embeds 48 sentences the first time, and remembers the outcome.
+
+    Raises the errors of `language_models.errors`.
+    """
+    found = _measured.get(model)
+    if found is None:
+        found = _measure(model)
+        with _lock:
+            _measured[model] = found
+    return found
+
+
+def _measure(model: EmbeddingModel) -> Unrelated:
+    import numpy as np
+
+    vectors = model.embed([sentence for language in _UNRELATED for sentence in language])
+    by_language = vectors.reshape(len(_UNRELATED), len(_UNRELATED[0]), -1)
+    pairs = np.triu_indices(len(_UNRELATED[0]), k=1)
+    spreads = [float((sentences @ sentences.T)[pairs].std()) for sentences in by_language]
+    return Unrelated(centres=by_language.mean(axis=1), spread=max(_LEAST_SPREAD, float(np.median(spreads))))
+
+
+def is_near(found: SearchResult) -> bool:
+    """Whether a claim has a word of the query, or means something like it: what a list of hits may show."""
+    scores = found.metadata.get("scores") or {found.source: found.score}
+    return set(scores) != {"embedding"} or found.metadata["z_score"] >= NEAR
+
+
+def is_relevant(found: SearchResult, query: str) -> bool:
+    """Whether a claim has to do with `query`, so that a model should be given it unasked.
+
+    A common word that both hold is not enough; a rarer one is, unless the texts are as far apart as unrelated ones.
+    """
+    distance = found.metadata.get("z_score")
+    shared = _shared_words(query, found)
+    rare = {word for word in shared if _stem(word) not in _COMMON_STEMS}
+    if distance is None:
+        return bool(rare) or (len(shared) > 1 and found.metadata.get("coverage", 0.0) >= _MOST_OF_THE_WORDS)
+    if rare:
+        return bool(distance >= _WITH_A_WORD_IN_COMMON)
+    return bool(distance >= (_WITH_COMMON_WORDS_ONLY if shared else NEAR))
+
+
+def _shared_words(query: str, found: SearchResult) -> set[str]:
+    claim = found.claim
+    parts = (claim.statement, claim.subject_text, claim.predicate, claim.object_text, claim.possible_questions)
+    text = " ".join(filter(None, parts))
+    stems = {_stem(word) for word in all_words(f"{text} {claim.friendly_id.replace('_', ' ')}")}
+    shared = {word for word in query_words(query) if _stem(word) in stems}
+    return shared | (set(unspaced_pieces(query)) & set(unspaced_pieces(text)))
+
+
+def _stem(word: str) -> str:
+    """`word` without the ending that inflection may have given it."""
+    found = (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM)
+    return word.removesuffix(next(found, ""))
+
+
+_COMMON_STEMS = frozenset(map(_stem, _COMMON.split()))
