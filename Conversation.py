@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.summaries import refresh_summary
 from chat.threads import in_thread, undisturbed
-from chat.turn import Turn, TurnStream
+from chat.turn import Turn, TurnStream, wait_for_abandoned_turns
 from database.connection import open_store
 from database.errors import ConversationNotFoundError
 from database.store import Store
@@ -65,12 +65,14 @@ class Conversation:
 
         `query["_answer_again"]` (a message_id) has a further variant of that answer made instead.
         The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an
-        event. Raises EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError,
+        event. A caller that leaves the stream early has the turn finished as interrupted.
+        Raises EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError,
         MessageNotFoundError (reply_to), InvalidChangeError (an answer that can't be made again).
         """
+        wait_for_abandoned_turns()
         turn = self._accept(query)
 
-        async def journey() -> AsyncIterator[events.Event]:
+        async def journey() -> AsyncGenerator[events.Event, None]:
             title: asyncio.Task[str] | None = None
             try:
                 keep = self._keep_report(turn)
@@ -90,7 +92,9 @@ class Conversation:
             except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
                 yield journeys.broken(turn, error)
             named = await journeys.chosen_title(turn, title)
+            await journeys.flushed(turn)
             finished = await undisturbed(journeys.stored(self._finish, turn, named))
+            turn.finished = True
             if journeys.renamed(turn, finished):
                 yield events.conversation(
                     title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""
@@ -99,7 +103,7 @@ class Conversation:
             yield events.done(turn.status)
             await refresh_summary(turn, self._history)
 
-        return TurnStream(turn.accepted, journey())
+        return TurnStream(turn, journey(), finish=self._finish)
 
     def persist_current_turn(
         self,

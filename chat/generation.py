@@ -173,6 +173,7 @@ class TurnRunner:
 
     async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
         journal = self._current_journal()
+        turn.run_by_server(partial(journal.flush, stream))
         async for event in turn:
             journal.append(stream, event)
             if "done" in event:
@@ -246,12 +247,15 @@ class TurnRunner:
 
     @staticmethod
     def _say_farewell(stream: LiveStream, error: BaseException) -> None:
-        """Tell the watchers that nothing more will be stored of this stream; which is itself not stored."""
+        """Tell the watchers that nothing more will be stored of this stream; which is itself not stored.
+
+        The turn ends as interrupted: by `journeys.flushed`, or by `_salvage`.
+        """
         if stream.closed:
             return
         code, message = "internal_error", "Something went wrong here. The server's log says what."
         if isinstance(error, StoreError):
             code, message = STORAGE_FAILED, error.message
-        farewell = (events.error(code=code, message=message), events.done("failed"))
+        farewell = (events.error(code=code, message=message), events.done(INTERRUPTED))
         stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
         stream.close()

@@ -57,10 +57,15 @@ class Journal:
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_until_quiet())
 
-    async def settle(self, stream: LiveStream) -> None:
-        """Wait until everything that was appended for `stream` is stored and published, then forget the stream."""
+    async def flush(self, stream: LiveStream) -> bool:
+        """Wait until everything that was appended for `stream` is stored and published; False where that failed."""
         while stream in self._pending or stream in self._in_flight:
             await asyncio.shield(self._round)
+        return stream not in self._failed
+
+    async def settle(self, stream: LiveStream) -> None:
+        """`flush`, then forget the stream."""
+        await self.flush(stream)
         self._open.discard(stream)
         self._failed.discard(stream)
 
@@ -84,8 +89,13 @@ class Journal:
             self._take_back()
         except Exception as error:  # whatever the store says, these turns can't go on
             log.exception("could not store events of %d answers", len(self._in_flight))
-            for stream in self._in_flight:
-                self._fail(stream, error)
+            for stream, pending in self._in_flight.items():
+                if "done" in pending[-1]:
+                    # The answer itself is stored, since its turn was finished after a flush; readers are given the
+                    # closing events again from that.
+                    stream.publish([line for _, _, line in _encoded(stream, pending)])
+                else:
+                    self._fail(stream, error)
         else:
             for stream, rows in batch.items():
                 stream.publish([line for _, _, line in rows])

@@ -22,7 +22,7 @@ from .gathering import KeepReport
 from .histories import History
 from .ports import Message
 from .prompt import ContextBlock, build_prompt, context_chars
-from .threads import in_thread
+from .threads import in_thread, undisturbed
 from .titles import make_title
 from .turn import Turn
 
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 _SMALLEST_CONTEXT = 4_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
+_KEPT = "What was said is kept."
 _INTERRUPTIONS = {
     "interrupted": "The server stopped in the middle of this answer.",
     "storage_failed": "This answer could not be stored as it came, and was stopped.",
@@ -76,6 +77,16 @@ async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | Non
     except Exception:
         log.exception("the title could not be made")
         return heuristic_title(turn.text)
+
+
+async def flushed(turn: Turn) -> None:
+    """Wait until the events so far are stored. Where they could not be, watchers were told so, and the status agrees.
+
+    Whoever wants the turn stopped comes too late: nothing but storing it is left to be done.
+    """
+    if turn.flush is not None and not await undisturbed(turn.flush()):
+        turn.status = "interrupted"
+        turn.config["error"] = {"code": "storage_failed", "message": f"{_INTERRUPTIONS['storage_failed']} {_KEPT}"}
 
 
 async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn, title: str | None) -> FinishedTurn:
@@ -157,7 +168,7 @@ def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
     """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
     _go_on()
     why = str(stop.args[0]) if stop.args else ""
-    fate = "What was said is kept." if turn.accepted.kept else "What was said is not kept."
+    fate = _KEPT if turn.accepted.kept else "What was said is not kept."
     if why in _INTERRUPTIONS:
         turn.status = "interrupted"
         message = f"{_INTERRUPTIONS[why]} {fate}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import orjson
@@ -284,6 +285,63 @@ def test_after_a_failure_of_the_store_the_stored_events_have_no_gap_and_spell_th
     stored = talk.again(conversation).get_message_list()[1]
     assert joined(events) == stored["text"]
     assert stored["status"] == "interrupted"
+
+
+def test_a_commit_that_fails_behind_the_models_last_word_makes_no_complete_answer_of_what_was_told_to_have_failed(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk.models.main_model = ScriptedChatModel.saying("All ", "of it")
+    held = Future[None]()
+    monkeypatch.setattr(runner, "_submit", lambda _rows: held)
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("hello"))
+    wait_until(lambda: bool(talk.models.cheap_model.calls))  # the title is made when the answer has ended
+    held.set_exception(StorageFailedError("The disk is full."))
+    told = parsed(stream.lines())
+    assert [event["error"]["code"] for event in told if "error" in event] == ["storage_failed"]
+    assert (told[-1]["done"], told[-1]["answer_status"]) == (True, "interrupted")
+    wait_until(lambda: runner.running() == 0)
+    assert talk.again(conversation).get_message_list()[1]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_whichever_commit_fails_what_is_told_is_what_is_stored(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    talk.models.main_model = slowly("one ", "two ", "three")
+    count, append = itertools.count(), append_events
+
+    def sometimes(connection: Any, rows: Any) -> None:
+        if next(count) == number:
+            raise StorageFailedError("The disk is full.")
+        append(connection, rows)
+
+    monkeypatch.setattr("chat.generation.append_events", sometimes)
+    conversation = talk.new()
+    told = parsed(runner.start(conversation, talk.query("count")).lines())
+    wait_until(lambda: runner.running() == 0)
+    stored = talk.again(conversation).get_message_list()[1]
+    assert told[-1]["answer_status"] == stored["status"]
+    assert stored["text"].startswith(joined(told))
+    replayed = parsed(runner.watch(user_email=EMAIL, message_id=stored["message_id"], after=0).lines(0))
+    assert (joined(replayed), replayed[-1]["answer_status"]) == (stored["text"], stored["status"])
+
+
+def test_closing_events_that_cannot_be_stored_are_told_since_the_answer_is(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = runner._submit
+
+    def all_but_the_end(rows: Any) -> Any:
+        if any(b'"done"' in event for _, _, event in rows):
+            raise StorageFailedError("The disk is full.")
+        return submit(rows)
+
+    monkeypatch.setattr(runner, "_submit", all_but_the_end)
+    conversation = talk.new()
+    told = parsed(runner.start(conversation, talk.query("hello")).lines())
+    assert not any("error" in event for event in told)
+    assert told[-1]["answer_status"] == talk.again(conversation).get_message_list()[1]["status"] == "complete"
 
 
 def test_a_silent_stream_sends_heartbeats_that_repeat_the_last_number(

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from chat.errors import EmptyMessageError, MessageTooLongError
+from Conversation import Conversation
+from database.connection import close_store, open_store
 from database.conversations import delete_conversation
 from database.errors import ConversationNotFoundError, TurnInProgressError
+from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.scripted import Reply, ScriptedChatModel
+from tests.live_server import ROOT
 
 from .conftest import EMAIL, Talk, fid, joined, part
 
@@ -116,10 +126,10 @@ def test_a_conversation_deleted_before_its_model_is_asked_says_so(talk: Talk, te
 
 def test_a_second_message_while_one_is_answered_is_refused_and_leaves_nothing(talk: Talk) -> None:
     conversation = talk.new()
-    conversation.reply(talk.query("first"))
-    with pytest.raises(TurnInProgressError):
-        conversation.reply(talk.query("second"))
-    assert [m["text"] for m in talk.again(conversation).get_message_list()] == ["first", ""]
+    with conversation.reply(talk.query("first")):
+        with pytest.raises(TurnInProgressError):
+            conversation.reply(talk.query("second"))
+        assert [m["text"] for m in talk.again(conversation).get_message_list()] == ["first", ""]
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t "])
@@ -216,3 +226,92 @@ def test_the_ids_of_a_turn_are_found_by_its_texts(talk: Talk) -> None:
     assert conversation.get_message_ids()["response_message_index"] == 4
     assert conversation.get_message_ids("one?", "1")["user_message_index"] == 1
     assert conversation.get_message_ids("three?", "3") == {}
+
+
+def leave_by_break(conversation: Conversation, talk: Talk) -> None:
+    for event in conversation.reply(talk.query("Tell me all of it")):
+        if event["text"]:
+            break
+
+
+def leave_by_an_exception(conversation: Conversation, talk: Talk) -> None:
+    def listen() -> None:
+        for event in conversation.reply(talk.query("Tell me all of it")):
+            if event["text"]:
+                raise LookupError("The script has a bug.")
+
+    with suppress(LookupError):
+        listen()
+
+
+def leave_a_with_block(conversation: Conversation, talk: Talk) -> None:
+    with conversation.reply(talk.query("Tell me all of it")) as events:
+        next(event for event in events if event["text"])
+
+
+def leave_an_async_loop(conversation: Conversation, talk: Talk) -> None:
+    async def listen() -> None:
+        async for event in conversation.reply(talk.query("Tell me all of it")):
+            if event["text"]:
+                break
+
+    asyncio.run(listen())
+
+
+def drop_it_before_the_first_event(conversation: Conversation, talk: Talk) -> None:
+    conversation.reply(talk.query("Tell me all of it"))
+
+
+@pytest.mark.parametrize(
+    ("leave", "said"),
+    [
+        (leave_by_break, "Half "),
+        (leave_by_an_exception, "Half "),
+        (leave_a_with_block, "Half "),
+        (leave_an_async_loop, "Half "),
+        (drop_it_before_the_first_event, ""),
+    ],
+)
+def test_an_answer_that_a_script_leaves_is_interrupted_and_the_conversation_answers_again(
+    talk: Talk, leave: Callable[[Conversation, Talk], None], said: str
+) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Half ", "of it"), Reply("All of it")])
+    conversation = talk.new()
+    leave(conversation, talk)
+    assert joined(talk.say(conversation, "And now?")) in {"Half of it", "All of it"}
+    question, answer, *later = talk.again(conversation).get_message_list()
+    assert (answer["text"], answer["status"]) == (said, "interrupted")
+    assert answer["config"]["error"]["code"] == "interrupted"
+    assert question["message_short_hash"]
+    assert answer["message_short_hash"]
+    assert [message["status"] for message in later] == ["complete", "complete"]
+
+
+def test_an_answer_that_was_heard_to_its_end_is_complete_however_it_is_left(talk: Talk) -> None:
+    conversation = talk.new()
+    with conversation.reply(talk.query("Hello")) as events:
+        assert joined(list(events)) == "Fine, thank you."
+    assert talk.again(conversation).get_message_list()[1]["status"] == "complete"
+
+
+def test_a_turn_of_a_script_that_ends_in_mid_answer_is_finished(tmp_path: Path) -> None:
+    script = """
+import sys
+from tests.chat.conftest import Talk
+talk = Talk(sys.argv[1])
+events = talk.new().reply(talk.query("Tell me all of it"))
+for event in events:
+    if event["text"]:
+        raise SystemExit(3)
+"""
+    users_dir = str(tmp_path / "users")
+    ended = subprocess.run(
+        [sys.executable, "-c", script, users_dir], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (3, "")
+    with open_store(users_dir).reading() as connection:
+        answer = connection.execute(
+            select(messages.c.text, messages.c.status).where(messages.c.sender == "model")
+        ).one()
+    assert tuple(answer) == ("Fine, ", "interrupted")
+    close_store(users_dir)

@@ -205,7 +205,7 @@ def test_after_a_crash_an_interrupted_turn_is_erased_and_what_is_kept_is_whole(
     talk: Talk, tomatoes: Conversation
 ) -> None:
     before = everything(talk)
-    tomatoes.reply(talk.query("Between us?"))
+    tomatoes._accept(talk.query("Between us?"))  # the process ends before the first event
     assert texts(talk, tomatoes) == [*KEPT, "Between us?", ""]
     assert close_interrupted_turns(users_dir=talk.users_dir) == 1
     assert everything(talk) == before

@@ -184,8 +184,8 @@ def test_a_bundle_is_one_that_opens_again(users_dir: str, tmp_path: Path) -> Non
 def test_what_is_not_kept_gets_into_no_file(users_dir: str, fmt: str, tmp_path: Path) -> None:
     conversation = talk(users_dir, ("How much?", "A litre."))
     conversation.set_field("stateless", True)
-    conversation.reply({"messageText": "My secret is parsley."})
-    content = b"".join(exported(users_dir, conversation, fmt).chunks)
+    with conversation.reply({"messageText": "My secret is parsley."}):
+        content = b"".join(exported(users_dir, conversation, fmt).chunks)
     if fmt == "bundle":
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(tmp_path / "out")
