@@ -50,6 +50,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         reply_to=query.get("reply_to"),
         thread_id=query.get("thread_id"),
         model_name=means.chosen.model.name,
+        client_message_id=query.get("client_message_id"),
     )
     return _turn(query, accepted, means, text=text)
 
@@ -57,7 +58,11 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
     means = _means(query, history, user_email=user_email)
-    accepted = history.accept_again(str(query[ANSWER_AGAIN]), model_name=means.chosen.model.name)
+    accepted = history.accept_again(
+        str(query[ANSWER_AGAIN]),
+        model_name=means.chosen.model.name,
+        client_message_id=query.get("client_message_id"),
+    )
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
     memories = accepted.answer_config.get("memories") or ()
     query = {

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from database.connection import open_store
 from database.conversations import get_conversation
-from database.errors import StoreError, TurnInProgressError
+from database.errors import AlreadySentError, StoreError, TurnInProgressError
 from database.store import Urgency
 from database.stream_events import append_events, read_events
 from database.turn_recovery import ReportMaker, close_interrupted_turns
@@ -24,6 +24,7 @@ from .errors import ShuttingDownError
 from .journal import Journal
 from .live_stream import LiveStream, StoredStream
 from .metrics import Metrics
+from .sent_messages import SentMessage, SentMessages, sent_message
 from .threads import in_thread, undisturbed
 from .turn import TurnStream
 
@@ -72,6 +73,7 @@ class TurnRunner:
         self._salvaging: dict[str, asyncio.Task[None]] = {}
         self._stopping: set[str] = set()
         self._ended: dict[str, LiveStream] = {}
+        self._sent = SentMessages()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
@@ -82,11 +84,23 @@ class TurnRunner:
         """Run turns on `loop` from now on."""
         self._loop = loop
 
-    def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream:
+    def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream | StoredStream:
         """Accept a turn and let it run.
 
-        Raises what `reply` raises before anything is stored; afterwards the turn survives anything.
+        A request that was sent before, under the same `client_message_id`, gets the stream of the turn that it began.
+        Raises what `reply` raises before anything is stored; afterwards the turn survives anything. ConflictError:
+        another message was sent under this `client_message_id`.
         """
+        sent = sent_message(query, user_email=conversation.user_id, conversation_id=conversation.conversation_id)
+        if sent is None:
+            return self._start(conversation, query)
+        with self._sent.one_at_a_time(sent):
+            try:
+                return self._sent.stream_of(sent) or self._start(conversation, query, sent)
+            except AlreadySentError as error:
+                return self.watch(user_email=sent.user_email, message_id=error.message_id, after=0)
+
+    def _start(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage | None = None) -> LiveStream:
         loop = self._running_loop()
         with self._lock:
             if self._draining:
@@ -105,6 +119,8 @@ class TurnRunner:
             with self._lock:
                 # Together, so that whoever finds the stream and wants it stopped comes after its task.
                 self._streams[stream.message_id] = stream
+                if sent is not None:
+                    self._sent.remember(sent, stream)
                 loop.call_soon_threadsafe(self._spawn, turn, stream)
         finally:
             with self._lock:
@@ -219,10 +235,16 @@ class TurnRunner:
                 self._ended[stream.message_id] = stream
         if known and not stream.kept:
             # Whoever lost the connection just now finds the end of what is stored nowhere.
-            asyncio.get_running_loop().call_later(_HOLD_SECONDS, self._ended.pop, stream.message_id, None)
+            asyncio.get_running_loop().call_later(_HOLD_SECONDS, self._let_go, stream)
+        elif known:
+            self._sent.forget(stream)
         if known:
             self._metrics.change("turns_running", -1)
         stream.close()
+
+    def _let_go(self, stream: LiveStream) -> None:
+        self._ended.pop(stream.message_id, None)
+        self._sent.forget(stream)
 
     def _stop(self, stream: LiveStream, why: str) -> None:
         task = self._tasks.get(stream.message_id)

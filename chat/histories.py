@@ -85,12 +85,19 @@ class History(Protocol):
         ...
 
     def accept(
-        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+        self,
+        *,
+        text: str,
+        config: Mapping[str, Any],
+        reply_to: str | None,
+        thread_id: str | None,
+        model_name: str,
+        client_message_id: str | None = None,
     ) -> AcceptedTurn:
         """Store a user message and an empty answer."""
         ...
 
-    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
         """Begin a further variant of an answer."""
         ...
 
@@ -200,16 +207,31 @@ class StoredHistory:
         return [text_shape(row) for row in rows]
 
     def accept(
-        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+        self,
+        *,
+        text: str,
+        config: Mapping[str, Any],
+        reply_to: str | None,
+        thread_id: str | None,
+        model_name: str,
+        client_message_id: str | None = None,
     ) -> AcceptedTurn:
         """See `History`. Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError."""
         return turns.accept_turn(
-            **self._who, text=text, config=config, reply_to=reply_to, thread_id=thread_id, model_name=model_name
+            **self._who,
+            text=text,
+            config=config,
+            reply_to=reply_to,
+            thread_id=thread_id,
+            model_name=model_name,
+            client_message_id=client_message_id,
         )
 
-    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
         """See `History`. Raises as `database.variants.accept_again`."""
-        return variants.accept_again(**self._who, message_id=message_id, model_name=model_name)
+        return variants.accept_again(
+            **self._who, message_id=message_id, model_name=model_name, client_message_id=client_message_id
+        )
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
         """See `History`."""

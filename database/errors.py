@@ -14,6 +14,7 @@ StoreError
  │   └─ UserNotFoundError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
+ │   ├─ AlreadySentError
  │   ├─ StaleIndexError
  │   ├─ StaleTextError
  │   ├─ ThreadMismatchError
@@ -123,6 +124,14 @@ class TurnInProgressError(ConflictError):
 
     def __init__(self, message: str = "This conversation is still answering. Wait for it, or stop it first.") -> None:
         super().__init__(message)
+
+
+class AlreadySentError(ConflictError):
+    """The client sent this message before, under the same id. `message_id`: that of its answer."""
+
+    def __init__(self, *, message_id: str) -> None:
+        super().__init__("This message was sent before.")
+        self.message_id = message_id
 
 
 class StaleIndexError(ConflictError):

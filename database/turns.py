@@ -21,6 +21,7 @@ from .message_hashes import TakenHashes, hash_unhashed
 from .message_references import store_report
 from .prepared import Prepared
 from .schema import messages
+from .sent_messages import refuse_message_sent_before
 from .store import Urgency
 from .stored_text import storable
 from .turn_identity import AcceptedTurn, FinishedTurn, finished_turn
@@ -45,6 +46,7 @@ _COLUMNS = (
     "config",
     "report",
     "created_at",
+    "client_message_id",
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
@@ -66,6 +68,7 @@ class _Question:
     text: str
     config: Mapping[str, Any]
     model_name: str
+    client_message_id: str | None
 
 
 def accept_turn(
@@ -78,18 +81,29 @@ def accept_turn(
     reply_to: str | None = None,
     thread_id: str | None = None,
     model_name: str = "",
+    client_message_id: str | None = None,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
     config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
-    conversation the turn is marked as one that is not kept, and gets no hash.
+    conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
+    user's messages.
     Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
-    ThreadMismatchError.
+    ThreadMismatchError, AlreadySentError (the message was sent before under this client_message_id), ConflictError
+    (another message was).
     """
-    question = _Question(text=storable(text), config=config, model_name=model_name)
+    question = _Question(text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id)
 
     def accept(connection: Connection) -> AcceptedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if client_message_id is not None:
+            refuse_message_sent_before(
+                connection,
+                user_email=user_email,
+                conversation_id=conversation_id,
+                client_message_id=client_message_id,
+                text=question.text,
+            )
         if head.running_message_id is not None:
             raise TurnInProgressError
         place = find_place(
@@ -230,6 +244,7 @@ def _message_rows(
         "message_short_hash": short_hash,
         "in_answer_to": None,
         "config": {**question.config, **mark},
+        "client_message_id": question.client_message_id,
     }
     answer = {
         "seq": response.seq,
@@ -241,6 +256,7 @@ def _message_rows(
         "message_short_hash": None,
         "in_answer_to": user.activity_id,
         "config": ({"model": question.model_name} if question.model_name else {}) | mark,
+        "client_message_id": None,
     }
     return [common | asked, common | answer]
 

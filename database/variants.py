@@ -20,6 +20,7 @@ from .message_access import access_message, access_settled
 from .message_rows import MessageRow, live_in, row_with_id, rows_where
 from .running_summary import forget_summary
 from .schema import message_variants, messages, stream_events
+from .sent_messages import refuse_attempt_sent_before
 from .store import Urgency
 from .turn_identity import RepeatedTurn
 
@@ -29,23 +30,32 @@ _ENDED = {"complete", "cancelled"}
 
 
 def accept_again(
-    *, users_dir: str, user_email: str, conversation_id: str, message_id: str, model_name: str
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    model_name: str,
+    client_message_id: str | None = None,
 ) -> RepeatedTurn:
     """Begin a further variant of an answer; what was said until now becomes the first one.
 
     `database.turns.finish_turn` ends it. Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
-    InvalidChangeError (it is no answer, or what it answers is not there any more).
+    InvalidChangeError (it is no answer, or what it answers is not there any more), AlreadySentError and
+    StreamExpiredError (an attempt of this client_message_id was made before).
     """
 
     def accept(connection: Connection) -> RepeatedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if client_message_id is not None:
+            refuse_attempt_sent_before(connection, message_id=message_id, client_message_id=client_message_id)
         if head.running_message_id is not None:
             raise TurnInProgressError
         who = {"user_email": user_email, "conversation_id": conversation_id}
         answer = access_settled(connection, **who, message_id=message_id, index=None)
         question = _question_of(connection, answer)
         created_at = now_iso()
-        _begin(connection, answer, model_name=model_name, created_at=created_at)
+        _begin(connection, answer, model_name=model_name, client_message_id=client_message_id, created_at=created_at)
         touch(connection, conversation_id, running_message_id=message_id)
         return _repeated(head, question, answer, created_at=created_at)
 
@@ -119,14 +129,17 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
     return found[0]
 
 
-def _begin(connection: Connection, answer: MessageRow, *, model_name: str, created_at: str) -> None:
+def _begin(
+    connection: Connection, answer: MessageRow, *, model_name: str, client_message_id: str | None, created_at: str
+) -> None:
     common = {"message_id": answer.message_id}
     rows: list[dict[str, Any]] = []
     if answer.chosen_variant is None:
         said = {"text": answer.text, "status": answer.status, "config": answer.config}
-        rows.append(common | said | {"number": 1, "created_at": answer.created_at})
+        rows.append(common | said | {"number": 1, "created_at": answer.created_at, "client_message_id": None})
     attempt = {"text": "", "status": "streaming", "config": {"model": model_name}, "created_at": created_at}
-    rows.append(common | attempt | {"number": max(len(answer.variants), 1) + 1})
+    sent = {"client_message_id": client_message_id}
+    rows.append(common | attempt | sent | {"number": max(len(answer.variants), 1) + 1})
     connection.execute(insert(message_variants), rows)
     # Its events are told from the first again: those of the attempt before have done their work.
     connection.execute(delete(stream_events).where(stream_events.c.message_id == answer.message_id))

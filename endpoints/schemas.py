@@ -57,6 +57,12 @@ def _not_blank(text: str) -> str:
     return text.strip()
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable")
+    return text
+
+
 Text = Annotated[str, AfterValidator(_without_nul)]
 Email = Annotated[str, Field(max_length=256), AfterValidator(_email)]
 Password = Annotated[
@@ -67,6 +73,7 @@ Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
 Id = Annotated[Text, Field(min_length=1, max_length=400)]
 JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(_clean_json)]
 References = Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=10_000)]
+ClientMessageId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
 WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
 
 
@@ -218,12 +225,14 @@ class Outgoing(BaseModel):
     reply_to: Id | None = None
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None
+    client_message_id: ClientMessageId | None = None
 
 
 class Repetition(Body):
     """Which model makes an answer again; null: the one that the conversation has chosen, else the main one."""
 
     model: Annotated[Text, Field(max_length=200)] | None = None
+    client_message_id: ClientMessageId | None = None
 
 
 class StreamPosition(Query):

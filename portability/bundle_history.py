@@ -132,9 +132,17 @@ class BundleHistory:
         return newest_within([m for m in earlier if m.get("show_hide") != "hide"], max_chars=max_chars)
 
     def accept(
-        self, *, text: str, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None, model_name: str
+        self,
+        *,
+        text: str,
+        config: Mapping[str, Any],
+        reply_to: str | None,
+        thread_id: str | None,
+        model_name: str,
+        client_message_id: str | None = None,
     ) -> AcceptedTurn:
-        """See `History`. Raises TurnInProgressError."""
+        """See `History`. Raises TurnInProgressError. A bundle has one writer, who knows what it sent."""
+        del client_message_id
         if any(message["status"] == "streaming" for message in self._bundle.messages):
             raise TurnInProgressError
         first_turn = not self._bundle.messages
@@ -152,8 +160,9 @@ class BundleHistory:
             created_at=question["created_at"],
         )
 
-    def accept_again(self, message_id: str, *, model_name: str) -> RepeatedTurn:
+    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
         """See `History`. Raises InvalidChangeError: a bundle holds one text of each answer."""
+        del client_message_id
         raise InvalidChangeError(
             f"The answer {message_id} can't be made again by {model_name}: a bundle holds one text of each answer."
         )

@@ -22,6 +22,7 @@ from . import (
     m0004_listed_words,
     m0005_shares_by_conversation,
     m0006_password_links,
+    m0007_client_message_ids,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0004_listed_words.upgrade,
     m0005_shares_by_conversation.upgrade,
     m0006_password_links.upgrade,
+    m0007_client_message_ids.upgrade,
 )
 
 

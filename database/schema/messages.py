@@ -68,6 +68,8 @@ messages = Table(
     Column("deleted_at", Text),
     Column("chosen_variant", Integer),
     Column("pinned_at", Text),
+    # By which a client knows a message that it sends; of the person's messages alone.
+    Column("client_message_id", Text),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.
@@ -93,6 +95,14 @@ messages = Table(
         postgresql_where=text("pinned_at IS NOT NULL"),
     ),
     Index(
+        "idx_messages_client",
+        "user_email",
+        "client_message_id",
+        unique=True,
+        sqlite_where=text("client_message_id IS NOT NULL"),
+        postgresql_where=text("client_message_id IS NOT NULL"),
+    ),
+    Index(
         "idx_messages_streaming",
         "status",
         sqlite_where=text("status = 'streaming'"),
@@ -110,6 +120,8 @@ message_variants = Table(
     Column("status", Text, nullable=False),
     Column("config", JSON, nullable=False),
     Column("created_at", Text, nullable=False),
+    # By which a client knows the request that began this attempt.
+    Column("client_message_id", Text),
     sqlite_with_rowid=False,
 )
 

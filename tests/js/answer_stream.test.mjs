@@ -102,6 +102,16 @@ test('a connection that breaks before the answer has an id can not be taken up',
   await assert.rejects(follow({ response: responseOf(EVENTS.slice(0, 1)), watch: () => assert.fail('watched') }), AnswerLostError);
 });
 
+test('a message that is sent again under its id is followed from where it broke', async () => {
+  const { seen, watched } = await follow({
+    response: responseOf(EVENTS.slice(0, 1)),
+    reopen: async () => responseOf(EVENTS),
+    watch: () => assert.fail('watched'),
+  });
+  assert.deepEqual(seen, EVENTS);
+  assert.deepEqual(watched, []);
+});
+
 test('who leaves is not reconnected', async () => {
   const controller = new AbortController();
   const following = follow({

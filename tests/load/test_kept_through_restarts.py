@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -163,3 +165,25 @@ def test_after_a_kill_it_is_all_as_missing_to_others_as_before(
     assert eve.get("/bin/assistant").json() == []
     assert len(listed(ada, mine)) == 3
     assert [each["conversation_id"] for each in ada.get("/bin/assistant").json()] == [gone]
+
+
+def test_a_message_whose_response_was_lost_is_sent_again_and_stored_once(
+    server: LiveServer, recording_model: RecordingModel
+) -> None:
+    ada = server.sign_up()
+    conversation_id = ada.create_conversation()
+    body = {"messageText": "How much water?", "client_message_id": "sent-once"}
+    cookies = "; ".join(f"{name}={value}" for name, value in ada.cookies.items())
+    connection = HTTPConnection(ada.host, ada.port)
+    headers = {"Content-Type": "application/json", "Origin": ada.origin, "Cookie": cookies}
+    connection.request("POST", f"/send_message/{conversation_id}", json.dumps(body), headers)
+    recording_model.wait_until(lambda model: bool(model.requests_to("main")))
+    connection.close()
+
+    first = list(ada.stream(f"/send_message/{conversation_id}", body))
+    assert first[0]["seq"] == 1
+    assert first[-1]["answer_status"] == "complete"
+    start_anew(server)
+    assert list(ada.stream(f"/send_message/{conversation_id}", body)) == first
+    assert [message["sender"] for message in listed(ada, conversation_id)] == ["user", "model"]
+    assert len(recording_model.requests_to("main")) == 1

@@ -31,6 +31,8 @@ function pause(milliseconds, signal) {
  *
  * @param {object} options
  * @param {(messageId: string, after: number, options: {signal?: AbortSignal}) => Promise<Response>} options.watch
+ * @param {((options: {signal?: AbortSignal}) => Promise<Response>)|null} [options.reopen] sends the message again, under its
+ *   id: for when the connection broke before the answer had one
  * @param {Response|null} [options.response] the stream that sending opened; without it `messageId` is watched
  * @param {string|null} [options.messageId] id of the answer, when it is known already
  * @param {number} [options.after] number of the last event that was seen
@@ -42,20 +44,20 @@ function pause(milliseconds, signal) {
  * @throws {ApiError} when the server refuses to continue; {AnswerLostError}
  */
 export async function followAnswer({
-  watch, response = null, messageId = null, after = 0, onEvents, onBroken = () => {}, signal, wait = pause,
+  watch, reopen = null, response = null, messageId = null, after = 0, onEvents, onBroken = () => {}, signal, wait = pause,
 }) {
   const seen = { messageId, after, done: false };
   let attempt = 0;
   const onAlive = () => {
     attempt = 0;
   };
-  const pass = { watch, seen, onEvents, onAlive, signal };
+  const pass = { watch, reopen, seen, onEvents, onAlive, signal };
   let source = response;
   for (;;) {
     await followOnce(source, pass);
     if (seen.done) return;
     signal?.throwIfAborted();
-    if (seen.messageId === null) throw new AnswerLostError();
+    if (seen.messageId === null && !reopen) throw new AnswerLostError();
     source = null;
     attempt += 1;
     onBroken(attempt);
@@ -64,9 +66,10 @@ export async function followAnswer({
 }
 
 /** Reads one connection until the answer is done, or the connection breaks in a way that may pass. */
-async function followOnce(source, { watch, seen, onEvents, onAlive, signal }) {
+async function followOnce(source, { watch, reopen, seen, onEvents, onAlive, signal }) {
+  const resume = () => (seen.messageId === null ? reopen({ signal }) : watch(seen.messageId, seen.after, { signal }));
   try {
-    const { body } = source ?? (await watch(seen.messageId, seen.after, { signal }));
+    const { body } = source ?? (await resume());
     for await (const batch of ndjsonBatches(body)) {
       onAlive();
       deliver(batch, seen, onEvents);
@@ -89,4 +92,35 @@ function deliver(batch, seen, onEvents) {
     seen.done ||= event.done === true;
   }
   if (fresh.length > 0) onEvents(fresh);
+}
+
+/** A random id of 32 hexadecimal digits. `crypto.randomUUID` is missing where the page comes without TLS. */
+export function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * The ids under which messages are sent. When a response was lost, nobody knows whether the message arrived: the same
+ * text in the same conversation is then sent under the same id, and the server stores it once.
+ */
+export class SentIds {
+  #perhaps = new Map();
+
+  /** The payload with the id to send it under. */
+  identified(conversationId, payload) {
+    const lost = this.#perhaps.get(conversationId);
+    const id = lost && lost.messageText === payload.messageText ? lost.client_message_id : newId();
+    return { ...payload, client_message_id: id };
+  }
+
+  /** The server has taken it. */
+  accepted(conversationId) {
+    this.#perhaps.delete(conversationId);
+  }
+
+  /** It failed: perhaps after the server had taken it, unless the server refused. */
+  failed(conversationId, payload, error) {
+    if (mayPass(error)) this.#perhaps.set(conversationId, payload);
+    else this.#perhaps.delete(conversationId);
+  }
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../lib/api.js';
-import { AnswerLostError, followAnswer } from '../lib/answer_stream.js';
+import { AnswerLostError, followAnswer, SentIds } from '../lib/answer_stream.js';
 import { proposesAlways } from '../lib/remembered_switch.js';
 import { strings } from '../lib/strings.js';
 import { AnswerState } from '../models/answer.js';
@@ -19,6 +19,7 @@ let sent = 0;
 export class Turns {
   #page;
   #following = new Map();
+  #sent = new SentIds();
   #controller = new AbortController();
 
   constructor(page) {
@@ -49,6 +50,7 @@ export class Turns {
     const transcript = this.#page.transcript();
     const { conversationId } = this.#page.conversation();
     const { signal } = this.#controller;
+    const message = this.#sent.identified(conversationId, payload);
     await transcript.prepare();
     const [question, answer] = this.#drafted(payload);
     transcript.push(question, answer);
@@ -57,7 +59,7 @@ export class Turns {
     const request = new AbortController();
     let response;
     try {
-      response = await this.#page.api.sendMessage(conversationId, payload, { signal: request.signal });
+      response = await this.#deliver(conversationId, message, { signal: request.signal });
     } catch (error) {
       if (signal.aborted) showToast(strings.send.failedElsewhere(error.message), { kind: 'error' });
       else transcript.drop(question.message_id, answer.message_id);
@@ -68,8 +70,21 @@ export class Turns {
       return false;
     }
     signal.addEventListener('abort', () => request.abort(), { once: true });
-    this.#follow({ answer, question, response, signal });
+    const reopen = (options) => this.#page.api.sendMessage(conversationId, message, options);
+    this.#follow({ answer, question, response, signal, reopen });
     return true;
+  }
+
+  /** Sends a message that has its id, and notes what became of it. */
+  async #deliver(conversationId, message, options) {
+    try {
+      const response = await this.#page.api.sendMessage(conversationId, message, options);
+      this.#sent.accepted(conversationId);
+      return response;
+    } catch (error) {
+      this.#sent.failed(conversationId, message, error);
+      throw error;
+    }
   }
 
   /**
@@ -101,7 +116,7 @@ export class Turns {
   /** Sends to a conversation that the person has left since: its answer goes on by itself. */
   async sendUnseen(conversationId, payload) {
     try {
-      await this.#leaveUnseen(conversationId, await this.#page.api.sendMessage(conversationId, payload));
+      await this.#leaveUnseen(conversationId, await this.#deliver(conversationId, this.#sent.identified(conversationId, payload)));
     } catch (error) {
       // The text is a draft there again: sent from here it would stand there twice.
       showToast(strings.send.failedElsewhere(error.message), {
@@ -145,7 +160,7 @@ export class Turns {
     ];
   }
 
-  async #follow({ answer, question, response, signal, again = false }) {
+  async #follow({ answer, question, response, signal, reopen = null, again = false }) {
     const turn = { answer, question, again, state: new AnswerState({ messageId: answer.pending ? null : answer.message_id }) };
     this.#following.set(answer.message_id, turn);
     this.#page.onRunning(true);
@@ -153,6 +168,7 @@ export class Turns {
     try {
       await followAnswer({
         watch: this.#page.api.watchStream,
+        reopen,
         response,
         messageId: turn.state.messageId,
         onEvents: (events) => this.#show(turn, events),
