@@ -18,6 +18,17 @@ _hasher = PasswordHasher()
 _places = threading.BoundedSemaphore(2)
 
 
+def hash_with(hasher: PasswordHasher) -> PasswordHasher:
+    """Hash with `hasher`'s parameters from now on. Returns the hasher in use before.
+
+    Hashes made with other parameters stay valid; `needs_new_hash` tells which of them are weaker.
+    """
+    global _hasher
+    before, _hasher = _hasher, hasher
+    _nobodys_hash.cache_clear()
+    return before
+
+
 def hash_password(password: str) -> str:
     """The Argon2id hash of `password` with its salt and parameters.
 

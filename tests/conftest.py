@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from argon2 import PasswordHasher
 
+from database.passwords import hash_with
 from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import ROOT, LiveServer
@@ -30,6 +32,8 @@ CHROMIUM_OPTIONS = (
 
 
 tiers.load_hypothesis_profile()
+# A hash of full cost takes longer than most tests; database/test_accounts.py tests the real one.
+hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
 from language_models.scripted import ScriptedChatModel
+from tests.stores import put_empty_store
 from truth_management_system import Claim
 
 EMAIL = "ada@example.com"
@@ -90,7 +91,7 @@ class Talk:
 @pytest.fixture
 def talk(tmp_path: Path) -> Iterator[Talk]:
     """A store with a scripted model."""
-    users_dir = str(tmp_path / "users")
+    users_dir = put_empty_store(tmp_path / "users")
     yield Talk(users_dir)
     close_knowledge(users_dir)
     close_store(users_dir)

@@ -12,12 +12,13 @@ from sqlalchemy import Engine, event
 
 from database.connection import close_store, open_store
 from database.turns import FinishedTurn, accept_turn, finish_turn
+from tests.stores import put_empty_store
 
 
 @pytest.fixture
 def users_dir(tmp_path: Path) -> Iterator[str]:
     """A fresh store, closed again after the test."""
-    folder = str(tmp_path / "users")
+    folder = put_empty_store(tmp_path / "users")
     open_store(folder)
     yield folder
     close_store(folder)

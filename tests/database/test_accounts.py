@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, Type, extract_parameters
 from sqlalchemy import select, update
 
 from database import clock, passwords, schema, sessions, throttle, tokens, users
@@ -70,21 +71,41 @@ def test_an_account_lets_in_with_its_password_alone_however_the_address_is_writt
     assert users.verify_password(**{**who, "user_email": "\ud800"}, password="\ud800" * 9) is None
 
 
-def test_an_unknown_account_costs_a_hash_like_a_wrong_password(
-    ann: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hashes: list[str] = []
+class CountingHasher(PasswordHasher):
+    """Notes each hash that a password is held against."""
 
-    class Counting:
-        def verify(self, password_hash: str, _password: bytes) -> bool:
-            hashes.append(password_hash)
-            return True
+    def __init__(self) -> None:
+        super().__init__()
+        self.verified: list[str] = []
 
-    passwords._nobodys_hash()
-    monkeypatch.setattr(passwords, "_hasher", Counting())
-    assert users.verify_password(users_dir=ann["users_dir"], user_email="no@example.org", password="x" * 9) is None
-    assert len(hashes) == 1
-    assert hashes[0].startswith("$argon2id$")
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
+        self.verified.append(str(hash))
+        return super().verify(hash, password)
+
+
+@pytest.fixture
+def full_cost() -> Iterator[CountingHasher]:
+    """Hashes cost what they cost outside of tests."""
+    hasher = CountingHasher()
+    before = passwords.hash_with(hasher)
+    yield hasher
+    passwords.hash_with(before)
+
+
+def test_an_unknown_account_costs_a_hash_like_a_wrong_password(ann: dict[str, str], full_cost: CountingHasher) -> None:
+    who = {"users_dir": ann["users_dir"], "password": "x" * 9}
+    assert users.verify_password(**who, user_email="no@example.org") is None
+    [nobodys] = full_cost.verified
+    assert extract_parameters(nobodys) == extract_parameters(full_cost.hash("x"))
+    assert users.verify_password(**who, user_email=ANN) is None
+    assert len(full_cost.verified) == 2
+
+
+@pytest.mark.usefixtures("full_cost")
+def test_a_password_is_hashed_at_the_cost_that_owasp_recommends_or_more() -> None:
+    parameters = extract_parameters(passwords.hash_password(PASSWORD))
+    assert parameters.type == Type.ID
+    assert (parameters.memory_cost >= 47_104, parameters.time_cost >= 1) == (True, True)
 
 
 def test_passwords_are_nowhere_in_the_store(ann: dict[str, str]) -> None:
@@ -95,6 +116,7 @@ def test_passwords_are_nowhere_in_the_store(ann: dict[str, str]) -> None:
     assert len(set(stored)) == 2
 
 
+@pytest.mark.usefixtures("full_cost")
 def test_a_weaker_hash_of_old_is_replaced_at_the_next_login(ann: dict[str, str]) -> None:
     old = PasswordHasher(time_cost=1, memory_cost=8192).hash(PASSWORD)
     weaken = update(schema.users).values(password_hash=old)

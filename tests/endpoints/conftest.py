@@ -25,6 +25,7 @@ from language_models.roles import ModelRoles
 from language_models.scripted import Reply, ScriptedChatModel
 from server import create_app
 from settings import Settings, load_settings
+from tests.stores import put_empty_store
 
 PASSWORD = "correct horse battery"
 OWN_PAGE = {"Origin": "http://localhost"}
@@ -121,6 +122,7 @@ def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: Scripted
         model_dir=settings.model_dir,
         overrides={"main": main_model, "cheap": cheap_model},
     )
+    put_empty_store(settings.users_dir)
     application = create_app(settings, models=models)
     yield application
     application.extensions[EXTENSION].knowledge.close()
