@@ -31,6 +31,20 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+def tokens_by_model(low: int, high: int) -> Callable[[str], dict[str, int]]:
+    """A reader of numbers of tokens from `low` to `high`: one for all models (under ""), others for some by name."""
+    number = whole(low, high)
+
+    def parse(text: str) -> dict[str, int]:
+        found = {}
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            name, _, tokens = part.rpartition("=")
+            found[model(name.strip()) if name else ""] = number(tokens.strip())
+        return found
+
+    return parse
+
+
 def seconds(text: str) -> float:
     """A length of time above 0, such as 20 or 2.5."""
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:

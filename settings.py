@@ -34,8 +34,9 @@ class Settings:
     """The values that one server or command runs with.
 
     users_dir holds everything that people own. Budgets of distillation are in tokens, `reference_cap` and
-    `conversation_cap` in characters, timeouts in seconds. None means "as the model allows" for `distill_budget` and
-    `context_window`.
+    `conversation_cap` in characters, timeouts in seconds. `context_window` and `answer_tokens` are in tokens by
+    model, "" for those that are not named. None means "as the model allows" for `distill_budget`, and "as the main
+    model" for `cheap_model` and `embedding_model`.
     """
 
     data_dir: Path
@@ -46,13 +47,16 @@ class Settings:
     secret_key: str = field(repr=False)
     database_url: str | None = field(repr=False)
     main_model: str
-    cheap_model: str
-    embedding_model: str
+    cheap_model: str | None
+    embedding_model: str | None
     openai_base_url: str | None
     openai_api_key: str | None = field(repr=False)
     anthropic_api_key: str | None = field(repr=False)
     model_dir: Path
-    context_window: int | None
+    context_window: Mapping[str, int]
+    answer_tokens: Mapping[str, int]
+    first_token_timeout: float
+    silence_timeout: float
     distill_budget: int | None
     distill_timeout: float
     title_timeout: float
@@ -196,12 +200,20 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
     ),
     SettingRow("DATABASE_URL", "", read.sqlite_only, "Another database than SQLite; must be empty in this version."),
     SettingRow("ANAPHORA_MAIN_MODEL", "embedded", read.model, "Model that answers.", "--main-model"),
-    SettingRow("ANAPHORA_CHEAP_MODEL", "embedded", read.model, "Model for titles and distillation.", "--cheap-model"),
+    SettingRow(
+        "ANAPHORA_CHEAP_MODEL",
+        "",
+        read.model,
+        "Model for titles, summaries and distillation; when empty, the small sibling of the main model at its provider "
+        "where one is known, else the main model.",
+        "--cheap-model",
+    ),
     SettingRow(
         "ANAPHORA_EMBEDDING_MODEL",
-        "embedded",
+        "",
         read.embedding_model,
-        "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB), `openai:<model>`; `none`: words alone.",
+        "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB; when empty, unless the main model is "
+        "`none`), `openai:<model>`; `none`: words alone.",
     ),
     SettingRow(
         "OPENAI_BASE_URL", "", read.web_address, "Service that serves `openai:<model>`; OpenAI's own when empty."
@@ -217,8 +229,30 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
     SettingRow(
         "ANAPHORA_CONTEXT_WINDOW",
         "",
-        read.whole(512, 100_000_000),
-        "Context window of the main model in tokens; what is known of the model when empty.",
+        read.tokens_by_model(512, 100_000_000),
+        "Context window of the main model in tokens, or of several: `32000, openai:llama3=8192`. When empty, what is "
+        "known of a model; an unknown window is taken as 8,192 until it proves larger.",
+        when_empty={},
+    ),
+    SettingRow(
+        "ANAPHORA_ANSWER_TOKENS",
+        "",
+        read.tokens_by_model(1, 100_000_000),
+        "The most tokens of one answer, with what is thought before it, for all models or for some: "
+        "`8000, openai:o3=30000`. When empty, as much as the model can.",
+        when_empty={},
+    ),
+    SettingRow(
+        "ANAPHORA_FIRST_TOKEN_TIMEOUT",
+        "600",
+        read.seconds,
+        "Seconds that a model may be silent before its first word; reasoning models think for minutes.",
+    ),
+    SettingRow(
+        "ANAPHORA_SILENCE_TIMEOUT",
+        "120",
+        read.seconds,
+        "Seconds that a model may be silent in the middle of an answer.",
     ),
     SettingRow(
         "ANAPHORA_DISTILL_BUDGET",

@@ -99,6 +99,7 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         loader=query.get("_conversation_loader"),
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
+        answer_tokens=means.chosen.answer_tokens,
         notice=notice,
         config={"notice": notice} if notice else {},
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import chain
 
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta
@@ -27,13 +28,16 @@ async def answer(turn: Turn, drafts: Drafts) -> AsyncIterator[Event]:
     """
     draft, shares = drafts.first(), iter(_SHARES)
     while True:
+        window = turn.model.context_window
         for event in draft.told:
             yield event
         try:
             async for event in _stream(turn, draft.prompt):
                 yield event
         except ContextTooLongError:
-            shorter = None if turn.answer else await _shorter(drafts, shares)
+            # A refusal may have told the true window: then a prompt for that, whole, may fit.
+            whole = (1.0,) if turn.model.context_window < window else ()
+            shorter = None if turn.answer else await _shorter(drafts, chain(whole, shares))
             if shorter is None:
                 raise
             draft = shorter
@@ -41,7 +45,7 @@ async def answer(turn: Turn, drafts: Drafts) -> AsyncIterator[Event]:
             return
 
 
-async def _shorter(drafts: Drafts, shares: Iterator[float]) -> Draft | None:
+async def _shorter(drafts: Drafts, shares: Iterable[float]) -> Draft | None:
     """The next prompt that is any shorter; None where there is none."""
     for share in shares:
         draft = await drafts.shorter(share)
@@ -59,20 +63,25 @@ def fall_back(turn: Turn) -> Event:
 
 
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
-    deltas = turn.model.stream(prompt)
+    deltas = turn.model.stream(prompt, max_tokens=turn.answer_tokens)
     try:
         async for delta in deltas:
             for event in _events(turn, delta):
                 yield event
         if not turn.answer:
-            raise ModelFailedError("The model ended without saying anything. Try again, or ask in other words.")
+            raise ModelFailedError(_why_nothing_was_said(turn))
     finally:
         await _close(deltas)
 
 
 def _events(turn: Turn, delta: Delta) -> list[Event]:
     found = []
-    if delta.status:
+    if delta.finish_reason == "length":
+        turn.config["finish_reason"] = "length"
+        cut = _why_cut(turn, delta)
+        turn.config["notice"] = " ".join(filter(None, [turn.config.get("notice"), cut]))
+        found.append(events.notice(turn.config["notice"]))
+    elif delta.status:
         found.append(events.status(delta.status))
     if delta.text:
         turn.answer.append(delta.text)
@@ -85,10 +94,25 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
         found.append(
             events.usage(prompt_tokens=delta.usage.prompt_tokens, completion_tokens=delta.usage.completion_tokens)
         )
-    if delta.finish_reason == "length":
-        turn.config["finish_reason"] = "length"
-        found.append(events.status("The answer reached the longest the model may give."))
     return found
+
+
+def _why_cut(turn: Turn, last: Delta) -> str:
+    """Whose limit cut the answer, and what to do."""
+    if turn.answer_tokens is not None and (not last.usage or last.usage.completion_tokens >= turn.answer_tokens):
+        why = f"The answer was cut at {turn.answer_tokens:,} tokens, as the settings of this conversation say."
+    else:
+        why = last.status or f"{turn.model.name} cut the answer at a limit of its own."
+    return f"{why} Ask the model to go on where it stopped."
+
+
+def _why_nothing_was_said(turn: Turn) -> str:
+    if turn.config.get("finish_reason") == "length":
+        return (
+            "The model used up all tokens of its answer by thinking, and said nothing. Allow longer answers "
+            "(ANAPHORA_ANSWER_TOKENS), or ask for less at once."
+        )
+    return "The model ended without saying anything. Try again, or ask in other words."
 
 
 async def _close(deltas: AsyncIterator[Delta]) -> None:

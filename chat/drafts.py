@@ -32,14 +32,17 @@ class Draft:
 
 @dataclass(slots=True, kw_only=True)
 class Drafts:
-    """Makes the prompts of a turn. context: what was gathered, with its report. max_chars: of context, at share 1.0."""
+    """Makes the prompts of a turn.
+
+    context: what was gathered, with its report. max_chars: of context, at share 1.0 of the window as it is known then.
+    """
 
     turn: Turn
     found: Distilled
     context: GatheredContext
     make: PromptMaker
     keep: KeepReport
-    max_chars: int
+    max_chars: Callable[[], int]
     _last: Sequence[ChatMessage] = ()
 
     def first(self) -> Draft:
@@ -53,7 +56,7 @@ class Drafts:
         The report of what was cut for it is stored.
         """
         before = self._last
-        found, context = self._refitted(int(self.max_chars * share))
+        found, context = self._refitted(int(self.max_chars() * share))
         prompt = self._last = self.make(found.context, share)
         if prompt == before:
             return None

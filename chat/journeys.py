@@ -135,13 +135,13 @@ async def answer(
         yield event
     drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
     try:
-        async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
+        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
             yield event
     except ModelUnknownError:
         if not turn.has_own_model:
             raise
         yield answering.fall_back(turn)
-        async for event in answering.answer(turn, drafts(max_chars=max_context_chars(turn))):
+        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
             yield event
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from language_models.http_client import Timeouts
+from language_models.model_settings import ModelLimits
 from language_models.roles import ModelRoles
 from settings import Settings, load_settings
 
@@ -43,7 +45,11 @@ def models_from(settings: Settings) -> ModelRoles:
         openai_api_key=settings.openai_api_key,
         anthropic_api_key=settings.anthropic_api_key,
         model_dir=settings.model_dir,
-        context_window=settings.context_window,
+        limits=ModelLimits(
+            context_windows=settings.context_window,
+            answer_tokens=settings.answer_tokens,
+            timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
+        ),
     )
 
 

@@ -1,14 +1,17 @@
-"""The embedded models that are known by name, read from `catalogue.toml`."""
+"""The embedded models that are known by name, and small siblings of providers' models: read from `catalogue.toml`."""
 
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 Work = Literal["chat", "embedding"]
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
 _FILE = Path(__file__).with_name("catalogue.toml")
 
 
@@ -68,8 +71,18 @@ class CatalogueEntry:
 @functools.cache
 def entries() -> tuple[CatalogueEntry, ...]:
     """Every model of the catalogue."""
-    with _FILE.open("rb") as file:
-        return tuple(_entry(table) for table in tomllib.load(file)["model"])
+    return tuple(_entry(table) for table in _tables()["model"])
+
+
+def small_sibling(model: str, *, base_url: str) -> str | None:
+    """The small model that the service at `base_url` has beside `model`; None where none is known."""
+    host = urlsplit(base_url).hostname
+    name = _DATE.sub("", model)
+    for table in _tables()["siblings"]:
+        if host in table["hosts"]:
+            sibling: str | None = table["models"].get(name)
+            return sibling
+    return None
 
 
 def entry_named(name: str, *, work: Work | None = None) -> CatalogueEntry:
@@ -84,6 +97,11 @@ def entry_named(name: str, *, work: Work | None = None) -> CatalogueEntry:
     known = ", ".join(f"{entry.name} ({', '.join(entry.aliases)})" for entry in able)
     instead = "" if work == "embedding" else ", or give the path of a .gguf file"
     raise ValueError(f"{name!r} is not in the catalogue; there are {known}{instead}")
+
+
+def _tables() -> dict[str, Any]:
+    with _FILE.open("rb") as file:
+        return tomllib.load(file)
 
 
 def _entry(table: dict[str, Any]) -> CatalogueEntry:

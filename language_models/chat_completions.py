@@ -13,6 +13,7 @@ from language_models.refusals import complaint_within_stream
 from language_models.speed import SpeedMeter, Stopwatch
 
 DONE = b"[DONE]"
+THINKING = "The model is thinking"
 
 
 def request_body(
@@ -58,6 +59,11 @@ class ChunkReader:
         self._usage: Usage | None = None
         self._thinking = False
         self.complete = False
+
+    @property
+    def has_thought(self) -> bool:
+        """Whether the model has shown thoughts before its answer."""
+        return self._thinking
 
     def read(self, data: bytes) -> Delta | None:
         """What one event adds to the answer, if anything. Raises ModelFailedError and its siblings."""
@@ -125,7 +131,7 @@ class ChunkReader:
         if self._thinking:
             return None
         self._thinking = True
-        return Delta(status="The model is thinking")
+        return Delta(status=THINKING)
 
     def _tick(self) -> None:
         if self._stopwatch is not None:

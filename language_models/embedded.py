@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -28,15 +29,24 @@ __all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
 _TEMPERATURE = 0.3
 _REPEAT_PENALTY = 1.05
 _LOOK_AGAIN = 0.2
-# A long prompt takes minutes on two cores before the first token comes.
-_TIMEOUTS = Timeouts(connect=5.0, first_token=600.0, idle=120.0)
+_CONNECT_SECONDS = 5.0
 
 
 class EmbeddedChatModel:
     """See `language_models.ports.ChatModel`. urgency: "job" for what gives way to answers."""
 
-    def __init__(self, runtime: EmbeddedRuntime, *, urgency: Urgency = "answer") -> None:
+    def __init__(
+        self,
+        runtime: EmbeddedRuntime,
+        *,
+        urgency: Urgency = "answer",
+        answer_tokens: int | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        """`answer_tokens`: what the operator allows an answer; None: what the prompt leaves of the slot."""
         self._runtime = runtime
+        self._answer_tokens = answer_tokens
+        self._timeouts = replace(timeouts or Timeouts(), connect=_CONNECT_SECONDS)
         self._urgency: Urgency = urgency
         # Requests of several loops may find a new process at once, and a client that is replaced has to be closed.
         self._lock = threading.Lock()
@@ -55,8 +65,8 @@ class EmbeddedChatModel:
 
     @property
     def answer_limit(self) -> int | None:
-        """What the prompt leaves of the slot."""
-        return None
+        """What the operator allows; None: what the prompt leaves of the slot."""
+        return self._answer_tokens
 
     def count_tokens(self, text: str) -> int:
         """Characters / 3, rounded up."""
@@ -89,7 +99,7 @@ class EmbeddedChatModel:
             messages,
             tools=tools,
             response_format=_constraint(response_format),
-            max_tokens=max_tokens,
+            max_tokens=max_tokens or self._answer_tokens,
             temperature=_TEMPERATURE if temperature is None else temperature,
             stop=stop,
         )
@@ -169,7 +179,8 @@ class EmbeddedChatModel:
                 api_key=process.api_key,
                 model=self.name,
                 context_window=CONTEXT,
-                timeouts=_TIMEOUTS,
+                answer_tokens=self._answer_tokens,
+                timeouts=self._timeouts,
                 retries=RetryPolicy(attempts=1),
                 meter=self._runtime.meter,
             )

@@ -25,11 +25,14 @@ _LONGEST_ERROR_BODY = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds to wait: for the connection, for the first event of an answer, between two events, for a short answer."""
+    """Seconds to wait: for the connection, for the first word of an answer, between two words, for a short answer.
+
+    A model may think for minutes before its first word. Whatever the provider sends meanwhile begins the time anew.
+    """
 
     connect: float = 10.0
-    first_token: float = 120.0
-    idle: float = 60.0
+    first_token: float = 600.0
+    idle: float = 120.0
     answer: float = 60.0
 
 
@@ -48,19 +51,28 @@ class ProviderHttp:
         self._sessions = LoopSessions(headers=headers, connect_timeout=timeouts.connect, loopback=is_loopback(base_url))
 
     async def open_stream(self, path: str, body: Mapping[str, Any]) -> EventStream:
-        """Send a request and wait for the first events of its answer. Raises AttemptFailedError."""
+        """Send a request; its answer has begun when `has_begun` says so. Raises AttemptFailedError."""
         import aiohttp
 
-        response: aiohttp.ClientResponse | None = None
         try:
             async with asyncio.timeout(self._timeouts.first_token):
                 response = await self._post(path, body)
-                stream = EventStream(response, model=self._model, idle=self._timeouts.idle)
-                await stream.read_first()
-                return stream
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreachable(error) from error
+        return EventStream(response, model=self._model, timeouts=self._timeouts)
+
+    async def has_begun(self, stream: EventStream) -> bool:
+        """Wait for the next sign of life: True for an event, or the end; False for a comment, after which to ask again.
+
+        A failure before the first event closes the stream and can still be retried. Raises AttemptFailedError.
+        """
+        import aiohttp
+
+        try:
+            async with asyncio.timeout(self._timeouts.first_token):
+                return await stream.read_first()
         except BaseException as error:
-            if response is not None:
-                response.close()
+            stream.close()
             if isinstance(error, aiohttp.ClientError | OSError):
                 raise self._unreachable(error) from error
             raise
@@ -126,13 +138,14 @@ class ProviderHttp:
 class EventStream:
     """The events of one answer. Closing it, at any time, frees the connection and so the model."""
 
-    def __init__(self, response: aiohttp.ClientResponse, *, model: str, idle: float) -> None:
-        """`idle`: seconds of silence after which the answer counts as broken off."""
+    def __init__(self, response: aiohttp.ClientResponse, *, model: str, timeouts: Timeouts) -> None:
+        """`timeouts`: after a silence of `first_token`, in mid-answer of `idle`, the answer counts as broken off."""
         self._response = response
+        self._idle = timeouts.idle
         self._model = model
         self._parser = EventParser()
         self._first: list[bytes] | None = None
-        self._silence = _SilenceGuard(response, idle)
+        self._silence = _SilenceGuard(response, max(timeouts.first_token, timeouts.idle))
 
     @property
     def in_one_piece(self) -> bool:
@@ -146,12 +159,20 @@ class EventStream:
             while chunk := await self._chunk():
                 body += chunk
                 self._silence.begin()
+                self.expect_words()
         return bytes(body)
 
-    async def read_first(self) -> None:
-        """Wait for the first event, so that a failure before it can still be retried."""
-        if not self.in_one_piece:
-            self._first = await self._read()
+    async def read_first(self) -> bool:
+        """Wait for bytes; whether they hold the first event, or are the end. Comments are none."""
+        if self.in_one_piece:
+            return True
+        chunk = await self._chunk()
+        self._first = self._parsed(chunk) if chunk else self._parser.finish()
+        return bool(self._first) or not chunk
+
+    def expect_words(self) -> None:
+        """The answer is under way: from now on a silence of `idle` seconds ends it."""
+        self._silence.shorten(self._idle)
 
     async def events(self) -> list[bytes]:
         """Data of the next events, at least one; an empty list at the end. Raises ModelFailedError."""
@@ -194,13 +215,17 @@ class EventStream:
 
     async def _read(self) -> list[bytes]:
         while chunk := await self._chunk():
-            try:
-                if events := self._parser.feed(chunk):
-                    return events
-            except EventTooLargeError as error:
-                message = f"{self._model} answered something that is no completion"
-                raise ModelFailedError(message, model=self._model) from error
+            if events := self._parsed(chunk):
+                return events
+            self._silence.begin()
         return self._parser.finish()
+
+    def _parsed(self, chunk: bytes) -> list[bytes]:
+        try:
+            return self._parser.feed(chunk)
+        except EventTooLargeError as error:
+            message = f"{self._model} answered something that is no completion"
+            raise ModelFailedError(message, model=self._model) from error
 
     async def _chunk(self) -> bytes:
         try:
@@ -234,6 +259,12 @@ class _SilenceGuard:
 
     def end(self) -> None:
         self._since = None
+
+    def shorten(self, idle: float) -> None:
+        if idle < self._idle:
+            self._idle = idle
+            self.stop()
+            self._timer = self._loop.call_later(idle, self._look)
 
     def stop(self) -> None:
         if self._timer is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from language_models.http_client import Timeouts
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
@@ -21,10 +24,35 @@ class ModelSetting:
     kind: Kind
     model: str = ""
 
+    def __str__(self) -> str:
+        """As a setting has it."""
+        return f"{self.kind}:{self.model}" if self.model else self.kind
+
     @property
     def is_path(self) -> bool:
         """Whether an embedded model is named by its file."""
         return self.kind == "embedded" and (self.model.endswith(".gguf") or "/" in self.model or "\\" in self.model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """What the operator set for models: tokens by setting ("openai:gpt-4o"), "" for those that are not named.
+
+    A context window for "" is the main model's: of others, something else may be known.
+    """
+
+    context_windows: Mapping[str, int] = field(default_factory=dict)
+    answer_tokens: Mapping[str, int] = field(default_factory=dict)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+    def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
+        """Tokens of the model's window; None where the operator set none."""
+        window = self.context_windows.get(str(setting))
+        return window or (self.context_windows.get("") if is_main else None)
+
+    def answer_tokens_of(self, setting: ModelSetting) -> int | None:
+        """The most tokens of the model's answers; None where the operator set no limit."""
+        return self.answer_tokens.get(str(setting)) or self.answer_tokens.get("")
 
 
 def parse_model_setting(text: str) -> ModelSetting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never, cast
@@ -12,8 +13,15 @@ from typing import TYPE_CHECKING, Literal, assert_never, cast
 from language_models import blocking
 from language_models.embedded_room import EmbeddedRoom
 from language_models.embedding_role import EmbeddingRole
-from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.model_settings import OPENAI_BASE_URL, Kind, ModelSetting, RoleName, parse_model_setting
+from language_models.errors import BadCredentialsError, ModelError, ModelUnavailableError
+from language_models.model_settings import (
+    OPENAI_BASE_URL,
+    Kind,
+    ModelLimits,
+    ModelSetting,
+    RoleName,
+    parse_model_setting,
+)
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
 from language_models.provider import ProviderChatModel
 from language_models.provider_list import ProviderList, offered_models
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 _MOST_CHOSEN = 64
 _PROVIDERS = frozenset({"openai", "anthropic"})
+_LIST_TIMEOUT = 8.0
 Urgency = Literal["answer", "job"]
 
 
@@ -40,34 +49,36 @@ class ModelRoles:
         self,
         *,
         main: str,
-        cheap: str,
-        embedding: str,
+        cheap: str | None,
+        embedding: str | None,
         openai_base_url: str | None,
         openai_api_key: str | None,
         anthropic_api_key: str | None,
         model_dir: Path,
-        context_window: int | None = None,
+        limits: ModelLimits | None = None,
         overrides: Mapping[str, ChatModel | EmbeddingModel] | None = None,
     ) -> None:
         """Settings as `parse_model_setting` reads them; `model_dir` holds the embedded models' files.
 
-        context_window: tokens of the main model where it is a provider's; None: what is known of it.
+        cheap: None: the small sibling of the main model at its provider where one is known, else the main model itself.
+        embedding: None: the embedded one, unless there is no main model either. limits: as the operator set them.
         overrides: models that stand in for a role ("main", "cheap", "embedding") or a setting ("openai:gpt-4o"), for
         tests. Raises ValueError for a setting that names no model, for an embedded model that is not in the catalogue,
         and for one that does other work.
         """
-        self._settings: dict[RoleName, ModelSetting] = {
-            "main": self._checked("main", main),
-            "cheap": self._checked("cheap", cheap),
-        }
         self._openai_base_url = openai_base_url or OPENAI_BASE_URL
+        own = self._checked("main", main)
+        self._settings: dict[RoleName, ModelSetting] = {
+            "main": own,
+            "cheap": self._beside(own) if cheap is None else self._checked("cheap", cheap),
+        }
         self._openai_api_key = openai_api_key
         self._anthropic_api_key = anthropic_api_key
         self._model_dir = model_dir
-        self._context_window = context_window
+        self._limits = limits or ModelLimits()
         given = dict(overrides or {})
         self._embedding = EmbeddingRole(
-            embedding,
+            embedding or ("none" if own.kind == "none" else "embedded"),
             openai_base_url=self._openai_base_url,
             openai_api_key=openai_api_key,
             model_dir=model_dir,
@@ -149,6 +160,7 @@ class ModelRoles:
             if role not in self._overrides and setting.kind == "embedded":
                 self._runtime(setting).start()
         self._embedding.start()
+        threading.Thread(target=self._find_out_windows, name="context-windows", daemon=True).start()
 
     async def aclose(self) -> None:
         """Close every model, overrides too, and end their processes and what worker threads ask of them."""
@@ -158,6 +170,23 @@ class ModelRoles:
         await asyncio.to_thread(blocking.close)
         # A process needs a moment to end; the event loop does not wait for it.
         await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
+
+    def _find_out_windows(self) -> None:
+        """The windows that the settings' models have at their providers: the first prompts are to use them."""
+        for setting in dict.fromkeys(self._settings.values()):
+            model = self._model(setting, "answer") if setting.kind in _PROVIDERS else None
+            if isinstance(model, ProviderChatModel):
+                with suppress(ModelError):
+                    blocking.run(model.find_out_context_window(), timeout=_LIST_TIMEOUT)
+
+    def _beside(self, main: ModelSetting) -> ModelSetting:
+        """The model for small jobs where the settings name none: nothing more is fetched for it."""
+        if main.kind not in _PROVIDERS:
+            return main
+        from language_models.catalogue import small_sibling
+
+        base_url = ANTHROPIC_BASE_URL if main.kind == "anthropic" else self._openai_base_url
+        return ModelSetting(main.kind, small_sibling(main.model, base_url=base_url) or main.model)
 
     def _checked(self, role: str, text: str) -> ModelSetting:
         try:
@@ -174,7 +203,8 @@ class ModelRoles:
             entry_named(setting.model, work="chat")
 
     def _model(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
-        key = (setting, urgency)
+        # Only embedded models share their places; one client of a provider learns for all.
+        key: tuple[ModelSetting, Urgency] = (setting, urgency if setting.kind == "embedded" else "answer")
         with self._lock:
             if key not in self._models:
                 self._forget_the_oldest_chosen()
@@ -192,7 +222,12 @@ class ModelRoles:
             case "embedded":
                 from language_models.embedded import EmbeddedChatModel
 
-                return EmbeddedChatModel(self._runtime(setting), urgency=urgency)
+                return EmbeddedChatModel(
+                    self._runtime(setting),
+                    urgency=urgency,
+                    answer_tokens=self._limits.answer_tokens_of(setting),
+                    timeouts=self._limits.timeouts,
+                )
             case "openai":
                 return self._openai(setting)
             case "anthropic":
@@ -218,8 +253,15 @@ class ModelRoles:
         return self._provided(setting, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
 
     def _provided(self, setting: ModelSetting, *, base_url: str, api_key: str | None) -> ProviderChatModel:
-        window = self._context_window if setting == self._settings["main"] else None
-        return ProviderChatModel(base_url=base_url, api_key=api_key, model=setting.model, context_window=window)
+        return ProviderChatModel(
+            base_url=base_url,
+            api_key=api_key,
+            model=setting.model,
+            context_window=self._limits.context_window_of(setting, is_main=setting == self._settings["main"]),
+            answer_tokens=self._limits.answer_tokens_of(setting),
+            wants_limit=setting.kind == "anthropic",
+            timeouts=self._limits.timeouts,
+        )
 
     def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
         from language_models.embedded import EmbeddedRuntime, model_file

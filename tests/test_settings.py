@@ -30,7 +30,7 @@ def load(tmp_path: Path):
 def test_without_any_setting_the_server_is_local_and_answers_with_the_embedded_model(load, tmp_path):
     settings = load()
     assert (settings.host, settings.port) == ("127.0.0.1", 5000)
-    assert (settings.main_model, settings.cheap_model, settings.embedding_model) == ("embedded",) * 3
+    assert (settings.main_model, settings.cheap_model, settings.embedding_model) == ("embedded", None, None)
     assert settings.users_dir == str(tmp_path / "data" / "users")
     assert settings.distill_budget is None
     assert settings.allowed_hosts == settings.trusted_proxies == ()
@@ -43,6 +43,12 @@ def test_the_environment_wins_over_the_file_and_the_command_line_over_both(load)
     assert load(text, ANAPHORA_PORT="6002").port == 6002
     assert load(text, ANAPHORA_PORT="6002", arguments=("--port", "6003")).port == 6003
     assert load(text, ANAPHORA_PORT="6002").threads == 3
+
+
+def test_tokens_are_set_for_all_models_or_for_some(load):
+    settings = load(ANAPHORA_ANSWER_TOKENS="8000, openai:a=b=700", ANAPHORA_CONTEXT_WINDOW="4096")
+    assert settings.answer_tokens == {"": 8_000, "openai:a=b": 700}
+    assert settings.context_window == {"": 4_096}
 
 
 def test_an_empty_value_counts_as_not_set(load):
@@ -58,6 +64,9 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
     ("name", "wrong", "hint"),
     [
         ("ANAPHORA_PORT", "http", "whole number from 1 to 65535"),
+        ("ANAPHORA_ANSWER_TOKENS", "0", "whole number from 1"),
+        ("ANAPHORA_ANSWER_TOKENS", "gpt-4o=700", "names no model"),
+        ("ANAPHORA_CONTEXT_WINDOW", "openai:gpt-4o=", "whole number from 512"),
         ("ANAPHORA_PORT", "65536", "whole number"),
         ("ANAPHORA_PORT", "５０００", "whole number"),
         ("ANAPHORA_HOST", "my host", "such as 127.0.0.1"),

@@ -11,8 +11,8 @@ from chat.ports import TurnServices
 from Conversation import Conversation
 from database.conversations import update_conversation
 from language_models.errors import BadCredentialsError, ModelUnknownError
-from language_models.ports import ChatModel
-from language_models.scripted import ScriptedChatModel
+from language_models.ports import ChatModel, Delta, Usage
+from language_models.scripted import Reply, ScriptedChatModel
 from language_models.unavailable import UnavailableChatModel
 
 from .conftest import EMAIL, ScriptedModels, Talk, joined
@@ -80,6 +80,18 @@ def test_without_a_choice_that_makes_sense_the_main_model_answers(talk: Talk, se
     events = talk.say(chosen(talk, settings), "Hello")
     assert joined(events) == "Fine, thank you."
     assert notices(events) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [({"answer_tokens": 700}, 700), ({"answer_tokens": "many"}, None), ({"answer_tokens": 0}, None), ({}, None)],
+)
+def test_a_conversation_may_limit_its_answers(talk: Talk, settings: dict[str, Any], limit: int | None) -> None:
+    cut = Delta(text="Once", finish_reason="length", status="Cut.", usage=Usage(completion_tokens=700))
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(cut, finish_reason="stop")])
+    events = talk.say(chosen(talk, settings), "Hello")
+    assert talk.models.main_model.calls[0].max_tokens == limit
+    assert ("as the settings of this conversation say" in notices(events)[0]) is (limit is not None)
 
 
 GONE = [

@@ -20,6 +20,7 @@ from database.conversations import delete_conversation
 from database.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
+from language_models.ports import Delta
 from language_models.scripted import Reply, ScriptedChatModel
 from tests.live_server import ROOT
 
@@ -39,6 +40,24 @@ def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk:
 def test_no_constant_limits_an_answer(talk: Talk) -> None:
     talk.say(talk.new(), "Tell me all of it.")
     assert [call.max_tokens for call in talk.models.main_model.calls] == [None]
+
+
+def test_an_answer_that_was_cut_says_so_for_good(talk: Talk) -> None:
+    cut = Delta(text="Once", status="The answer was cut at its limit.", finish_reason="length")
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(cut, finish_reason="length")])
+    conversation = talk.new()
+    told = part(talk.say(conversation, "Tell me all of it."), "notice")
+    assert told.startswith("The answer was cut")
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["status"], answer["config"]["finish_reason"]) == ("complete", "length")
+    assert "Ask the model to go on" in answer["config"]["notice"]
+
+
+def test_a_model_that_only_thought_says_so_and_what_to_do(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(finish_reason="length")])
+    error = part(talk.say(talk.new(), "Hm?"), "error")
+    assert "by thinking" in error["message"]
+    assert "ANAPHORA_ANSWER_TOKENS" in error["message"]
 
 
 def test_the_hashes_streamed_are_the_hashes_stored_and_listed_first_turn_included(talk: Talk) -> None:
@@ -178,6 +197,24 @@ def test_a_prompt_that_the_model_finds_too_long_is_made_shorter_and_said_so(talk
     assert len(second) < len(first)
     assert joined(events) == "fits"
     assert any("older messages are left out" in event["status"] for event in events)
+
+
+def test_a_refusal_that_tells_the_true_window_is_followed_by_a_prompt_for_that(talk: Talk) -> None:
+    model = ScriptedChatModel(
+        replies=[Reply(error=ContextTooLongError("too long")), Reply("fits")], context_window=8_000
+    )
+
+    class Learning(ScriptedChatModel):
+        @property
+        def context_window(self) -> int:
+            return 4_000 if model.calls else 8_000
+
+    learning = Learning(replies=model._replies)
+    model = talk.models.main_model = learning
+    conversation = talk.about("Long", *[(f"question {n} " * 50, f"answer {n} " * 50) for n in range(20)])
+    assert joined(talk.say(conversation, "now")) == "fits"
+    first, second = (sum(len(message["content"]) for message in prompt) for prompt in learning.prompts)
+    assert first > 9_000 > second > 4_000 * 3 * 0.6
 
 
 def test_after_ten_messages_the_running_summary_is_made_behind_the_answer(talk: Talk) -> None:

@@ -498,6 +498,107 @@ def test_what_cannot_be_done_without_is_not_left_out() -> None:
     assert "Unsupported parameter" in error.message
 
 
+def test_an_answer_is_limited_only_where_somebody_wants_that() -> None:
+    _, unlimited = talk(ANSWER, model="gpt-4.1")
+    _, allowed = talk(ANSWER, model="gpt-4.1", answer_tokens=9_000)
+    _, asked = talk(ANSWER, model="gpt-4.1", answer_tokens=9_000, wishes={"max_tokens": 50})
+    _, wanted = talk(ANSWER, model="claude-sonnet-4-5", wants_limit=True)
+    bodies = [server.bodies[0].get("max_tokens") for server in (unlimited, allowed, asked, wanted)]
+    assert bodies == [None, 9_000, 50, 64_000]
+
+
+def test_a_provider_that_wants_a_limit_is_told_the_model_s_own() -> None:
+    steps, server = talk(unknown("max_tokens", "max_tokens: field required"), ANSWER, model="gpt-4o")
+    assert text_of(steps) == "Hello world"
+    assert [body.get("max_tokens") for body in server.bodies] == [None, 16_384]
+
+
+def test_a_limit_that_is_larger_than_the_model_can_write_is_learned() -> None:
+    refused = unknown("max_tokens", "max_tokens: 50000 > 4,096, which is the maximum number of output tokens")
+    steps, server = talk(refused, ANSWER, answer_tokens=50_000)
+    assert text_of(steps) == "Hello world"
+    assert [body["max_tokens"] for body in server.bodies] == [50_000, 4_096]
+
+
+def test_room_for_the_answer_gives_way_to_a_prompt_that_fits_only_without_it() -> None:
+    too_long = refusing(400, {"error": {"message": "exceeds the maximum context length of 40000 tokens"}})
+    steps, server = talk(too_long, ANSWER, answer_tokens=50_000)
+    assert text_of(steps) == "Hello world"
+    assert ["max_tokens" in body for body in server.bodies] == [True, False]
+
+
+def used(prompt: int, completion: int, **details: Any) -> bytes:
+    return event({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": completion, **details}})
+
+
+@pytest.mark.parametrize(
+    ("usage", "options", "told"),
+    [
+        (used(9, 500), {"answer_tokens": 500}, "500 tokens, which ANAPHORA_ANSWER_TOKENS allows"),
+        (used(9, 50), {"answer_tokens": 500}, "at a limit of its own"),
+        (used(9, 4_096), {}, "at a limit of its own"),
+        (used(31_000, 1_000), {}, "window of 32,000 tokens is full"),
+        (used(9, 64_000), {"model": "claude-x", "wants_limit": True}, "at its limit of 64,000 tokens"),
+    ],
+)
+def test_an_answer_that_was_cut_says_whose_limit_cut_it(usage: bytes, options: dict[str, Any], told: str) -> None:
+    steps, _ = talk(streaming(piece("Once"), ending("length"), usage, DONE), **options)
+    assert told in str(steps[-1].status)
+
+
+def test_a_job_is_not_limited_where_the_model_thinks_first() -> None:
+    thought = used(9, 20, completion_tokens_details={"reasoning_tokens": 20})
+
+    async def ask() -> tuple[list[str], Loopback]:
+        async with answering(streaming(ending("length"), thought, DONE), ANSWER) as server, asking(server) as model:
+            return [(await model.complete(QUESTION, max_tokens=20)).text for _ in range(2)], server
+
+    said, server = asyncio.run(ask())
+    assert said == ["Hello world"] * 2
+    assert [body.get("max_tokens") for body in server.bodies] == [20, None, None]
+
+
+def test_comments_before_the_answer_are_no_part_of_it() -> None:
+    steps, _ = talk(streaming(b": PROCESSING\n\n", b": PROCESSING\n\n", piece("Blue"), ending(), DONE))
+    assert text_of(steps) == "Blue"
+
+
+def test_before_its_first_word_a_model_may_be_silent_for_longer_than_in_mid_answer() -> None:
+    async def ask() -> str:
+        thought = asyncio.Event()
+
+        async def handler(request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            await response.write(event({"choices": [{"delta": {"reasoning_content": "Hm."}}]}))
+            await thought.wait()
+            await response.write(piece("Blue") + ending() + DONE)
+            return response
+
+        timeouts = Timeouts(first_token=20.0, idle=0.05)
+        async with answering(handler) as server, asking(server, timeouts=timeouts) as model:
+            asyncio.get_running_loop().call_later(0.2, thought.set)
+            return (await model.complete(QUESTION)).text
+
+    assert asyncio.run(ask()) == "Blue"
+
+
+def test_silence_before_the_first_event_fails_without_another_try() -> None:
+    error, _ = refusal_of(streaming(b": hm\n\n", then=hang), timeouts=Timeouts(first_token=0.05))
+    assert "did not begin to answer in time" in error.message
+
+
+def test_leaving_while_the_model_thinks_hangs_up() -> None:
+    async def leave() -> bool:
+        async with answering(streaming(b": hm\n\n", then=hang)) as server, asking(server) as model:
+            async with aclosing(model.stream(QUESTION)) as stream:
+                assert (await anext(stream)).status == "The model is thinking"
+            await asyncio.wait_for(server.hung_up.wait(), 10)
+            return server.hung_up.is_set()
+
+    assert asyncio.run(leave())
+
+
 # What is freed.
 
 
@@ -594,16 +695,27 @@ def test_closing_reaches_connections_of_other_loops() -> None:
 # What else a provider offers.
 
 
+def test_a_refusal_teaches_the_window() -> None:
+    async def ask() -> int:
+        refused = refusing(400, {"error": {"message": "maximum context length is 4096 tokens"}})
+        async with answering(refused) as server, asking(server, context_window=None) as model:
+            with pytest.raises(ContextTooLongError):
+                await model.complete(QUESTION)
+            return model.context_window
+
+    assert asyncio.run(ask()) == 4_096
+
+
 @pytest.mark.parametrize(
     ("model_list", "window"),
     [
         ({"data": [{"id": "other"}, {"id": "test-model", "context_length": 9_000}]}, 9_000),
         ({"data": [{"id": "test-model", "max_model_len": 7_000}]}, 7_000),
         ({"data": [{"id": "test-model", "meta": {"n_ctx": 5_000}}]}, 5_000),
-        ({"data": [{"id": "test-model", "context_length": "large"}]}, 128_000),
-        ({"data": "none"}, 128_000),
-        (["nonsense"], 128_000),
-        (None, 128_000),
+        ({"data": [{"id": "test-model", "context_length": "large"}]}, 8_192),
+        ({"data": "none"}, 8_192),
+        (["nonsense"], 8_192),
+        (None, 8_192),
     ],
 )
 def test_an_unknown_window_is_read_from_the_model_list_behind_the_first_answer(model_list: Any, window: int) -> None:
@@ -612,7 +724,7 @@ def test_an_unknown_window_is_read_from_the_model_list_behind_the_first_answer(m
             answering(ANSWER, model_list=model_list) as server,
             asking(server, context_window=None) as model,
         ):
-            assert model.context_window == 128_000
+            assert model.context_window == 8_192
             await model.complete(QUESTION)
             await asyncio.gather(*(asyncio.all_tasks() & {model._finding_out}))
             return model.context_window

@@ -13,11 +13,12 @@ from chat.services import models_from
 from language_models.catalogue import entry_named
 from language_models.embedding_embedded import EmbeddedEmbeddingModel
 from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.model_settings import ModelSetting, parse_model_setting
+from language_models.model_settings import ModelLimits, ModelSetting, parse_model_setting
 from language_models.ports import ChatMessage, ModelState
 from language_models.roles import ModelRoles
 from language_models.scripted import ScriptedChatModel
 from settings import load_settings
+from tests.language_models.loopback import ANSWER, answering
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 FOLDER = Path("no-such-folder")
@@ -149,11 +150,15 @@ def test_a_provider_with_its_key_or_an_address_of_ones_own_is_ready() -> None:
 
 def test_the_window_that_is_set_is_the_main_model_s() -> None:
     models = roles(
-        main="openai:local", cheap="openai:gpt-4", openai_base_url="http://127.0.0.1:9/v1", context_window=5_000
+        main="openai:local",
+        cheap="openai:gpt-4",
+        openai_base_url="http://127.0.0.1:9/v1",
+        limits=ModelLimits(context_windows={"": 5_000, "openai:other": 6_000}),
     )
     assert models.main().context_window == 5_000
     assert models.for_name("openai:local").context_window == 5_000
     assert models.cheap().context_window == 8_192
+    assert models.for_name("openai:other").context_window == 6_000
     assert models.for_name("openai:gpt-4o").context_window == 128_000
 
 
@@ -166,6 +171,61 @@ def test_the_setting_of_the_window_reaches_the_model(tmp_path: Path) -> None:
         "ANAPHORA_CONTEXT_WINDOW": "6000",
     }
     assert models_from(load_settings(environ, tmp_path / ".env")).main().context_window == 6_000
+
+
+@pytest.mark.parametrize(
+    ("main", "base_url", "cheap"),
+    [
+        ("openai:gpt-4.1", None, "gpt-4.1-mini"),
+        ("openai:gpt-4.1-2025-04-14", None, "gpt-4.1-mini"),
+        ("openai:gpt-4.1-mini", None, "gpt-4.1-mini"),
+        ("openai:gpt-4.1", "http://127.0.0.1:9/v1", "gpt-4.1"),
+        ("openai:anthropic/claude-sonnet-4.5", "https://openrouter.ai/api/v1", "anthropic/claude-haiku-4.5"),
+        ("anthropic:claude-sonnet-4-5-20250929", None, "claude-haiku-4-5"),
+        ("none", None, "none"),
+    ],
+)
+def test_a_cheap_model_that_is_not_set_follows_the_main_one(main: str, base_url: str | None, cheap: str) -> None:
+    models = roles(main=main, cheap=None, openai_base_url=base_url, openai_api_key="k", anthropic_api_key="k")
+    assert models.cheap().name == cheap
+
+
+def test_jobs_of_an_embedded_main_model_fetch_no_other(tmp_path: Path) -> None:
+    models = roles(main="embedded:small", cheap=None, embedding=None)
+    cheap: Any = models.cheap()
+    main: Any = models.main()
+    assert cheap._runtime is main._runtime
+    assert isinstance(models.embedding(), EmbeddedEmbeddingModel)
+    assert roles(main="none", cheap=None, embedding=None).embedding() is None
+
+
+def test_answers_are_limited_as_the_operator_set_for_each_model(tmp_path: Path) -> None:
+    environ = {
+        "ANAPHORA_DATA_DIR": str(tmp_path),
+        "ANAPHORA_MAIN_MODEL": "openai:local",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "ANAPHORA_ANSWER_TOKENS": "5000, openai:other=700, embedded:small=300",
+    }
+    models = models_from(load_settings(environ, tmp_path / ".env"))
+    names = ("main", "openai:other", "openai:gpt-4.1", "embedded:small")
+    assert [models.for_name(name).answer_limit for name in names] == [5_000, 700, 5_000, 300]
+    assert roles(main="embedded:small").main().answer_limit is None
+
+
+def test_the_windows_of_the_settings_models_are_asked_for_at_start() -> None:
+    offers = {"data": [{"id": "local", "context_length": 9_000}]}
+
+    async def ask() -> int:
+        async with answering(ANSWER, model_list=offers) as server:
+            models = roles(main="openai:local", cheap=None, openai_base_url=server.url)
+            models.start()
+            async with asyncio.timeout(20):
+                while models.main().context_window != 9_000:
+                    await asyncio.sleep(0)
+            await models.aclose()
+            return models.main().context_window
+
+    assert asyncio.run(ask()) == 9_000
 
 
 def test_a_model_is_made_once() -> None:
