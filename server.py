@@ -11,6 +11,7 @@ from flask import Flask
 
 import commands
 import endpoints
+from chat.account_erasure import AccountErasure
 from chat.conversation_cache import DefaultDictQueue
 from chat.generation import TurnRunner
 from chat.knowledge_access import KnowledgeAccess
@@ -73,19 +74,32 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
     report_of = partial(lost_report, users_dir=settings.users_dir, loader_for=loader_for, services=services)
 
+    cache = DefaultDictQueue(
+        maxsize=settings.conversation_cache,
+        factory=load,
+        is_current=lambda _, conversation: conversation.is_current(),
+    )
+    turns = TurnRunner(users_dir=settings.users_dir, metrics=metrics, report_of=report_of)
+
+    def forget(user_email: str) -> None:
+        turns.cancel_all(user_email=user_email)
+        cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
+
     return AppState(
         settings=settings,
         users_dir=settings.users_dir,
-        conversation_cache=DefaultDictQueue(
-            maxsize=settings.conversation_cache,
-            factory=load,
-            is_current=lambda _, conversation: conversation.is_current(),
-        ),
-        turns=TurnRunner(users_dir=settings.users_dir, metrics=metrics, report_of=report_of),
+        conversation_cache=cache,
+        turns=turns,
         models=models,
         metrics=metrics,
         services=services,
         knowledge=knowledge,
+        account_erasure=AccountErasure(
+            users_dir=settings.users_dir,
+            knowledge=knowledge,
+            compact_up_to=settings.compact_up_to,
+            forget=forget,
+        ),
     )
 
 

@@ -70,6 +70,7 @@ class Settings:
     conversation_cache: int
     threads: int
     synchronous: str
+    compact_up_to: int
     log_format: str
 
     @property
@@ -294,6 +295,13 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "normal",
         read.one_of("normal", "full"),
         "`normal` survives a killed process, `full` also a power failure, at the price of slower writes.",
+    ),
+    SettingRow(
+        "ANAPHORA_COMPACT_UP_TO",
+        "100",
+        read.whole(0, 1_000_000),
+        "Megabytes of a store up to which it is compacted at once when an account was erased; writers wait meanwhile, "
+        "about a second for 100 MB. Larger ones wait for `flask data compact`.",
     ),
     SettingRow("ANAPHORA_LOG_FORMAT", "text", read.one_of("text", "json"), "Log lines as `text` or as `json`."),
 )

@@ -61,6 +61,12 @@ class DefaultDictQueue(Generic[K, V]):
         with self._lock:
             self._values.pop(key, None)
 
+    def pop_where(self, condition: Callable[[K], bool]) -> None:
+        """Forget all keys of which `condition` is true."""
+        with self._lock:
+            for key in [key for key in self._values if condition(key)]:
+                del self._values[key]
+
     def _current(self, key: K) -> V | None:
         with self._lock:
             value = self._values.get(key)

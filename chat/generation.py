@@ -153,6 +153,13 @@ class TurnRunner:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
         return bool(running)
 
+    def cancel_all(self, *, user_email: str) -> None:
+        """Stop whatever is being answered for this person."""
+        with self._lock:
+            running = [stream for stream in self._streams.values() if stream.user_email == user_email]
+        for stream in running:
+            self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
+
     def running(self) -> int:
         """How many turns are being accepted or answered."""
         with self._lock:

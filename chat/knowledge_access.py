@@ -68,6 +68,11 @@ class KnowledgeAccess:
         """The model that makes vectors, if there is one."""
         return self._models().embedding
 
+    @property
+    def path(self) -> Path:
+        """The file of the store, which may not be there yet."""
+        return self._config.path
+
     def close(self) -> None:
         """Let go of the files."""
         with self._lock:

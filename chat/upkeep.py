@@ -60,11 +60,19 @@ def bring_in_order(*, users_dir: str, report_of: ReportMaker | None = None) -> N
     remove_unfinished_clones(users_dir=users_dir)
 
 
-async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
+async def keep_up(
+    *, users_dir: str, knowledge: KnowledgeAccess, erase_closed_accounts: Callable[[], object] = lambda: None
+) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
 
     Side by side, so that a model that hangs keeps no change from being told, and nothing from being found.
     """
+
+    def tell_and_erase() -> None:
+        # One after the other: a change that is being told must not come back after its account was erased.
+        tell_changes(users_dir=users_dir, knowledge=knowledge)
+        erase_closed_accounts()
+
     quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
     hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
     await asyncio.gather(
@@ -72,7 +80,7 @@ async def keep_up(*, users_dir: str, knowledge: KnowledgeAccess) -> None:
         hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
         hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
         hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
-        quickly(partial(tell_changes, users_dir=users_dir, knowledge=knowledge), what="memories"),
+        quickly(tell_and_erase, what="memories"),
         # The first page is not to wait while a model is loaded.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="memories", begin_after=_EMBED_AFTER),
     )

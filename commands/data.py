@@ -18,7 +18,7 @@ from database.reindexing import newest_seq, reindex_messages
 from database.repairs import repair_store
 from database.users import get_user
 from database.verification import verify_store
-from endpoints.request_scope import current_settings
+from endpoints.request_scope import current_settings, current_state
 from portability.backup import Progress, back_up
 from portability.backup_format import ACCOUNTS, KNOWLEDGE
 from portability.errors import BackupError
@@ -110,6 +110,18 @@ def reindex(messages: bool, claims: bool) -> None:
             with _knowledge() as database:
                 reindex_knowledge(database)
             click.echo("Memories are indexed anew.")
+
+
+@group.command("compact")
+def compact() -> None:
+    """Rewrite both stores without free space, so that no deleted text is left in their files.
+
+    A server may go on reading, but whoever writes waits meanwhile, about a second for 100 MB: for stores of more than
+    a gigabyte, stop it first. It needs room for the larger store once more.
+    """
+    with _told():
+        before, after = current_state().account_erasure.compact()
+    click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
 
 
 def _reindex_messages(users_dir: str) -> None:

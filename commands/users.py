@@ -8,10 +8,13 @@ import click
 from flask.cli import AppGroup
 from pydantic import ValidationError
 
+from chat.upkeep import ServerRunningError, bring_in_order, sole_server
 from database import tokens, users
+from database.account_erasure import close_account
 from database.errors import StoreError
 from endpoints.request_scope import current_state
 from endpoints.schemas import NewAccount
+from truth_management_system.interface.structured_api import KnowledgeError
 
 group = AppGroup("users", help="Accounts and their tokens.")
 
@@ -61,6 +64,34 @@ def password(email: str, keep_tokens: bool) -> None:
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(f"The password is set. Sessions ended: {ended.sessions}. API tokens revoked: {ended.tokens}.")
+
+
+@group.command("delete")
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+def delete(email: str, yes: bool) -> None:
+    """Delete an account with everything of it, for good.
+
+    Conversations, memories, shared links, settings, sessions and tokens go; backups are not touched. A running server
+    erases them; without one it is done here. Stores larger than ANAPHORA_COMPACT_UP_TO need `data compact` afterwards.
+    """
+    state = current_state()
+    try:
+        user = users.get_user(users_dir=state.users_dir, user_email=email)
+        if not yes:
+            click.confirm(f"Erase {user.user_email} and everything of it? This can't be undone", abort=True)
+        close_account(users_dir=state.users_dir, user_email=user.user_email)
+        with sole_server(state.settings.data_dir):
+            bring_in_order(users_dir=state.users_dir)
+            state.account_erasure.erase_closed()
+    except ServerRunningError:
+        click.echo(f"{user.user_email} is closed. The running server erases what it had.")
+    except (StoreError, KnowledgeError) as error:
+        raise click.ClickException(error.message) from None
+    else:
+        click.echo(f"{user.user_email} is erased.")
+    if not state.account_erasure.compacts_itself():
+        click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
 
 
 @group.command("token")

@@ -42,6 +42,8 @@ def connect_sqlite(
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys = ON")
+    # Deleted text is overwritten at once, instead of when its page is used again. Many builds do so by default.
+    connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 268435456")
     return connection

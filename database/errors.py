@@ -20,7 +20,8 @@ StoreError
  │   ├─ ThreadMismatchError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
- │   └─ UserExistsError
+ │   ├─ UserExistsError
+ │   └─ LastAdministratorError
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
@@ -161,6 +162,17 @@ class ThreadMismatchError(ConflictError):
 
 class UserExistsError(ConflictError):
     """An account with this e-mail address exists."""
+
+
+class LastAdministratorError(ConflictError):
+    """Without this account nobody could administer the others."""
+
+    def __init__(
+        self,
+        message: str = "This is the only administrator, and there are other accounts. "
+        "Make another administrator first, or delete the other accounts.",
+    ) -> None:
+        super().__init__(message)
 
 
 class InvalidChangeError(StoreError):

@@ -125,6 +125,7 @@ def list_users(*, users_dir: str) -> list[AccountShape]:
     """All accounts, the oldest first."""
     seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
     query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
+    query = query.where(_c.erasing_since.is_(None))
     with open_store(users_dir).reading() as connection:
         return [
             AccountShape(
@@ -148,7 +149,8 @@ def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
 
     def job(connection: Connection) -> None:
         since = func.coalesce(_c.disabled_at, moment) if disabled else None
-        changed = connection.execute(update(users).where(_c.user_email == key).values(disabled_at=since))
+        theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
+        changed = connection.execute(theirs.values(disabled_at=since))
         if changed.rowcount == 0:
             raise UserNotFoundError
         if disabled:
@@ -190,7 +192,8 @@ def set_password(*, users_dir: str, user_email: str, password: str, keep_tokens:
 
 def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:
     """`set_password` within a transaction. key: an `account_key`."""
-    changed = connection.execute(update(users).where(_c.user_email == key).values(password_hash=password_hash))
+    theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
+    changed = connection.execute(theirs.values(password_hash=password_hash))
     if changed.rowcount == 0:
         raise UserNotFoundError
     connection.execute(delete(password_links).where(password_links.c.user_email == key))

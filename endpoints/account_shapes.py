@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, Literal
 
-from .schemas import Body, Name, Password
+from pydantic import BaseModel, ConfigDict, Field
+
+from database.passwords import LONGEST_PASSWORD
+
+from .schemas import Body, Name, Password, Text
 from .shapes import Shape
 
 
@@ -55,6 +59,23 @@ class AccountState(Body):
     """Whether an account may come in."""
 
     disabled: bool
+
+
+class AccountDeletion(Body):
+    """The account's password, to delete it with everything of it."""
+
+    password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
+
+
+class ClosedAccount(Shape):
+    """The account is closed, and is being erased.
+
+    compacts_itself: false where the stores are so large that the administrator has to run `flask data compact`
+    afterwards, until when deleted text may stay in free space of the files.
+    """
+
+    status: Literal["ok"]
+    compacts_itself: bool
 
 
 class PasswordLinkItem(Shape):

@@ -6,14 +6,16 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, tokens, users
+from database.account_erasure import close_account
 
 from . import account_shapes, schemas, shapes
 from .auth import signed_in, user_info
 from .errors import ForbiddenError, InvalidRequestError, RateLimitedError
+from .guards import SESSION_COOKIE
 from .replies import json_reply, ok
 from .request_scope import current_access, current_state, own
 from .validation import answers, takes
@@ -110,19 +112,35 @@ def modify_user_preference(body: schemas.UserPreference) -> Response:
 @answers(shapes.UserInfo)
 def change_password(body: schemas.PasswordChange) -> BaseResponse:
     """Change the password; every session ends, and this one is begun anew."""
-    me = own()
-    if current_access().by != "session":
-        raise ForbiddenError("A token can't change the password.")
-    subject = throttle.login_subject(me["user_email"], "password-change")
-    seconds = throttle.seconds_to_wait(users_dir=me["users_dir"], subject=subject)
-    if seconds:
-        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
-    user = users.verify_password(**me, password=body.current_password)
-    if user is None:
-        throttle.record_failure(users_dir=me["users_dir"], subject=subject)
-        raise ForbiddenError("The current password is wrong.")
-    users.set_password(**me, password=body.new_password)
+    user = _proved_again(body.current_password, refusal="A token can't change the password.")
+    users.set_password(**own(), password=body.new_password)
     return signed_in(user)
+
+
+@blueprint.delete("/account")
+@takes(account_shapes.AccountDeletion)
+@answers(account_shapes.ClosedAccount)
+def delete_account(body: account_shapes.AccountDeletion) -> Response:
+    """Delete the own account with everything of it, for good; by session, with the password.
+
+    409 for the only administrator while there are other accounts.
+    """
+    _proved_again(body.password, refusal="A token can't delete the account.")
+    answer = _closed(own()["user_email"])
+    answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
+    return answer
+
+
+@blueprint.delete("/users/<user_email>")
+@answers(account_shapes.ClosedAccount)
+def delete_user(user_email: str) -> Response:
+    """Delete an account with everything of it, for good; administrators only, by session, and never their own."""
+    require_administrator("Only an administrator deletes accounts.")
+    if current_access().by != "session":
+        raise ForbiddenError("A token can't delete accounts.")
+    if users.normalise_email(user_email) == own()["user_email"]:
+        raise InvalidRequestError("Delete your own account in the settings.")
+    return _closed(user_email)
 
 
 @blueprint.get("/sessions")
@@ -180,3 +198,27 @@ def require_administrator(refusal: str) -> None:
     """Raises ForbiddenError with `refusal` unless an administrator is asking."""
     if not users.get_user(**own()).is_admin:
         raise ForbiddenError(refusal)
+
+
+def _proved_again(password: str, *, refusal: str) -> users.UserRow:
+    """The account that asks, after its password was checked once more. Raises ForbiddenError, RateLimitedError."""
+    me = own()
+    if current_access().by != "session":
+        raise ForbiddenError(refusal)
+    subject = throttle.login_subject(me["user_email"], "password-change")
+    seconds = throttle.seconds_to_wait(users_dir=me["users_dir"], subject=subject)
+    if seconds:
+        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+    user = users.verify_password(**me, password=password)
+    if user is None:
+        throttle.record_failure(users_dir=me["users_dir"], subject=subject)
+        raise ForbiddenError("The current password is wrong.")
+    return user
+
+
+def _closed(user_email: str) -> Response:
+    """Close an account; upkeep erases it as soon as its running answers have stopped."""
+    state = current_state()
+    close_account(users_dir=state.users_dir, user_email=user_email)
+    state.turns.cancel_all(user_email=users.normalise_email(user_email))
+    return ok(compacts_itself=state.account_erasure.compacts_itself())

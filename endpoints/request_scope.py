@@ -14,6 +14,7 @@ from database.errors import ConversationNotFoundError
 from .errors import UnauthorizedError
 
 if TYPE_CHECKING:
+    from chat.account_erasure import AccountErasure
     from chat.conversation_cache import DefaultDictQueue
     from chat.generation import TurnRunner
     from chat.knowledge_access import KnowledgeAccess
@@ -39,6 +40,7 @@ class AppState:
     metrics: Metrics
     services: TurnServices
     knowledge: KnowledgeAccess
+    account_erasure: AccountErasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,11 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
-        upkeep = keep_up(users_dir=self._state.users_dir, knowledge=self._state.knowledge)
+        upkeep = keep_up(
+            users_dir=self._state.users_dir,
+            knowledge=self._state.knowledge,
+            erase_closed_accounts=self._state.account_erasure.erase_closed,
+        )
         self._upkeep = loop.create_task(upkeep, name="upkeep")
 
     async def _close(self) -> None:

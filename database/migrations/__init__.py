@@ -23,6 +23,7 @@ from . import (
     m0005_shares_by_conversation,
     m0006_password_links,
     m0007_client_message_ids,
+    m0008_account_erasure,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0005_shares_by_conversation.upgrade,
     m0006_password_links.upgrade,
     m0007_client_message_ids.upgrade,
+    m0008_account_erasure.upgrade,
 )
 
 

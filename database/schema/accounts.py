@@ -18,6 +18,8 @@ users = Table(
     Column("preference", JSON, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("disabled_at", Text),
+    # Set once the account is closed, until everything of it is erased.
+    Column("erasing_since", Text),
 )
 
 sessions = Table(

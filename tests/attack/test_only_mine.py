@@ -86,6 +86,7 @@ PROBES = {
     ("DELETE", "/sessions/<session_id>"): Probe(),
     ("DELETE", "/api_tokens/<token_id>"): Probe(),
     ("PUT", "/users/<user_email>"): Probe({"disabled": True}, status=403),
+    ("DELETE", "/users/<user_email>"): Probe(status=403),
     ("POST", "/users/<user_email>/password_link"): Probe(status=403),
 }
 # These take no id of a person's thing in their address.
@@ -139,6 +140,7 @@ WITHOUT_ID = {
     ("POST", "/welcome"),
     ("GET", "/users"),
     ("PUT", "/get_user_info"),
+    ("DELETE", "/account"),
     ("DELETE", "/sessions"),
     ("PUT", "/password"),
 }

@@ -211,3 +211,38 @@ def test_a_lost_password_is_replaced_by_an_administrators_link(
     assert person.get("/get_user_info").status == 401
     own.goto(address)
     expect(own.locator(".panel")).to_contain_text("This link is not valid.")
+
+
+def test_an_account_is_deleted_by_its_owner_with_the_password(
+    server: LiveServer, administrator: Client, person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("403")
+    email = email_of(person)
+    hold_talk(person, "Growing tomatoes", "My secret fertiliser")
+    page = open_page(person, "/settings")
+    page.get_by_role("button", name="Delete account…").click()
+    dialog = page.locator("dialog[open]")
+    expect(dialog).to_contain_text("conversations, memories, shared links")
+    dialog.get_by_label("Your password").fill("not the password")
+    dialog.get_by_role("button", name="Delete my account").click()
+    expect(page.locator("#toasts")).to_contain_text("The current password is wrong.")
+    page.get_by_role("button", name="Delete account…").click()
+    dialog.get_by_label("Your password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Delete my account").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert person.get("/get_user_info").status == 401
+    assert email not in [each["user_email"] for each in administrator.get("/users").json()]
+    # The address is free again when all of it is erased.
+    while administrator.post("/users", {"email": email, "password": PASSWORD}).status == 409:
+        page.wait_for_timeout(50)
+    assert server.sign_in(email).get("/list_conversation_by_user/assistant").json() == []
+
+
+def test_an_administrator_deletes_an_account(administrator: Client, person: Client, open_page: OpenPage) -> None:
+    email = email_of(person)
+    page = open_page(administrator, "/settings#people")
+    page.get_by_role("button", name=f"Delete…: {email}").click()
+    page.locator("dialog[open]").get_by_role("button", name="Delete account").click()
+    expect(page.locator("#toasts")).to_contain_text(f"{email} is closed")
+    expect(page.locator("#people-list")).not_to_contain_text(email)
+    assert person.get("/get_user_info").status == 401

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..changes import undo
+from ..erasure import erase_user, merge_search_indexes
 from ..errors import (
     AmbiguousReferenceError,
     ClaimNotFoundError,
@@ -46,11 +47,13 @@ __all__ = [
     "KnowledgeNotFoundError",
     "KnowledgeUnavailableError",
     "StructuredAPI",
+    "erase_user",
     "group_not_found",
     "is_near",
     "is_relevant",
     "last_change",
     "mark_delivered",
+    "merge_search_indexes",
     "reindex_knowledge",
     "repair_knowledge",
     "undelivered",

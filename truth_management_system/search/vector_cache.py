@@ -66,6 +66,12 @@ class VectorCache:
         """See `UserVectors.similarities`."""
         return self._of(vectors).similarities(vectors, query)
 
+    def forget(self, user_email: str) -> None:
+        """Drop the vectors of one user."""
+        with self._lock:
+            for key in [key for key in self._users if key[0] == user_email]:
+                del self._users[key]
+
     def _of(self, vectors: VectorSet) -> UserVectors:
         key = (vectors.user_email, vectors.model, vectors.dimensions)
         with self._lock:
@@ -84,3 +90,8 @@ def vectors_of(db: PKBDatabase) -> VectorCache:
     """The cache that all searches of one knowledge base share."""
     with _lock:
         return _caches.setdefault(db, VectorCache())
+
+
+def forget_vectors(db: PKBDatabase, user_email: str) -> None:
+    """Drop what is kept in memory of one user's vectors."""
+    vectors_of(db).forget(user_email)

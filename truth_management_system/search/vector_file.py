@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 WORTH_A_FILE = 2_000
 """Fewer vectors are read from the store in no time."""
 
+_FOLDER = ".vectors"
 _CHUNK = 4_000
 _SAMPLES = 8
 _BYTES_A_NUMBER = 2
@@ -63,9 +64,8 @@ class VectorSet:
         """Where they may be kept; None for a knowledge base in memory."""
         if self.db.config.in_memory:
             return None
-        user, kind = self.user_email.encode(), f"{self.model}\0{self.dimensions}".encode()
-        named = "-".join(blake2s(part, digest_size=10).hexdigest() for part in (user, kind))
-        return self.db.config.path.with_suffix(".vectors") / f"{named}.npy"
+        kind = blake2s(f"{self.model}\0{self.dimensions}".encode(), digest_size=10).hexdigest()
+        return self.db.config.path.with_suffix(_FOLDER) / f"{_user_part(self.user_email)}-{kind}.npy"
 
     def _chunks(self, after: int) -> Iterator[Sequence[Sequence[Any]]]:
         sql = f"SELECT embedding_seq, vector {self._source()} ORDER BY embedding_seq LIMIT {_CHUNK}"
@@ -81,6 +81,17 @@ class VectorSet:
 
     def _values(self, seq: int) -> list[Any]:
         return [self.user_email, self.model, seq, _BYTES_A_NUMBER * self.dimensions]
+
+
+def remove_files(db: PKBDatabase, user_email: str) -> None:
+    """Delete the files that hold vectors of `user_email`."""
+    if not db.config.in_memory:
+        for file in db.config.path.with_suffix(_FOLDER).glob(f"{_user_part(user_email)}-*"):
+            file.unlink(missing_ok=True)
+
+
+def _user_part(user_email: str) -> str:
+    return blake2s(user_email.encode(), digest_size=10).hexdigest()
 
 
 def slack(count: int) -> int:

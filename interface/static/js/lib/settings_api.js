@@ -25,6 +25,8 @@ export function createSettingsApi(api) {
     people: () => api.get('/users'),
     createPerson: (person) => api.post('/users', person),
     passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),
+    deletePerson: (email) => api.delete(`/users/${part(email)}`),
+    deleteAccount: (password) => api.delete('/account', { password }),
     changePerson: (email, change) => api.put(`/users/${part(email)}`, change),
   };
 }

@@ -57,6 +57,22 @@ export async function askText({ title, label, value = '', confirmLabel = shellSt
 }
 
 /**
+ * Ask for the password before something that can't be undone.
+ *
+ * @param {{title: string, text: string, label: string, confirmLabel: string}} question
+ * @returns {Promise<string|null>} null when it was not given
+ */
+export async function askPassword({ title, text, label, confirmLabel }) {
+  const input = element('input', { class: 'form-control', type: 'password', required: true });
+  input.autocomplete = 'current-password';
+  const field = element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), input);
+  const content = [element('p', { class: 'dialog-text', text }), field];
+  const answer = ask({ title, content, confirmLabel, danger: true });
+  input.focus();
+  return (await answer) === 'confirm' ? input.value : null;
+}
+
+/**
  * Ask whether to go on.
  *
  * @param {{title: string, text?: string, confirmLabel?: string, danger?: boolean}} question

@@ -1,4 +1,6 @@
 import { settingsStrings as words } from '../lib/settings_strings.js';
+import { attempt } from './attempts.js';
+import { askPassword } from './dialogs.js';
 import { setHidden } from './dom.js';
 import { fill, onSubmit } from './settings_parts.js';
 import { showToast } from './toast.js';
@@ -45,9 +47,18 @@ function mountPassword({ settings }) {
   });
 }
 
-/** Who the person is: name, what the model should know, password. */
+function mountDeletion({ settings }) {
+  find('delete-account').addEventListener('click', async () => {
+    const { title, text, label, confirm: confirmLabel } = words.deletion;
+    const password = await askPassword({ title, text, label, confirmLabel });
+    if (password && (await attempt(() => settings.deleteAccount(password), { failed: words.notDone }))) location.assign('/login');
+  });
+}
+
+/** Who the person is: name, what the model should know, password, and the end of it all. */
 export function mountAccount(section, page) {
   mountName(page);
   mountAbout(section, page);
   mountPassword(page);
+  mountDeletion(page);
 }

@@ -28,9 +28,20 @@ export function mountPeople(section, { settings, bootstrap }) {
     await showValue({ title: title(email), text: text(shortTime(made.expires_at)), value, label: title(email), closeLabel: words.close, copy: { label: words.copy, onCopy } });
   }
 
+  async function remove(email) {
+    const { deleteTitle, deleteText: text, deleteConfirm: confirmLabel, deleted, compact } = words.people;
+    if (!(await confirmAction({ title: deleteTitle(email), text, confirmLabel }))) return;
+    const closed = await attempt(() => settings.deletePerson(email), { failed: words.notDone });
+    if (closed) showToast([deleted(email), closed.compacts_itself ? '' : compact].filter(Boolean).join(' '), { kind: 'success' });
+    await show();
+  }
+
   function actionsFor(email, disabledAt) {
-    const { disable, enable, link } = words.people;
-    const actions = [{ label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) }];
+    const { disable, enable, link, delete: deletion } = words.people;
+    const actions = [
+      { label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) },
+      { label: deletion, onAct: () => remove(email) },
+    ];
     return disabledAt ? actions : [{ label: link, onAct: () => makePasswordLink(email) }, ...actions];
   }
 

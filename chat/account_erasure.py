@@ -1,0 +1,95 @@
+"""Erases closed accounts: stops their turns, then takes everything of theirs out of both stores and the data folder."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from database.account_erasure import closed_accounts, erase_account, has_running_turn
+from database.compaction import compact_file, merge_message_index
+from database.connection import open_store
+from truth_management_system.interface.structured_api import erase_user, merge_search_indexes
+
+from .knowledge_access import KnowledgeAccess
+
+log = logging.getLogger(__name__)
+_BYTES_A_MEGABYTE = 1_000_000
+_BUNDLES = "bundles"
+
+
+class AccountErasure:
+    """The work that is left when accounts were closed; a crash leaves it to the next call.
+
+    forget: called with an account's address before it is erased, to stop its turns and drop what is kept of it in
+    memory. compact_up_to: stores of so many megabytes at most are compacted at once; beyond, `flask data compact` is
+    left to the operator, since writers wait meanwhile.
+    """
+
+    def __init__(
+        self,
+        *,
+        users_dir: str,
+        knowledge: KnowledgeAccess,
+        compact_up_to: int,
+        forget: Callable[[str], None] = lambda _user_email: None,
+    ) -> None:
+        self._users_dir = users_dir
+        self._knowledge = knowledge
+        self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
+        self._forget = forget
+
+    def erase_closed(self) -> int:
+        """Erase the accounts that are closed; how many. One that is still being answered has to wait.
+
+        Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
+        """
+        erased = 0
+        for user_email in closed_accounts(users_dir=self._users_dir):
+            self._forget(user_email)
+            if has_running_turn(users_dir=self._users_dir, user_email=user_email):
+                continue
+            erase_user(self._knowledge.database(), user_email)
+            self._remove_bundles(user_email)
+            erase_account(users_dir=self._users_dir, user_email=user_email)
+            erased += 1
+        if erased:
+            log.info("%d accounts were erased", erased)
+            self._clear_files()
+        return erased
+
+    def compacts_itself(self) -> bool:
+        """Whether both stores are small enough to be compacted by `erase_closed`."""
+        return all(file.stat().st_size <= self._compact_up_to for file in self._files())
+
+    def compact(self) -> tuple[int, int]:
+        """Take what was deleted out of the files of both stores, however large they are; bytes before and after.
+
+        Raises StoreError, KnowledgeUnavailableError.
+        """
+        merge_message_index(users_dir=self._users_dir)
+        merge_search_indexes(self._knowledge.database())
+        before = self._bytes()
+        for file in self._files():
+            compact_file(file)
+        return before, self._bytes()
+
+    def _bytes(self) -> int:
+        return sum(file.stat().st_size for file in self._files())
+
+    def _clear_files(self) -> None:
+        if self.compacts_itself():
+            self.compact()
+        else:
+            log.warning("the stores are too large to be compacted now: run `flask --app server data compact`")
+
+    def _files(self) -> list[Path]:
+        files = (open_store(self._users_dir).path, self._knowledge.path)
+        return [file for file in files if file.exists()]
+
+    def _remove_bundles(self, user_email: str) -> None:
+        for folder in (Path(self._users_dir) / _BUNDLES).glob("*"):
+            # A conversation's id begins with the address of its owner.
+            if folder.name.rpartition("_")[0] == user_email:
+                shutil.rmtree(folder, ignore_errors=True)
