@@ -30,14 +30,14 @@ _PARTS = tuple(
 )
 
 
-def reindex_messages(*, users_dir: str) -> Iterator[tuple[int, int]]:
+def reindex_messages(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
     """Fill a new index, or go on where an earlier run was stopped.
 
     Yields, for each slice, how many messages it indexed and up to which `seq` the index reaches after it; a slice holds
     the writer for about 20 ms.
     """
     open_store(users_dir).write(_begin, urgency=Urgency.INDEX)
-    yield from index_slices(users_dir=users_dir)
+    yield from index_slices(users_dir=users_dir, slice_ms=slice_ms)
     clear_retired_index(users_dir=users_dir)
 
 

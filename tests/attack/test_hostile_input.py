@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from chat.references import MAX_REFERENCES
 from tests.endpoints.conftest import Person
 
 
@@ -123,5 +124,9 @@ def test_an_error_tells_nothing_of_the_inside(app: Flask, ada: Person, monkeypat
 
 def test_10000_references_in_one_message_are_answered(ada: Person) -> None:
     conversation_id = ada.new_conversation()
-    events = ada.say(conversation_id, " ".join(f"@conversation_x{n}_message_1" for n in range(5_000)))
+    events = ada.say(conversation_id, " ".join(f"@conv_x{n}_msg_1" for n in range(10_000)))
     assert events[-1]["done"] is True
+    *followed, rest = events[0]["references"]
+    assert [entry["status"] for entry in followed] == ["not_found"] * MAX_REFERENCES
+    assert (rest["count"], rest["status"]) == (10_000 - MAX_REFERENCES, "unavailable")
+    assert "".join(event["text"] for event in events) == "It is forty-two."

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,16 +46,24 @@ def test_a_slow_load_blocks_nobody_who_wants_another_key() -> None:
 
 
 def test_many_who_want_one_key_load_it_once() -> None:
-    barrier = threading.Barrier(8)
+    together, two_loads = threading.Barrier(8), threading.Barrier(2)
+    met: list[str] = []
+
+    def load(key: str) -> str:
+        # A second load of the key would meet the first one here; a single one waits in vain.
+        with suppress(threading.BrokenBarrierError):
+            two_loads.wait(0.5)
+            met.append(key)
+        return key.upper()
 
     def get(_: int) -> str:
-        barrier.wait()
+        together.wait()
         return cache["a"]
 
-    cache = DefaultDictQueue[str, str](maxsize=8, factory=str.upper)
+    cache = DefaultDictQueue[str, str](maxsize=8, factory=load)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(get, range(8))) == {"A"}
-    assert cache.loads == 1
+    assert (cache.loads, met) == (1, [])
 
 
 def test_a_value_that_is_not_current_is_made_again() -> None:

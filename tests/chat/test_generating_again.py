@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from chat.generation import TurnRunner
 from chat.live_stream import LiveStream
 from Conversation import Conversation
 from database.errors import InvalidChangeError, TurnInProgressError
+from database.stream_events import append_events
 from language_models.hold import Hold
 from language_models.scripted import Reply, ScriptedChatModel
 
@@ -24,15 +27,30 @@ def begin(talk: Talk, runner: TurnRunner, conversation: Conversation, message_id
     return runner.start(talk.again(conversation), talk.query("", **{ANSWER_AGAIN: message_id}))
 
 
-def test_the_last_events_of_a_turn_are_waited_for(talk: Talk, runner: TurnRunner) -> None:
+def test_the_last_events_of_a_turn_are_waited_for(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     conversation = talk.about("Tomatoes", ("How much water?", "Some."))
     message_id = conversation.get_message_list()[1]["message_id"]
-    where = {"message_id": message_id, "conversation_id": conversation.conversation_id, "user_email": EMAIL}
-    runner._streams[message_id] = LiveStream(**where)
-    with pytest.raises(TurnInProgressError):
-        begin(talk, runner, conversation, message_id)
-    assert talk.again(conversation).get_message_list()[1]["variants"] == []
-    del runner._streams[message_id]
+    storing_the_end, go_on = threading.Event(), threading.Event()
+
+    def held_at_the_end(connection: Any, rows: Any) -> None:
+        if any(b'"done"' in event for _, _, event in rows):
+            storing_the_end.set()
+            assert go_on.wait(10)
+        append_events(connection, rows)
+
+    with monkeypatch.context() as held:
+        held.setattr("chat.generation.append_events", held_at_the_end)
+        first = begin(talk, runner, conversation, message_id)
+        assert storing_the_end.wait(10)
+        variants = talk.again(conversation).get_message_list()[1]["variants"]
+        with pytest.raises(TurnInProgressError):
+            begin(talk, runner, conversation, message_id)
+        assert talk.again(conversation).get_message_list()[1]["variants"] == variants
+        go_on.set()
+        parsed(first.lines())
+    wait_until(lambda: runner.running() == 0)
     parsed(begin(talk, runner, conversation, message_id).lines())
     assert talk.again(conversation).get_message_list()[1]["text"] == "Fine, thank you."
 

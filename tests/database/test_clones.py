@@ -146,24 +146,28 @@ def test_nobody_clones_what_is_not_theirs(users_dir: str, take_turn: Any) -> Non
     assert conversations.getCoversationsForUser(users_dir=users_dir, user_email=BEN) == []
 
 
-def test_a_clone_that_breaks_off_is_never_seen_and_is_gone_after_the_next_start(
-    users_dir: str, take_turn: Any, monkeypatch: pytest.MonkeyPatch
+def allow_pages(users_dir: str, more: int | None) -> None:
+    """Let the store's file grow by `more` pages of 4,096 bytes at most; None: as far as it likes."""
+
+    def limit(connection: Any) -> None:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        allowed = 2**32 - 2 if more is None else pages + more
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {allowed}").close()
+
+    open_store(users_dir).write(limit)
+
+
+def test_a_clone_for_which_there_is_no_room_is_never_seen_and_is_gone_after_the_next_start(
+    users_dir: str, take_turn: Any
 ) -> None:
     source_id = make(users_dir)
-    for _ in range(3):
-        take_turn(ANN, source_id)
-    add, calls = clones._add, []
-
-    def breaks_at_the_second_slice(*arguments: Any, **named: Any) -> None:
-        calls.append(named)
-        if len(calls) == 2:
-            raise StorageFailedError("The disk is full.")
-        add(*arguments, **named)
-
-    monkeypatch.setattr(clones, "_MESSAGES_AT_ONCE", 2)
-    monkeypatch.setattr(clones, "_add", breaks_at_the_second_slice)
+    for _ in range(4):
+        take_turn(ANN, source_id, text="long " * 80_000)
+    # Each long message takes about a hundred pages, and a slice holds two of them: the first slice fits.
+    allow_pages(users_dir, 300)
     with pytest.raises(StorageFailedError):
         clone(users_dir, source_id)
+    allow_pages(users_dir, None)
 
     (only,) = conversations.getCoversationsForUser(users_dir=users_dir, user_email=ANN)
     assert only.conversation_id == source_id

@@ -7,7 +7,6 @@ from itertools import islice
 
 import pytest
 
-from database import fulltext
 from database.connection import open_store
 from database.conversations import create_conversation
 from database.fulltext import index_pending
@@ -22,14 +21,12 @@ TURNS = 20
 
 
 @pytest.fixture
-def indexed(users_dir: str, take_turn: Callable[..., FinishedTurn], monkeypatch: pytest.MonkeyPatch) -> str:
-    """A store of forty indexed messages, whose slices hold one or two each."""
+def indexed(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> str:
+    """A store of forty indexed messages."""
     conversation_id = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
     for number in range(TURNS):
         take_turn(ANN, conversation_id, text=f"whale number{number}", answer="a song")
     index_pending(users_dir=users_dir)
-    whole = fulltext._index_slice
-    monkeypatch.setattr(fulltext, "_index_slice", lambda connection, *, seconds: whole(connection, seconds=0 * seconds))
     return users_dir
 
 
@@ -43,7 +40,7 @@ def tables(users_dir: str) -> set[str]:
 
 
 def test_searches_find_everything_at_each_moment(indexed: str) -> None:
-    slices = reindex_messages(users_dir=indexed)
+    slices = reindex_messages(users_dir=indexed, slice_ms=0)
     reached = []
     for _, mark in slices:
         reached.append(mark)
@@ -56,8 +53,8 @@ def test_searches_find_everything_at_each_moment(indexed: str) -> None:
 
 
 def test_what_was_stopped_is_gone_on_with(indexed: str) -> None:
-    stopped = list(islice(reindex_messages(users_dir=indexed), 5))
-    again = list(reindex_messages(users_dir=indexed))
+    stopped = list(islice(reindex_messages(users_dir=indexed, slice_ms=0), 5))
+    again = list(reindex_messages(users_dir=indexed, slice_ms=0))
     assert again[0][1] > stopped[-1][1]
     assert sum(count for count, _ in stopped + again) == 2 * TURNS
     assert tables(indexed) == set()
@@ -65,7 +62,7 @@ def test_what_was_stopped_is_gone_on_with(indexed: str) -> None:
 
 
 def test_a_server_goes_on_with_what_was_stopped(indexed: str) -> None:
-    done = sum(count for count, _ in islice(reindex_messages(users_dir=indexed), 5))
+    done = sum(count for count, _ in islice(reindex_messages(users_dir=indexed, slice_ms=0), 5))
     assert index_pending(users_dir=indexed) == 2 * TURNS - done
     assert tables(indexed) != set()
     clear_retired_index(users_dir=indexed)

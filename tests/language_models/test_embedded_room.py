@@ -22,9 +22,11 @@ class Guest:
     def __init__(self, room: EmbeddedRoom, *, last_used: float, busy: bool = False) -> None:
         self.last_used = last_used
         self.busy = busy
+        self.was_asked_to_leave = threading.Event()
         self._room = room
 
     def rest(self) -> bool:
+        self.was_asked_to_leave.set()
         if not self.busy:
             self._room.leave(self)
         return not self.busy
@@ -59,6 +61,7 @@ def test_one_that_is_in_use_keeps_its_place_until_it_is_idle() -> None:
     entered = threading.Event()
     thread = threading.Thread(target=lambda: other.enter() and entered.set())
     thread.start()
+    assert busy.was_asked_to_leave.wait(10)
     assert busy.is_in()
     assert not entered.is_set()
     busy.busy = False
