@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.conftest import CHROMIUM, CHROMIUM_OPTIONS
+from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS
 from tests.http_client import Client
 from tests.live_server import LiveServer
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,10 @@ def saying(*deltas: str, **how: Any) -> Answer:
 Script = Answer | Callable[[dict[str, Any]], Answer]
 
 
+def _first_scripts() -> dict[str, Script]:
+    return {"main": saying("Understood."), "cheap": saying("A Short Title")}
+
+
 @dataclass
 class RecordingModel:
     """An OpenAI-compatible service on loopback that keeps every request body and answers by script.
@@ -46,7 +50,7 @@ class RecordingModel:
     scripts: by model name, what to answer; a function is given the request body. Models: `main` and `cheap`.
     """
 
-    scripts: dict[str, Script] = field(default_factory=lambda: {"main": Answer(), "cheap": saying("A Short Title")})
+    scripts: dict[str, Script] = field(default_factory=_first_scripts)
     context_window: int = 32_000
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -55,7 +59,7 @@ class RecordingModel:
     hung_up: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _loop: asyncio.AbstractEventLoop | None = None
-    _released: asyncio.Event = field(default_factory=asyncio.Event)
+    _gates: dict[int, tuple[Script, asyncio.Event]] = field(default_factory=dict)
 
     @property
     def base_url(self) -> str:
@@ -82,9 +86,20 @@ class RecordingModel:
         return "\n\n".join(message["content"] for message in self.requests_to(model)[number]["messages"])
 
     def release(self) -> None:
-        """Let paused answers go on; later ones do not pause."""
+        """Let paused answers go on, and later ones by today's scripts. A script that is set afterwards pauses again."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._released.set)
+        self._loop.call_soon_threadsafe(self._open_gates, tuple(self.scripts.values()))
+
+    def reset(self) -> None:
+        """Be as new for the next test: nothing asked yet, one thing to say, nothing paused."""
+        self.release()
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._gates.clear)
+        with self._changed:
+            self.scripts = _first_scripts()
+            self.requests.clear()
+            self.headers.clear()
+            self.hung_up = 0
 
     def wait_until(self, condition: Callable[[RecordingModel], bool], *, seconds: float = 30.0) -> None:
         """Wait until `condition` holds; it is asked again whenever a request comes, ends or is hung up on."""
@@ -131,14 +146,26 @@ class RecordingModel:
         answer = script(body) if callable(script) else script
         self._note(body=body, headers=dict(request.headers), running=1)
         try:
-            return await self._answered(request, body, answer)
+            return await self._answered(request, body, answer, released=self._gate(script))
         except (asyncio.CancelledError, ConnectionResetError):
             self._note(hung_up=1)
             raise asyncio.CancelledError from None  # either way the client has gone, which is no error of ours
         finally:
             self._note(running=-1)
 
-    async def _answered(self, request: web.Request, body: dict[str, Any], answer: Answer) -> web.StreamResponse:
+    def _gate(self, script: Script) -> asyncio.Event:
+        # The script is kept beside its event, so that no other gets its id.
+        return self._gates.setdefault(id(script), (script, asyncio.Event()))[1]
+
+    def _open_gates(self, scripts: Sequence[Script]) -> None:
+        for script in scripts:
+            self._gate(script)
+        for _, released in self._gates.values():
+            released.set()
+
+    async def _answered(
+        self, request: web.Request, body: dict[str, Any], answer: Answer, *, released: asyncio.Event
+    ) -> web.StreamResponse:
         if answer.hang:
             await asyncio.Event().wait()
         if answer.status != 200:
@@ -149,7 +176,7 @@ class RecordingModel:
             return web.json_response(_whole("".join(answer.deltas)))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        async for piece in self._pieces(answer):
+        async for piece in self._pieces(answer, released):
             if piece is None:
                 assert request.transport is not None
                 request.transport.abort()
@@ -159,19 +186,19 @@ class RecordingModel:
         await response.write(b"data: [DONE]\n\n")
         return response
 
-    async def _pieces(self, answer: Answer) -> AsyncIterator[str | None]:
+    async def _pieces(self, answer: Answer, released: asyncio.Event) -> AsyncIterator[str | None]:
         for number, piece in enumerate(answer.deltas):
             if number == answer.break_after:
                 yield None
             if number == answer.pause_after:
-                await self._released.wait()
+                await released.wait()
             if answer.delay:
                 await asyncio.sleep(answer.delay)
             yield piece
         if answer.break_after is not None and answer.break_after >= len(answer.deltas):
             yield None
         if answer.pause_after is not None and answer.pause_after >= len(answer.deltas):
-            await self._released.wait()
+            await released.wait()
 
     def _note(
         self,

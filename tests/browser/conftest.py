@@ -1,65 +1,132 @@
-"""What the tests of the page share: one server and one model a module, an account of its own for each test."""
+"""What the tests of the page share: one browser, one model, one server and one browser context for the whole run.
+
+Each test has an account of its own. What changes the server itself (its settings, its accounts, its end) has a server
+of its own: `live_server` or `start_server`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from itertools import count
 
 import pytest
-from playwright.sync_api import expect
+from argon2 import PasswordHasher
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.fakes import RecordingModel, saying
+from database import passwords
+from database.connection import close_store
+from tests.browser.chromium import (
+    CHROMIUM,
+    CHROMIUM_OPTIONS,
+    TIMEOUT,
+    VIEWPORT,
+    PageOpener,
+    PageProblems,
+    SharedContext,
+)
+from tests.browser.history import new_account
+from tests.browser.screens import looked_at, shown_by
+from tests.fakes import RecordingModel
 from tests.http_client import Client
-from tests.live_server import PASSWORD, LiveServer
+from tests.live_server import LiveServer
 
-ADMINISTRATOR = "ada@example.org"
 _numbers = count(1)
-# As long as the page's own actions may take: what is awaited comes, though a busy machine takes its time.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=TIMEOUT)
 
 
-@pytest.fixture(scope="module")
-def shared_model() -> Iterator[RecordingModel]:
-    """A model service for all tests of a module; `server` puts its scripts back before each."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A test looks at exactly those screens that it is marked with."""
+    looked_at.clear()
+    yield
+    assert looked_at == shown_by(item.iter_markers())
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium."""
+    assert CHROMIUM.exists(), "No browser is set up: run `make test`, or `python setup test`."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM.resolve()), args=list(CHROMIUM_OPTIONS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def shared_recording_model() -> Iterator[RecordingModel]:
+    """The model service of the shared server."""
     with RecordingModel().serving() as model:
         yield model
 
 
-@pytest.fixture(scope="module")
-def shared_server(tmp_path_factory: pytest.TempPathFactory, shared_model: RecordingModel) -> Iterator[LiveServer]:
-    """A server for all tests of a module."""
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_model.environ).start()
-    yield server
+@pytest.fixture(scope="session")
+def shared_server(
+    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel
+) -> Iterator[LiveServer]:
+    """A server for all tests that leave it as they found it."""
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ).start()
+    with pytest.MonkeyPatch.context() as patch:
+        # Hundreds of accounts are made here, and none of them has anything to protect.
+        patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield server
     server.stop()
+    close_store(server.users_dir)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def administrator(shared_server: LiveServer) -> Client:
-    """Who has the first account of the module's server."""
-    return shared_server.sign_up(ADMINISTRATOR)
+    """The first account of the shared server."""
+    return new_account(shared_server, "administrator@example.org", is_admin=True)
+
+
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser, shared_server: LiveServer) -> Iterator[SharedContext]:
+    """The browser context of the shared server, for the whole run."""
+    context = browser.new_context(viewport=VIEWPORT, base_url=shared_server.url)
+    context.set_default_timeout(TIMEOUT)
+    yield SharedContext(context, shared_server.url)
+    context.close()
+
+
+@pytest.fixture
+def page_problems() -> Iterator[PageProblems]:
+    """Collects what goes wrong in pages and fails the test for it."""
+    problems = PageProblems()
+    yield problems
+    assert problems.unexpected() == []
+
+
+@pytest.fixture
+def open_page(browser: Browser, shared_context: SharedContext, page_problems: PageProblems) -> Iterator[PageOpener]:
+    """Opens pages: open_page(client, path="/interface/", **options); see `PageOpener`."""
+    with ExitStack() as stack:
+        stack.callback(shared_context.cleared)
+        yield PageOpener(browser, shared_context, page_problems, stack)
+
+
+@pytest.fixture
+def shared_model(shared_recording_model: RecordingModel) -> RecordingModel:
+    """The shared server's model, saying "Understood."."""
+    shared_recording_model.reset()
+    return shared_recording_model
 
 
 @pytest.fixture
 def server(shared_server: LiveServer, shared_model: RecordingModel) -> LiveServer:
-    """The module's server, its model saying one thing."""
-    shared_model.scripts = {"main": saying("Understood."), "cheap": saying("A Short Title")}
+    """The shared server; its model says one thing."""
+    assert shared_model
     return shared_server
 
 
 @pytest.fixture
 def newcomer(server: LiveServer, administrator: Client) -> Callable[[], Client]:
-    """Makes an account on the module's server, signed in, with nothing in it yet."""
-
-    def make() -> Client:
-        email = f"person-{next(_numbers)}@example.org"
-        reply = administrator.post("/users", {"email": email, "password": PASSWORD})
-        assert reply.status in (200, 201), reply.text
-        return server.sign_in(email)
-
-    return make
+    """Makes an account on the shared server, signed in, with nothing in it yet."""
+    assert administrator
+    return lambda: new_account(server, f"person-{next(_numbers)}@example.org")
 
 
 @pytest.fixture
 def person(newcomer: Callable[[], Client]) -> Client:
-    """Somebody new to the module's server."""
+    """Somebody new to the shared server."""
     return newcomer()

@@ -8,11 +8,37 @@ from urllib.parse import quote
 
 from sqlalchemy import select
 
-from database.connection import close_store, open_store
+from database.connection import open_store
 from database.schema import message_edits
+from database.sessions import create_session
 from database.turns import accept_turn, finish_turn
+from database.users import create_user
+from endpoints.guards import SESSION_COOKIE
 from tests.http_client import Client
-from tests.live_server import LiveServer
+from tests.live_server import PASSWORD, LiveServer
+
+# All that an answer can hold.
+RICH_ANSWER = """## Rows
+
+Memoize them, see [the manual](https://example.org/manual) and `memo`:
+
+```js
+// Draws one row.
+const Row = memo(({ id }) => <tr key={id} className="row" />); // 42
+```
+
+> It pays off when $n > 100$:
+
+$$\\sum_{i=1}^{n} i = \\frac{n(n+1)}{2}$$
+
+| way | milliseconds |
+|---|---|
+| plain | 120 |
+| memoized | 12 |
+
+1. Measure.
+2. **Measure** again, ~~guess~~.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +57,15 @@ class Talk:
     def reference(self, index: int) -> str:
         """What names its message, counted from 1."""
         return f"@conversation_{self.friendly_id}_message_{self.hashes[index - 1]}"
+
+
+def new_account(server: LiveServer, email: str, *, is_admin: bool = False) -> Client:
+    """Somebody with a new account, put into the server's store, and signed in."""
+    who = {"users_dir": server.users_dir, "user_email": email}
+    create_user(**who, password=PASSWORD, is_admin=is_admin)
+    client = server.client()
+    client.cookies[SESSION_COOKIE] = create_session(**who)
+    return client
 
 
 def hold_talk(client: Client, title: str, *texts: str, workspace_id: str | None = None) -> Talk:
@@ -62,7 +97,6 @@ def store_talk(server: LiveServer, client: Client, title: str, *, turns: int) ->
             config={},
             title=title,
         )
-    close_store(server.users_dir)
     return told(client, conversation_id)
 
 
@@ -70,9 +104,7 @@ def former_texts(server: LiveServer, message_id: str) -> list[str]:
     """What a message said before it was edited, oldest first."""
     with open_store(server.users_dir).reading() as connection:
         edits = select(message_edits.c.text).where(message_edits.c.message_id == message_id)
-        texts = list(connection.execute(edits.order_by(message_edits.c.replaced_at)).scalars())
-    close_store(server.users_dir)
-    return texts
+        return list(connection.execute(edits.order_by(message_edits.c.replaced_at)).scalars())
 
 
 def told(client: Client, conversation_id: str) -> Talk:

@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
-from tests.browser.screens import AXE, RUN_AXE
 from tests.http_client import Client
 from tests.live_server import LiveServer
 from truth_management_system import PKBConfig, StructuredAPI, get_database
@@ -122,14 +121,17 @@ def claim(client: Client, claim_id: str) -> dict[str, Any]:
     return found
 
 
-def store_memories(server: LiveServer, client: Client, number: int) -> None:
-    """Many memories, put into the server's store as an import would: "Memory N", each in one of three domains."""
+def store_memories(server: LiveServer, client: Client, number: int, *, words: str = "") -> None:
+    """Many memories, put into the server's store as an import would: "Memory N", each in one of three domains.
+
+    words: what each says besides.
+    """
     email = str(client.get("/get_user_info").json()["user_email"])
     rows = [
         {
             "claim_id": f"{email}-{n}",
             "claim_number": n,
-            "statement": f"Memory {n}",
+            "statement": f"Memory {n}{words}",
             "claim_type": "fact",
             "context_domain": DOMAINS[n % 3],
             "created_at": f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z",
@@ -143,15 +145,3 @@ def store_memories(server: LiveServer, client: Client, number: int) -> None:
         assert result.success, result.errors
     finally:
         db.close()
-
-
-def serious_problems(page: Page) -> list[str]:
-    """What axe-core finds that keeps people out."""
-    page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
-    found = page.evaluate(RUN_AXE)
-    return [
-        f"{one['id']}: {node['html'][:120]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]

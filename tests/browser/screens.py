@@ -1,28 +1,37 @@
-"""Every screen of the interface: what keeps people out of it, and a picture of it, narrow and wide, light and dark."""
+"""Every screen of the interface: what keeps people out of it, narrow and wide, light and dark; a picture on request."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from playwright.sync_api import expect
 
 from tests.live_server import ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    import pytest
+    from playwright.sync_api import FloatRect, Locator, Page, ViewportSize
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
-RUN_AXE = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
-NARROW, WIDE = {"width": 360, "height": 740}, {"width": 1440, "height": 900}
+RUN_AXE = "async (rules) => (await axe.run(document, { ...rules, resultTypes: ['violations'] })).violations"
+NARROW: ViewportSize = {"width": 360, "height": 740}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 WIDTHS = (NARROW, WIDE)
-THEMES = ("light", "dark")
+# What axe-core is to look for in each theme.
+RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+PICTURES = bool(os.environ.get("PICTURES"))
 SETTINGS = (
     "account", "devices", "tokens", "models", "sending", "appearance", "shortcuts", "shares", "limits", "data",
     "people",
 )  # fmt: skip
 KNOWLEDGE = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
-# What there is to be looked at. `tests/test_screens.py` holds that a test shows each.
+# What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test
+# looks at what it promises.
 SCREENS = (
     "setup", "login", "login-refused", "not-found",
     "empty", "welcome", "shortcuts-dialog",
@@ -41,34 +50,73 @@ SCREENS = (
 )  # fmt: skip
 
 
-def findings(page: Page, screen: str) -> list[str]:
-    """What is wrong with a screen in either theme: what axe-core finds serious or critical, and what is too wide.
+# The screens that the running test has looked at so far.
+looked_at: set[str] = set()
 
-    screen: one of `SCREENS`.
+
+def shown_by(marks: Iterable[pytest.Mark]) -> set[str]:
+    """The screens that a test's `shows` marks promise."""
+    return {screen for mark in marks if mark.name == "shows" for screen in mark.args}
+
+
+def findings(
+    page: Page,
+    screen: str,
+    *,
+    shown: Locator | None = None,
+    sizes: Iterable[ViewportSize] = WIDTHS,
+    minor: bool = False,
+) -> list[str]:
+    """What is wrong with a screen in each size and theme: what axe-core finds serious, and what is too wide.
+
+    screen: one of `SCREENS`, which the test is marked with: `@pytest.mark.shows("login")`. shown: must be visible in
+    each size of the window. minor: report also what axe-core finds neither serious nor critical.
+    """
+    looked_at.add(screen)
+    found = []
+    for size in sizes:
+        page.set_viewport_size(size)
+        if shown is not None:
+            expect(shown).to_be_visible()
+        found += problems(page, picture_of=screen, minor=minor)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{screen} is wider than the window")
+    return found
+
+
+def problems(page: Page, *, picture_of: str | None = None, minor: bool = False) -> list[str]:
+    """What axe-core finds wrong with the page as it is, in either theme.
+
+    The themes differ in nothing but colours: the dark one is asked for contrast alone.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found = []
-    for theme in THEMES:
+    for theme, rules in RULES.items():
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        found += [f"{theme}: {told}" for told in map(_told, page.evaluate(RUN_AXE)) if told]
-        picture(page, screen)
-    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-        found.append(f"{screen} is wider than the window")
+        told = [_told(violation, minor=minor) for violation in page.evaluate(RUN_AXE, rules)]
+        found += [f"{theme}: {each}" for each in told if each]
+        if picture_of is not None:
+            picture(page, picture_of, theme)
     return found
 
 
-def picture(page: Page, screen: str) -> None:
-    """Keep a picture of a screen as it is. Raises ValueError for one that is not in the list."""
-    SCREENS.index(screen)
-    width = "narrow" if page.evaluate("innerWidth < 768") else "wide"
-    theme = "dark" if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") else "light"
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{screen}-{width}-{theme}.png", animations="disabled")
+def picture(page: Page, screen: str, theme: str) -> None:
+    """Keep a picture of a screen as it is, if the environment asks for it with `PICTURES=1`."""
+    if PICTURES:
+        width = "narrow" if page.evaluate("innerWidth < 768") else "wide"
+        keep_picture(page, f"{screen}-{width}-{theme}")
 
 
-def _told(violation: dict[str, Any]) -> str:
-    if violation["impact"] not in ("serious", "critical"):
+def keep_picture(page: Page, name: str, *, clip: FloatRect | None = None) -> None:
+    """Keep a picture of the page, or of a part of it (pixels), if the environment asks for it with `PICTURES=1`."""
+    if PICTURES:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled", clip=clip)
+
+
+def _told(violation: dict[str, Any], *, minor: bool) -> str:
+    if not minor and violation["impact"] not in ("serious", "critical"):
         return ""
     places = [f"{' '.join(map(str, node['target']))} {node['html'][:120]}" for node in violation["nodes"]]
     return f"{violation['id']}: {violation['help']}: {json.dumps(places)}"

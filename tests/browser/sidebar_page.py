@@ -112,3 +112,17 @@ def unfold(page: Page, name: str) -> Locator:
     section.locator("summary").click()
     expect(section).to_have_attribute("open", "")
     return section
+
+
+def show_sidebar(page: Page) -> SidebarPage:
+    """The sidebar, drawn out where the window is narrow."""
+    expect(page.locator("html")).to_have_attribute("data-sidebar", "open" if is_wide(page) else "closed")
+    if not is_wide(page):
+        page.get_by_role("button", name="Show the sidebar").click()
+    expect(page.locator("#sidebar-filter")).to_be_visible()
+    return SidebarPage(page)
+
+
+def is_wide(page: Page) -> bool:
+    """Whether the sidebar has its place beside the conversation."""
+    return bool(page.evaluate("innerWidth >= 768"))

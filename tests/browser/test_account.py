@@ -10,8 +10,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
-from tests.conftest import PageProblems
+from tests.browser.screens import findings
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
@@ -32,18 +33,24 @@ def email_of(client: Client) -> str:
     return str(client.get("/get_user_info").json()["user_email"])
 
 
-def test_the_first_visitor_makes_the_account_and_is_in(
-    start_server: Callable[..., LiveServer], open_page: OpenPage, page_problems: PageProblems
+@pytest.mark.shows("setup")
+def test_the_first_visitor_makes_the_account_and_is_in_also_without_a_model(
+    start_server: Callable[..., LiveServer], open_page: OpenPage
 ) -> None:
-    server = start_server()
-    page = open_page(server.client())
+    page = open_page(start_server().client())
     expect(page.get_by_role("heading", name="Create your account")).to_be_visible()
+    assert findings(page, "setup") == []
     page.get_by_label("E-mail").fill("grace@example.org")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Create account").click()
-    expect(page.locator("#composer-input")).to_be_visible()
     expect(page.locator("#sidebar")).to_contain_text("grace@example.org")
     expect(page.locator("#conversation-title")).to_have_text("Welcome to Anaphora")
+    expect(page.get_by_text("No model is set up, so nobody will answer")).to_be_visible()
+    page.locator(".suggested-message").first.click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card").nth(2)).to_contain_text("1 reference")
+    page.get_by_role("button", name="New conversation").first.click()
+    expect(page.get_by_text("No model is set up, so nobody answers.")).to_be_visible()
     page.goto("/account")
     expect(page).to_have_url(re.compile("/settings$"))
     expect(page.locator("main")).to_contain_text("administrator of this server")
@@ -179,17 +186,6 @@ def test_nobody_sees_what_is_somebody_elses(
             texts.append(page.locator(".panel").inner_text())
         assert texts[0] == texts[1]
         assert "fertiliser" not in page.content()
-
-
-def test_a_permalink_leads_there_by_way_of_the_login(server: LiveServer, person: Client, open_page: OpenPage) -> None:
-    talk = hold_talk(person, "Growing tomatoes", "How much water?", "And how much light?")
-    page = open_page(server.client(), f"/r/{talk.friendly_id}/{talk.hashes[2]}")
-    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    log_in(page, email_of(person))
-    card = page.locator(f".message-card:has([data-msg-hash='{talk.hashes[2]}'])")
-    expect(card).to_contain_text("And how much light?")
-    expect(card).to_be_in_viewport()
-    expect(page).to_have_url(re.compile(re.escape(talk.path) + r"\?message="))
 
 
 def test_a_lost_password_is_replaced_by_an_administrators_link(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_transcript import body, card, send, texts_of
-from tests.conftest import PageProblems
+from tests.browser.transcript import body, card, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 

@@ -10,10 +10,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk, messages
-from tests.browser.test_failures import AGAIN, edit, refuse
-from tests.browser.test_transcript import body, card, choose, opened_id, send, texts_of
-from tests.conftest import PageProblems
+from tests.browser.transcript import AGAIN, body, card, choose, edit, opened_id, refuse, send, texts_of
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -22,13 +21,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 
+
+def fork(page: Page) -> None:
+    choose(page, 3, "Fork from here")
+
+
 MESSAGE_ACTIONS: tuple[tuple[str, Callable[[Page], object]], ...] = (
     ("**/show_hide_message_from_conversation/**", lambda page: choose(page, 1, "Hide from the model")),
     ("**/edit_message_from_conversation/**", lambda page: edit(page, "How much warm water?")),
     ("**/move_messages_up_or_down/**", lambda page: choose(page, 1, "Move down")),
     ("**/delete_message_from_conversation/**", lambda page: choose(page, 4, "Delete")),
     ("**/regenerate/**", lambda page: choose(page, 1, "Regenerate")),
-    ("**/fork_conversation/**", lambda page: choose(page, 3, "Fork from here")),
+    ("**/fork_conversation/**", fork),
 )
 COMMANDS = {
     "/title Wrong": "**/conversations/*/title",
@@ -73,7 +77,10 @@ def test_what_failed_is_tried_again_in_the_conversation_it_was_begun_in(
         expect(page.locator("#toasts").get_by_role("button", name=AGAIN)).to_have_count(1)
         turn_to(page, "Watching trains")
         try_again(page, talk)
-        page.goto(talk.path)
+        if do is not fork:  # which opens what it made
+            page.go_back()
+        expect(page.locator("#conversation-title")).to_have_text(re.compile("^Growing tomatoes"))
+    page.goto(talk.path)
     expect(page.locator(".message-card")).to_have_count(3)
     assert texts_of(person, talk) == ["Understood.", "How much warm water?", "How much light?"]
     assert messages(person, talk.conversation_id)[1]["show_hide"] == "hide"

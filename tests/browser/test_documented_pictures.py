@@ -10,13 +10,13 @@ from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, make_workspace
 from tests.browser.knowledge_panel import KnowledgePanel, address, remember
-from tests.browser.screens import SCREENSHOTS
+from tests.browser.screens import keep_picture
 from tests.browser.sidebar_page import SidebarPage, by_right_click, titles
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FloatRect, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -65,9 +65,7 @@ def gardener(person: Client, shared_model: RecordingModel) -> Client:
 
 def keep(page: Page, name: str, *, top: int = 0, width: int = SIZE["width"]) -> None:
     """Keep a picture of the page, or of what lies left of `width` and below `top` (pixels)."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    part: FloatRect = {"x": 0, "y": top, "width": width, "height": SIZE["height"] - top}
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled", clip=part)
+    keep_picture(page, name, clip={"x": 0, "y": top, "width": width, "height": SIZE["height"] - top})
 
 
 def open_tomatoes(gardener: Client, open_page: OpenPage) -> Page:
@@ -83,17 +81,6 @@ def test_the_first_page_offers_something_to_try(person: Client, open_page: OpenP
     expect(page.locator(".suggested-message")).to_have_count(3)
     expect(page.locator("#conversation-title")).to_have_text("Welcome to Anaphora")
     keep(page, "welcome")
-
-
-def test_the_sidebar_has_sections_and_each_row_a_menu(gardener: Client, open_page: OpenPage) -> None:
-    page = open_tomatoes(gardener, open_page)
-    sidebar = SidebarPage(page)
-    sidebar.open(sidebar.row("Garden (2)"))
-    by_right_click(sidebar, sidebar.row("Painting the fence"))
-    sidebar.menu_item("Set Flag").hover()
-    expect(sidebar.menu_item("Green")).to_be_visible()
-    expect(sidebar.menu_item("Share…")).to_be_visible()
-    keep(page, "sidebar", width=720)
 
 
 def test_messages_are_pinned_made_again_and_have_a_menu(gardener: Client, open_page: OpenPage) -> None:
@@ -129,28 +116,6 @@ def test_a_message_of_another_conversation_is_named_and_its_card_shown(
     keep(page, "reference")
 
 
-def test_the_search_finds_messages_titles_and_memories(gardener: Client, open_page: OpenPage) -> None:
-    remember(gardener, "Water the tomatoes in the morning")
-    page = open_page(gardener, "/interface/?panel=search&q=water", viewport=SIZE, color_scheme="light")
-    panel = page.get_by_role("region", name="Search")
-    expect(panel).to_contain_text("Which soil holds water best?")
-    expect(panel).to_contain_text("Water the tomatoes in the morning")
-    keep(page, "search")
-
-
-def test_the_composer_offers_commands_and_models(gardener: Client, open_page: OpenPage) -> None:
-    page = open_tomatoes(gardener, open_page)
-    page.focus("#composer-input")
-    page.keyboard.type("/")
-    expect(page.get_by_role("option").filter(has_text="/export")).to_be_visible()
-    keep(page, "commands", top=240)
-    page.keyboard.press("Backspace")
-    page.locator("#model-button").click()
-    models = page.get_by_role("listbox", name="Models")
-    expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
-    keep(page, "models", top=240)
-
-
 def test_what_is_worth_remembering_is_proposed(gardener: Client, open_page: OpenPage) -> None:
     page = open_tomatoes(gardener, open_page)
     page.focus("#composer-input")
@@ -163,17 +128,6 @@ def test_what_is_worth_remembering_is_proposed(gardener: Client, open_page: Open
     keep(page, "memory-proposals")
 
 
-def test_a_link_is_made_and_can_be_withdrawn(gardener: Client, open_page: OpenPage) -> None:
-    page = open_tomatoes(gardener, open_page)
-    sidebar = SidebarPage(page)
-    sidebar.choose(titles(page, "pinned"), "Share…")
-    dialog = page.get_by_role("dialog", name="Share “Growing tomatoes”")
-    dialog.get_by_role("button", name="Create link").click()
-    expect(dialog.get_by_role("textbox", name="Link")).to_be_visible()
-    expect(dialog.get_by_role("button", name="Withdraw link")).to_be_visible()
-    keep(page, "share")
-
-
 def test_the_settings_tell_what_answers(person: Client, open_page: OpenPage) -> None:
     page = open_page(person, "/settings#models", viewport=SIZE, color_scheme="light")
     expect(page.locator("[data-section='models']")).to_contain_text("main")
@@ -181,18 +135,54 @@ def test_the_settings_tell_what_answers(person: Client, open_page: OpenPage) -> 
     keep(page, "settings")
 
 
-def test_the_dropdown_offers_what_has_a_name_of_every_kind(runner: Client, open_page: OpenPage) -> None:
+def test_the_sidebar_the_composer_the_share_dialog_and_the_search(gardener: Client, open_page: OpenPage) -> None:
+    page = open_tomatoes(gardener, open_page)
+    sidebar = SidebarPage(page)
+    sidebar.open(sidebar.row("Garden (2)"))
+    by_right_click(sidebar, sidebar.row("Painting the fence"))
+    sidebar.menu_item("Set Flag").hover()
+    expect(sidebar.menu_item("Green")).to_be_visible()
+    expect(sidebar.menu_item("Share…")).to_be_visible()
+    keep(page, "sidebar", width=720)
+    page.keyboard.press("Escape")
+
+    page.focus("#composer-input")
+    page.keyboard.type("/")
+    expect(page.get_by_role("option").filter(has_text="/export")).to_be_visible()
+    keep(page, "commands", top=240)
+    page.keyboard.press("Backspace")
+    page.locator("#model-button").click()
+    models = page.get_by_role("listbox", name="Models")
+    expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
+    keep(page, "models", top=240)
+    page.keyboard.press("Escape")
+
+    sidebar.choose(titles(page, "pinned"), "Share…")
+    dialog = page.get_by_role("dialog", name="Share “Growing tomatoes”")
+    dialog.get_by_role("button", name="Create link").click()
+    expect(dialog.get_by_role("textbox", name="Link")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Withdraw link")).to_be_visible()
+    keep(page, "share")
+
+    remember(gardener, "Water the tomatoes in the morning")
+    page.goto("/interface/?panel=search&q=water")
+    panel = page.get_by_role("region", name="Search")
+    expect(panel).to_contain_text("Which soil holds water best?")
+    expect(panel).to_contain_text("Water the tomatoes in the morning")
+    keep(page, "search")
+
+
+def test_memories_in_the_dropdown_in_their_panel_and_in_the_report_below_a_message(
+    runner: Client, open_page: OpenPage
+) -> None:
     page = open_page(runner, viewport=SIZE, color_scheme="light")
     page.focus("#composer-input")
     page.keyboard.type("How far shall I go today? @run")
     expect(page.get_by_role("option").filter(has_text="Running club")).to_be_visible()
-    headings = page.locator(".suggestions-heading").all_inner_texts()
-    assert headings == ["Memories", "Contexts", "Entities", "Tags", "Domains"]
+    kinds = ["Memories", "Contexts", "Entities", "Tags", "Domains"]
+    expect(page.locator(".suggestions-heading")).to_have_text(kinds)
     keep(page, "memories-dropdown")
 
-
-def test_the_panel_marks_what_is_pinned_and_what_is_contested(runner: Client, open_page: OpenPage) -> None:
-    page = open_page(runner, viewport=SIZE, color_scheme="light")
     page.goto(address())
     panel = KnowledgePanel(page)
     expect(panel.rows).to_have_count(5)
@@ -200,9 +190,8 @@ def test_the_panel_marks_what_is_pinned_and_what_is_contested(runner: Client, op
     expect(panel.rows.filter(has_text="Contested")).to_have_count(2)
     keep(page, "memories")
 
-
-def test_the_report_below_a_message_says_what_a_context_brought(runner: Client, open_page: OpenPage) -> None:
-    page = open_page(runner, viewport=SIZE, color_scheme="light")
+    page.goto("/interface/")
+    page.fill("#composer-input", "")
     page.focus("#composer-input")
     page.keyboard.type("Given @running_context how far shall I go today? ")
     page.keyboard.press("Enter")

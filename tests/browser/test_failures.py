@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
-from tests.browser.knowledge_panel import KnowledgePanel, address, remember, serious_problems
-from tests.browser.test_transcript import body, card, choose, opened_id, send
-from tests.conftest import PageProblems
+from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.screens import WIDTHS, problems
+from tests.browser.transcript import AGAIN, body, card, choose, edit, opened_id, refuse, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
-AGAIN = "Try again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +34,6 @@ class Action:
     do: Callable[[Page], object]
     shows: str
     says: str
-
-
-def edit(page: Page, text: str) -> None:
-    """Write something else in the place of the first message."""
-    choose(page, 1, "Edit")
-    page.get_by_label("Text of the message").fill(text)
-    page.get_by_role("button", name="Save").click()
 
 
 def body_of(number: int) -> str:
@@ -97,11 +90,6 @@ WITH_MESSAGES = (
         says="How much warm water?",
     ),
 )
-
-
-def refuse(route: Route) -> None:
-    """The network is away: nothing arrives."""
-    route.abort()
 
 
 def lose_the_answer(route: Route) -> None:
@@ -272,7 +260,7 @@ def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_ag
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("ERR_INTERNET_DISCONNECTED")
-    page = open_page(person)
+    page = open_page(person, empty_cache=True)
     problem = page.locator("#composer-problem")
     page.context.set_offline(True)
     page.locator("#model-button").click()
@@ -310,18 +298,17 @@ def test_what_takes_a_while_shows_that_it_runs(person: Client, open_page: OpenPa
 
 
 def test_an_answer_goes_on_when_the_connection_is_back(
-    live_server: LiveServer, recording_model: RecordingModel, open_page: OpenPage, page_problems: PageProblems
+    person: Client, shared_model: RecordingModel, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("net::ERR_")
-    person = live_server.sign_up()
-    recording_model.scripts["main"] = saying("Said before. ", "Said after.", pause_after=1)
+    shared_model.scripts["main"] = saying("Said before. ", "Said after.", pause_after=1)
     page = open_page(person)
     send(page, "Go on")
     expect(body(page, 2)).to_have_text("Said before.")
     page.route("**/stream/**", refuse, times=2)
     page.reload()
     expect(card(page, 2)).to_contain_text("The connection broke. Reconnecting…")
-    recording_model.release()
+    shared_model.release()
     expect(body(page, 2)).to_have_text("Said before. Said after.")
     expect(card(page, 2)).to_have_attribute("data-status", "complete")
     assert messages(person, opened_id(page))[1]["text"] == "Said before. Said after."
@@ -352,6 +339,7 @@ def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(card(page, 2)).to_have_class(re.compile("flash"))
+    expect(card(page, 2)).to_be_in_viewport()
     target = messages(person, talk.conversation_id)[1]["message_id"]
     expect(page).to_have_url(re.compile(f"{re.escape(talk.path)}.message={target}$"))
 
@@ -366,14 +354,13 @@ def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
     expect(card(opened.value, 1)).to_have_class(re.compile("flash"))
 
 
-@pytest.mark.parametrize("width", [360, 1440])
 def test_nobody_is_kept_out_while_something_runs_or_has_failed(
-    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems, width: int
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("net::ERR_FAILED")
     talk = store_talk(server, person, "A long story", turns=60)
     hold_talk(person, "Watering", f"What of {talk.reference(120)}?")
-    page = open_page(person, talk.path, viewport={"width": width, "height": 800}, reduced_motion="reduce")
+    page = open_page(person, talk.path, reduced_motion="reduce")
     expect(body(page, 120)).to_be_in_viewport()
     page.route("**/list_messages_by_conversation/**before=**", refuse)
     page.evaluate("document.getElementById('chatView').scrollTop = 0")
@@ -385,13 +372,15 @@ def test_nobody_is_kept_out_while_something_runs_or_has_failed(
     page.route("**/messages/*/pin", lambda route: waiting.append(route))
     choose(page, 72, "Pin")
     expect(page.get_by_role("progressbar", name="Working…")).to_be_visible()
-    assert serious_problems(page) == []
-    page.emulate_media(color_scheme="dark")
-    assert serious_problems(page) == []
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert problems(page) == []
     waiting[0].continue_()
 
     page.get_by_role("button", name="To the newest message").click()
     page.route("**/messages/*/backlinks", refuse, times=1)
     card(page, 120).get_by_role("button", name="refers to this one").click()
     expect(page.get_by_role("dialog", name="Referred to by").get_by_role("button", name=AGAIN)).to_be_visible()
-    assert serious_problems(page) == []
+    for size in WIDTHS:
+        page.set_viewport_size(size)
+        assert problems(page) == []

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, messages
-from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -106,19 +106,6 @@ def test_a_welcome_that_could_not_be_made_is_made_at_the_next_try(
     page.reload()
     page.locator("#toasts").get_by_role("button", name="Try again").click()
     expect(page.locator(".suggested-message")).to_have_count(3)
-
-
-def test_without_a_model_the_welcome_says_so_and_works(
-    start_server: Callable[..., LiveServer], open_page: OpenPage
-) -> None:
-    page = open_page(start_server().client())
-    fill_in(page, "grace@example.org", "Create account")
-    expect(page.get_by_text("No model is set up, so nobody will answer")).to_be_visible()
-    page.locator(".suggested-message").first.click()
-    page.keyboard.press("Enter")
-    expect(page.locator(".message-card").nth(2)).to_contain_text("1 reference")
-    page.get_by_role("button", name="New conversation").first.click()
-    expect(page.get_by_text("No model is set up, so nobody answers.")).to_be_visible()
 
 
 def test_keys_lead_everywhere(person: Client, open_page: OpenPage) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
 from tests.browser.knowledge_panel import (
     KnowledgePanel,
@@ -18,8 +19,7 @@ from tests.browser.knowledge_panel import (
     remember,
     store_memories,
 )
-from tests.browser.screens import KNOWLEDGE, WIDTHS, findings
-from tests.conftest import PageProblems
+from tests.browser.screens import KNOWLEDGE, findings
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -82,14 +82,13 @@ def test_the_first_visit_does_without_the_panel(person: Client, open_page: OpenP
     assert [name for name in names if "knowledge" in name] == []
 
 
+@pytest.mark.shows("knowledge-empty")
 def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPage) -> None:
     page = open_page(person)
     panel = KnowledgePanel(page)
     page.get_by_role("button", name="Memories", exact=True).click()
     expect(panel.node).to_contain_text("No memories yet")
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "knowledge-empty") == []
+    assert findings(page, "knowledge-empty") == []
     panel.node.get_by_role("button", name="I prefer short answers with code first.").click()
     expect(page.locator("#memory-statement")).to_have_value("I prefer short answers with code first.")
     panel.dialog.get_by_role("button", name="Add memory").click()
@@ -372,21 +371,21 @@ def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         if tab not in ("conflicts", "add", "transfer"):
             expect(panel.node).to_contain_text("<img src=x onerror=alert(1)>")
-        assert page.locator("#knowledge img, #knowledge b").count() == 0
+        expect(page.locator("#knowledge img, #knowledge b")).to_have_count(0)
     assert dialogs == []
 
 
+@pytest.mark.shows(*(f"knowledge-{tab}" for tab in KNOWLEDGE))
 def test_no_tab_keeps_anybody_out_or_is_wider_than_a_telephone(person: Client, open_page: OpenPage) -> None:
     first = remember(person, "I like tea in the morning", tags=["tea"], entities=[{"name": "Mira", "type": "person"}])
     second = remember(person, "I dislike tea in the morning")
     person.post("/pkb/conflicts", {"claim_ids": [first["claim_id"], second["claim_id"]]})
     person.post("/pkb/contexts", {"name": "Breakfast"})
-    page = open_page(person, reduced_motion="reduce")
+    page = open_page(person, address(), reduced_motion="reduce")
     panel = KnowledgePanel(page)
-    for tab in KNOWLEDGE:
-        page.goto(address(tab=tab))
+    for number, tab in enumerate(KNOWLEDGE):
+        panel.node.get_by_role("tab").nth(number).click()
+        expect(page).to_have_url(re.compile(rf"tab={tab}") if number else re.compile("panel=knowledge"))
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         expect(panel.node.locator("[aria-busy='true']")).to_have_count(0)
-        for size in WIDTHS:
-            page.set_viewport_size(size)
-            assert findings(page, f"knowledge-{tab}") == []
+        assert findings(page, f"knowledge-{tab}") == []

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk
-from tests.browser.test_transcript import body, card, clipboard
+from tests.browser.transcript import body, card, clipboard
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 

@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk
 from tests.browser.knowledge_panel import remember
-from tests.browser.screens import WIDTHS, findings
-from tests.conftest import PageProblems
+from tests.browser.screens import findings
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -170,6 +170,7 @@ def test_words_of_a_message_complete_to_its_reference(
     expect(target.locator(".backlinks-button")).to_have_text("↩ 1")
 
 
+@pytest.mark.shows("search")
 def test_the_panel_has_no_serious_fault_wide_and_narrow_light_and_dark(
     open_page: OpenPage, person: Client, bread: Talk, garden: Talk
 ) -> None:
@@ -179,6 +180,4 @@ def test_the_panel_has_no_serious_fault_wide_and_narrow_light_and_dark(
     assert bread
     assert garden
     page.locator(".search-help summary").click()
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "search") == []
+    assert findings(page, "search") == []

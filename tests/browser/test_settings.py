@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ADMINISTRATOR
+from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
-from tests.conftest import PageProblems
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
@@ -118,11 +117,12 @@ def test_which_key_sends_is_chosen_here_and_true_there(person: Client, open_page
 
 
 def test_an_administrator_makes_disables_and_enables_accounts(
-    administrator: Client, server: LiveServer, open_page: OpenPage, page_problems: PageProblems
+    live_server: LiveServer, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("409")
-    page = open_page(server.sign_in(ADMINISTRATOR), "/settings#people")
-    own = page.locator("#people-list .record", has_text=ADMINISTRATOR)
+    administrator = live_server.sign_up("ada@example.org")
+    page = open_page(administrator, "/settings#people")
+    own = page.locator("#people-list .record", has_text="ada@example.org")
     expect(own).to_contain_text("you")
     expect(own.get_by_role("button")).to_have_count(0)
     page.get_by_label("E-mail").fill("linus@example.org")
@@ -131,7 +131,7 @@ def test_an_administrator_makes_disables_and_enables_accounts(
     page.get_by_role("button", name="Create account").click()
     row = page.locator("#people-list .record", has_text="linus@example.org")
     expect(row).to_contain_text("not logged in")
-    linus = server.sign_in("linus@example.org")
+    linus = live_server.sign_in("linus@example.org")
 
     row.get_by_role("button", name="Disable").click()
     page.locator("dialog[open]").get_by_role("button", name="Disable").click()
@@ -141,7 +141,7 @@ def test_an_administrator_makes_disables_and_enables_accounts(
     expect(page.locator("#people-list button").first).to_be_focused()
     row.get_by_role("button", name="Enable").click()
     expect(row.get_by_role("button", name="Disable")).to_be_visible()
-    assert server.sign_in("linus@example.org").get("/get_user_info").json()["name"] == "Linus"
+    assert live_server.sign_in("linus@example.org").get("/get_user_info").json()["name"] == "Linus"
 
     # What is refused says why, and what was typed stands.
     page.get_by_label("E-mail").fill("linus@example.org")

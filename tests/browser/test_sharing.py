@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import Talk, hold_talk, store_talk
-from tests.browser.screens import WIDTHS, findings
+from tests.browser.chromium import PageProblems
+from tests.browser.history import RICH_ANSWER, Talk, hold_talk, store_talk
+from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_accessibility import RICH_ANSWER
-from tests.conftest import PageProblems
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -153,6 +152,7 @@ def test_a_long_one_comes_as_one_reads_and_goes_on_after_a_failure(
     expect(reader.get_by_role("button", name="Show more")).to_have_count(0)
 
 
+@pytest.mark.shows("shared-links")
 def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page: OpenPage) -> None:
     link = shared_link(person, garden)
     page = open_page(person, garden.path)
@@ -170,9 +170,7 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     expect(row).to_contain_text("Garden <i>plans</i>")
     expect(row).to_contain_text("2 messages as of")
     expect(row.get_by_role("link")).to_have_attribute("href", f"{person.origin}{link}")
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "shared-links") == []
+    assert findings(page, "shared-links", shown=row) == []
     row.get_by_role("button", name="Withdraw the link to").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
     expect(page.locator("#chatView")).to_have_text("Nothing is shared.")
@@ -199,18 +197,13 @@ def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_ag
     expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
 
 
-@pytest.mark.parametrize("viewport", WIDTHS, ids=["narrow", "wide"])
+@pytest.mark.shows("shared", "shared-not-found", "share-dialog", "share-dialog-empty")
 def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
-    server: LiveServer,
-    person: Client,
-    garden: Talk,
-    open_page: OpenPage,
-    viewport: dict[str, int],
-    page_problems: PageProblems,
+    server: LiveServer, person: Client, garden: Talk, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("404")
     link = shared_link(person, garden)
-    reader = open_page(server.client(), link, viewport=viewport)
+    reader = open_page(server.client(), link)
     expect(reader.locator(".katex")).to_have_count(2)
     expect(reader.locator(".hljs-keyword").first).to_be_attached()
     assert findings(reader, "shared") == []
@@ -218,7 +211,7 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
     expect(reader.get_by_role("heading", name="Not found")).to_be_visible()
     assert findings(reader, "shared-not-found") == []
 
-    page = open_page(person, garden.path, viewport=viewport)
+    page = open_page(person, garden.path)
     open_dialog = """async ([base, conversationId]) => {
       const { openShareDialog } = await import(`${base}js/views/share_dialog.js`);
       const { createApi } = await import(`${base}js/lib/api.js`);
@@ -227,11 +220,11 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
     page.evaluate(open_dialog, [static_base(page), garden.conversation_id])
     dialog = page.get_by_role("dialog", name="Share “Garden plans”")
     expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
-    assert findings(page, "share-dialog") == []
+    assert findings(page, "share-dialog", shown=dialog) == []
     dialog.get_by_role("button", name="Withdraw link").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw", exact=True).click()
     expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
-    assert findings(page, "share-dialog-empty") == []
+    assert findings(page, "share-dialog-empty", shown=dialog) == []
 
 
 def test_a_link_outlives_a_restart_and_a_clone_has_none(
@@ -241,7 +234,7 @@ def test_a_link_outlives_a_restart_and_a_clone_has_none(
     owner = server.sign_up()
     talk = hold_talk(owner, "Growing tomatoes", "How much water?")
     link = shared_link(owner, talk)
-    server.stop()
+    server.kill()
     server.start()
     reader = open_page(server.client(), link)
     expect(reader.locator(".message-card")).to_have_count(2)

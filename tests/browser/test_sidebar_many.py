@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, workspace
-from tests.browser.screens import WIDTHS, findings
-from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
-from tests.browser.test_accessibility import show_sidebar
-from tests.conftest import PageProblems
+from tests.browser.screens import NARROW, findings
+from tests.browser.sidebar_page import SidebarPage, by_right_click, part, show_sidebar, titles, unfold
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -36,18 +35,17 @@ def choose_all(sidebar: SidebarPage, *names: str) -> Locator:
     return sidebar.row(names[-1])
 
 
+@pytest.mark.shows("fork-dialog")
 def test_a_conversation_forks_at_the_message_that_is_chosen(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "Which pots?", "When to plant?")
-    page = open_page(person, viewport=WIDTHS[0])
+    page = open_page(person, viewport=NARROW)
     sidebar = show_sidebar(page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Fork…")
     dialog = page.locator("dialog[open]")
     heads = dialog.locator(".fork-choice-head")
     expect(heads).to_have_text([f"#{number} · {'You' if number % 2 else 'main'}" for number in range(6, 0, -1)])
     expect(dialog.get_by_role("button").first).to_have_text("The whole conversation")
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "fork-dialog") == []
+    assert findings(page, "fork-dialog", shown=dialog) == []
     dialog.get_by_role("searchbox").fill("pots")
     expect(heads).to_have_text(["#3 · You"])
     page.keyboard.press("ArrowDown")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace
-from tests.browser.screens import findings
+from tests.browser.screens import WIDE, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
-from tests.conftest import PageProblems
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ def test_a_section_that_cannot_be_loaded_says_so_and_tries_again(
     expect(section).to_contain_text("The bin is empty.")
 
 
+@pytest.mark.shows("sidebar-many-menu")
 def test_several_conversations_are_chosen_flagged_and_deleted_with_one_undo(
     person: Client, open_page: OpenPage
 ) -> None:
@@ -203,8 +204,7 @@ def test_several_conversations_are_chosen_flagged_and_deleted_with_one_undo(
     expect(page.locator("#announcer")).to_have_text("2 conversations selected")
     by_right_click(sidebar, row)
     sidebar.menu_item("Flag 2 conversations").hover()
-    expect(sidebar.menu_item("Green")).to_be_visible()
-    assert findings(page, "sidebar-many-menu") == []
+    assert findings(page, "sidebar-many-menu", shown=sidebar.menu_item("Green"), sizes=[WIDE]) == []
     sidebar.menu_item("Green").click()
     expect(page.locator("#workspaces-container li.jstree-flag-green")).to_have_count(2)
     row = page.locator("#workspaces-container li.jstree-flag-green > a").first
@@ -226,8 +226,8 @@ def test_several_conversations_are_chosen_by_keyboard_and_moved(person: Client, 
         page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+ArrowUp")
     rows = page.locator("#workspaces-container a[data-conversation-id]")
-    selected = [row.get_attribute("aria-selected") for row in rows.all()]
-    assert selected == ["true", "true", "false"]
+    for number, selected in enumerate(("true", "true", "false")):
+        expect(rows.nth(number)).to_have_attribute("aria-selected", selected)
     expect(sidebar.row("Two")).to_be_focused()
     page.keyboard.press("Shift+F10")
     sidebar.menu_item("Move 2 conversations to…").hover()
@@ -330,7 +330,7 @@ def test_titles_that_are_code_stay_text_in_every_section(person: Client, open_pa
     part(page, "bin").get_by_role("button", name=re.compile("for good")).click()
     expect(page.locator("dialog")).to_contain_text(title)
     assert page.evaluate("window.broken") is None
-    assert page.locator("#sidebar script, #sidebar img[src='x'], dialog img").count() == 0
+    expect(page.locator("#sidebar script, #sidebar img[src='x'], dialog img")).to_have_count(0)
 
 
 def test_a_reference_that_cannot_be_copied_is_shown_for_copying_by_hand(person: Client, open_page: OpenPage) -> None:

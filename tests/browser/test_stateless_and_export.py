@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk, messages
-from tests.browser.screens import WIDTHS, findings
+from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.test_transcript import open_talk, send
-from tests.conftest import PageProblems
+from tests.browser.transcript import open_talk, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 
 
+@pytest.mark.shows("stateless")
 def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     server: LiveServer, shared_model: RecordingModel, person: Client, open_page: OpenPage
 ) -> None:
@@ -56,9 +57,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     page.keyboard.press("Escape")
     expect(page.locator(".memory-proposals")).to_have_count(0)
     assert [message["text"] for message in messages(person, talk.conversation_id)] == ["How much water?", "Understood."]
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "stateless") == []
+    assert findings(page, "stateless") == []
 
     # What is kept again comes behind it, and takes the number that it has on the server.
     sidebar.choose(sidebar.row("Growing tomatoes"), "Toggle Stateless (on)")
@@ -77,6 +76,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     expect(mark).to_be_hidden()
 
 
+@pytest.mark.shows("exported")
 def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     person: Client, open_page: OpenPage, page_problems: PageProblems, tmp_path: Path
 ) -> None:
@@ -110,6 +110,4 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     page.goto(web_page.as_uri())
     expect(page.locator("h1")).to_have_text("Bröd & butter")
     expect(page.locator("article")).to_have_count(2)
-    for size in WIDTHS:
-        page.set_viewport_size(size)
-        assert findings(page, "exported") == []
+    assert findings(page, "exported") == []

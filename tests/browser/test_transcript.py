@@ -9,69 +9,31 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
+from tests.browser.history import Talk, former_texts, messages, store_talk, told
+from tests.browser.transcript import (
+    AT_END,
+    MOST_CARDS,
+    READING,
+    body,
+    card,
+    choose,
+    clipboard,
+    open_talk,
+    opened_id,
+    paragraphs,
+    scroll_by_wheel,
+    send,
+    texts_of,
+)
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
-MOST_CARDS = 200
-# The first card that is in view, and how far below the upper edge of the view it begins.
-READING = """() => {
-  const edge = document.getElementById('chatView').getBoundingClientRect().top;
-  const cards = [...document.querySelectorAll('.message-card')];
-  const card = cards.find((each) => each.getBoundingClientRect().bottom > edge);
-  return [card.getAttribute('message-id'), Math.round(card.getBoundingClientRect().top - edge)];
-}"""
-AT_END = """() => {
-  const view = document.getElementById('chatView');
-  return view.scrollHeight - view.scrollTop - view.clientHeight < 3;
-}"""
-
-
-def card(page: Page, number: int) -> Locator:
-    """The card of message `number`, counted from 1 in the conversation."""
-    return page.locator(f".message-card[message-index='{number}']")
-
-
-def body(page: Page, number: int) -> Locator:
-    return card(page, number).locator(".message-body")
-
-
-def choose(page: Page, number: int, action: str | re.Pattern[str]) -> None:
-    """Open the menu of a message and click what it offers."""
-    card(page, number).get_by_role("button", name="Message actions").click()
-    page.get_by_role("menuitem", name=action).click()
-
-
-def send(page: Page, text: str) -> None:
-    page.fill("#composer-input", text)
-    page.keyboard.press("Enter")
-
-
-def clipboard(page: Page) -> str:
-    return str(page.evaluate("navigator.clipboard.readText()"))
-
-
-def opened_id(page: Page) -> str:
-    """The id of the open conversation."""
-    return str(page.evaluate("decodeURIComponent(location.pathname.split('/').pop())"))
-
-
-def texts_of(client: Client, talk: Talk) -> list[str]:
-    return [message["text"] for message in messages(client, talk.conversation_id)]
-
-
-def open_talk(client: Client, open_page: OpenPage, *texts: str) -> tuple[Talk, Page]:
-    """A page that shows a conversation in which `texts` were sent and answered."""
-    talk = hold_talk(client, "Growing tomatoes", *texts)
-    page = open_page(client, talk.path)
-    expect(page.locator(".message-card")).to_have_count(2 * len(texts))
-    return talk, page
 
 
 def test_a_message_is_edited_and_what_it_said_before_is_kept(
@@ -200,6 +162,7 @@ def test_a_change_made_in_another_window_is_seen(person: Client, open_page: Open
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator(".message-card")).to_have_count(2)
+    page.bring_to_front()
     choose(page, 1, "Edit")
     page.get_by_label("Text of the message").fill("How much warm water?")
     page.get_by_role("button", name="Save").click()
@@ -212,18 +175,6 @@ def long_talk(server: LiveServer, person: Client) -> Talk:
     return store_talk(server, person, "A long story", turns=500)
 
 
-def scroll_by_wheel(page: Page, towards: str) -> None:
-    """Turn the wheel until the card of that number is there."""
-    page.locator("#chatView").hover()
-    up = int(towards) < int(page.locator(".message-card").first.get_attribute("message-index") or 0)
-    for _ in range(200):
-        if card(page, int(towards)).count():
-            return
-        page.mouse.wheel(0, -900 if up else 900)
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-    raise AssertionError(f"message {towards} never came")
-
-
 def test_a_long_conversation_opens_at_its_end_and_is_read_by_windows(
     long_talk: Talk, person: Client, open_page: OpenPage
 ) -> None:
@@ -231,19 +182,19 @@ def test_a_long_conversation_opens_at_its_end_and_is_read_by_windows(
     cards = page.locator(".message-card")
     expect(body(page, 1000)).to_contain_text("Answer 500")
     expect(body(page, 1000)).to_be_in_viewport()
-    assert cards.count() <= MOST_CARDS
-    assert card(page, 800).count() == 0
+    expect(cards.nth(MOST_CARDS)).to_have_count(0)
+    expect(card(page, 800)).to_have_count(0)
 
-    scroll_by_wheel(page, "700")
-    assert cards.count() <= MOST_CARDS
-    assert card(page, 1000).count() == 0
-    numbers = [int(each.get_attribute("message-index") or 0) for each in cards.all()]
+    scroll_by_wheel(page, "780")
+    expect(cards.nth(MOST_CARDS)).to_have_count(0)
+    expect(card(page, 1000)).to_have_count(0)
+    numbers = cards.evaluate_all("cards => cards.map((card) => Number(card.getAttribute('message-index')))")
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
     page.get_by_role("button", name="To the newest message").click()
     expect(body(page, 1000)).to_be_in_viewport()
     expect(page.get_by_role("button", name="To the newest message")).to_be_hidden()
-    assert cards.count() <= MOST_CARDS
+    expect(cards.nth(MOST_CARDS)).to_have_count(0)
 
 
 def test_what_is_read_stays_in_its_place_while_earlier_messages_come(
@@ -273,30 +224,26 @@ def test_a_permalink_opens_a_long_conversation_in_its_middle(
     expect(card(page, 500)).to_have_class(re.compile("flash"))
     expect(body(page, 500)).to_contain_text("Answer 250")
     expect(body(page, 500)).to_be_in_viewport()
-    assert page.locator(".message-card").count() <= MOST_CARDS
+    expect(page.locator(".message-card").nth(MOST_CARDS)).to_have_count(0)
     scroll_by_wheel(page, "560")
     scroll_by_wheel(page, "440")
-    assert page.locator(".message-card").count() <= MOST_CARDS
+    expect(page.locator(".message-card").nth(MOST_CARDS)).to_have_count(0)
     # What is written now is at the end, and so is who wrote it.
     send(page, "And they lived happily ever after?")
     expect(body(page, 1002)).to_have_text("Understood.")
     expect(body(page, 1002)).to_be_in_viewport()
 
 
-def paragraphs(word: str) -> list[str]:
-    return [f"{word} paragraph {number} of many.\n\n" for number in range(40)]
-
-
 @pytest.fixture
-def writer(live_server: LiveServer, recording_model: RecordingModel) -> Client:
-    """Somebody with a server of their own, whose model waits in the middle of an answer until it is released."""
+def writer(person: Client, shared_model: RecordingModel) -> Client:
+    """Somebody whose model waits in the middle of an answer until it is released."""
     pieces = [*paragraphs("Early"), *paragraphs("Late"), "The end."]
-    recording_model.scripts["main"] = saying(*pieces, pause_after=40)
-    return live_server.sign_up()
+    shared_model.scripts["main"] = saying(*pieces, pause_after=40)
+    return person
 
 
 def test_who_has_scrolled_up_is_not_moved_by_an_answer_that_grows(
-    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+    writer: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
     page = open_page(writer)
     send(page, "Tell me something long")
@@ -307,7 +254,7 @@ def test_who_has_scrolled_up_is_not_moved_by_an_answer_that_grows(
     page.mouse.wheel(0, -500)
     expect(page.get_by_role("button", name="To the newest message")).to_be_visible()
     place = page.evaluate(READING)
-    recording_model.release()
+    shared_model.release()
     expect(card(page, 2)).to_have_attribute("data-status", "complete")
     expect(body(page, 2)).to_contain_text("The end.")
     assert page.evaluate(READING) == place
@@ -316,17 +263,17 @@ def test_who_has_scrolled_up_is_not_moved_by_an_answer_that_grows(
 
 
 def test_who_is_at_the_end_follows_an_answer_that_grows(
-    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+    writer: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
     page = open_page(writer)
     send(page, "Tell me something long")
     expect(body(page, 2).get_by_text("Early paragraph 39")).to_be_in_viewport()
-    recording_model.release()
+    shared_model.release()
     expect(body(page, 2).get_by_text("The end.")).to_be_in_viewport()
 
 
 def test_a_page_loaded_again_in_the_middle_of_an_answer_goes_on(
-    writer: Client, open_page: OpenPage, recording_model: RecordingModel
+    writer: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
     page = open_page(writer)
     send(page, "Tell me something long")
@@ -334,7 +281,7 @@ def test_a_page_loaded_again_in_the_middle_of_an_answer_goes_on(
     page.reload()
     expect(body(page, 2)).to_contain_text("Early paragraph 39")
     expect(page.get_by_role("button", name="Stop answering")).to_be_visible()
-    recording_model.release()
+    shared_model.release()
     expect(card(page, 2)).to_have_attribute("data-status", "complete")
     expect(page.get_by_role("button", name="Send message")).to_be_visible()
     whole = [*paragraphs("Early"), *paragraphs("Late"), "The end."]

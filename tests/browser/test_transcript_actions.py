@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, messages, store_talk, told
-from tests.browser.test_transcript import body, card, choose, open_talk, opened_id, send, texts_of
-from tests.conftest import PageProblems
+from tests.browser.transcript import body, card, choose, open_talk, opened_id, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -81,7 +81,8 @@ def test_a_hidden_message_is_folded_and_kept_from_the_model(
     assert "The code is 4711." in shared_model.prompt()
     page.reload()
     expect(body(page, 1)).to_be_hidden()
-    card(page, 1).get_by_role("button", name="Show").click()
+    with page.expect_response("**/show_hide_message_from_conversation/**"):
+        card(page, 1).get_by_role("button", name="Show").click()
     expect(body(page, 1)).to_have_text("The code is 4711.")
     assert messages(person, talk.conversation_id)[0]["show_hide"] == "show"
 
@@ -175,11 +176,10 @@ def test_an_attempt_that_fails_says_so_and_leaves_the_answer(
 
 
 def test_an_answer_being_made_again_goes_on_after_a_reload_and_can_be_stopped(
-    live_server: LiveServer, recording_model: RecordingModel, open_page: OpenPage
+    person: Client, shared_model: RecordingModel, open_page: OpenPage
 ) -> None:
-    person = live_server.sign_up()
     talk, page = open_talk(person, open_page, "How much water?")
-    recording_model.scripts["main"] = saying("Water it ", "daily.", pause_after=1)
+    shared_model.scripts["main"] = saying("Water it ", "daily.", pause_after=1)
     choose(page, 2, "Regenerate")
     expect(body(page, 2)).to_have_text("Water it")
     expect(page.get_by_role("button", name="Stop answering")).to_be_visible()
@@ -230,7 +230,7 @@ def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(
     undo = toasts(page).get_by_role("button", name="Undo")
     undo.hover()
     expect(page.locator(".message-card")).to_have_count(5)
-    live_server.stop()
+    live_server.kill()
     live_server.start()
     undo.click()
     expect(page.locator(".message-card")).to_have_count(6)

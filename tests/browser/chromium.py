@@ -1,0 +1,146 @@
+"""Chromium, the pages that tests open in it, and what goes wrong in those."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from tests.live_server import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+
+    from tests.http_client import Client
+
+CHROMIUM = ROOT / ".anaphora" / "bin" / "chromium"
+CHROMIUM_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PERMISSIONS = ("clipboard-read", "clipboard-write")
+VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
+# How long a page may take for what it is asked, in milliseconds: generous, since a busy machine takes its time.
+TIMEOUT = 15_000
+_STORED_BY_PAGES = "local_storage,indexeddb,cache_storage,service_workers"
+
+
+class PageProblems(list[str]):
+    """What went wrong in the pages of a test: console errors, policy violations, requests to other hosts.
+
+    A test that provokes an answer such as 404 says so by `expect(part of the message)`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected: list[str] = []
+
+    def expect(self, part: str) -> None:
+        """Messages with this part in them are meant to happen."""
+        self.expected.append(part)
+
+    def watch(self, context: BrowserContext, *, until: ExitStack) -> None:
+        """Listen to all pages of `context` until the stack closes."""
+        listeners = {
+            "console": lambda message: self.append(message.text) if message.type == "error" else None,
+            "weberror": lambda error: self.append(str(error.error)),
+            "request": lambda request: self._note_foreign(request.url),
+        }
+        for event, listener in listeners.items():
+            context.on(event, listener)  # type: ignore[call-overload]
+            until.callback(context.remove_listener, event, listener)
+
+    def _note_foreign(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname != "127.0.0.1":
+            self.append(f"request to another host: {url}")
+
+    def unexpected(self) -> list[str]:
+        """Those that no `expect` covers."""
+        return [problem for problem in self if not any(part in problem for part in self.expected)]
+
+
+@dataclass
+class SharedContext:
+    """One browser context for all tests of a server: assets that never change stay in its cache.
+
+    `cleared` gives it back as new: no page, cookie, stored value, route or permission of the last test is left.
+    """
+
+    context: BrowserContext
+    origin: str
+
+    def __post_init__(self) -> None:
+        # A page that stays open: with none left, Chromium would tear the context's storage down and up again.
+        self._kept = self.context.new_page()
+        self._devtools = self.context.new_cdp_session(self._kept)
+
+    def cleared(self) -> BrowserContext:
+        """The context, as it was when it was made."""
+        for page in self.context.pages:
+            if page is not self._kept:
+                page.close()
+        self.context.unroute_all()
+        self.context.set_offline(False)
+        self.context.clear_cookies()
+        self.context.clear_permissions()
+        self._devtools.send("Storage.clearDataForOrigin", {"origin": self.origin, "storageTypes": _STORED_BY_PAGES})
+        return self.context
+
+
+@dataclass
+class PageOpener:
+    """Opens the pages of one test: `open_page(client, path="/interface/", **options)`.
+
+    The page has the client's session and may use the clipboard. options: viewport, color_scheme and reduced_motion, or
+    any other option of a browser context. The first client of the shared server gets the shared context; whoever
+    comes beside it, uses another server, needs another option or an empty cache gets a context of their own.
+    """
+
+    browser: Browser
+    shared: SharedContext
+    problems: PageProblems
+    stack: ExitStack
+    _owner: Client | None = field(default=None, init=False)
+
+    def __call__(self, client: Client, path: str = "/interface/", *, empty_cache: bool = False, **options: Any) -> Page:
+        viewport = options.pop("viewport", VIEWPORT)
+        media = {name: options.pop(name) for name in ("color_scheme", "reduced_motion") if name in options}
+        if options or empty_cache:
+            context = self._own_context(client, viewport=viewport, **options)
+        else:
+            context = self._shared_context(client) or self._own_context(client)
+        page = context.new_page()
+        if context is self.shared.context:
+            page.set_viewport_size(viewport)
+        if media:
+            page.emulate_media(**media)
+        page.goto(urljoin(client.origin, path))
+        return page
+
+    def _shared_context(self, client: Client) -> BrowserContext | None:
+        if client.origin != self.shared.origin or (self._owner is not None and self._owner is not client):
+            return None
+        if self._owner is None:
+            self._owner = client
+            self._prepare(self.shared.context, client)
+        return self.shared.context
+
+    def _own_context(self, client: Client, **options: Any) -> BrowserContext:
+        context = self.browser.new_context(**{"viewport": VIEWPORT, "base_url": client.origin} | options)
+        self.stack.callback(context.close)
+        context.set_default_timeout(TIMEOUT)
+        self._prepare(context, client)
+        return context
+
+    def _prepare(self, context: BrowserContext, client: Client) -> None:
+        context.grant_permissions(PERMISSIONS, origin=client.origin)
+        cookies: Any = [{"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()]
+        context.add_cookies(cookies)
+        self.problems.watch(context, until=self.stack)

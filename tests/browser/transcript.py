@@ -1,0 +1,106 @@
+"""The transcript and the composer as a person works them: cards by number, menus, sending, scrolling."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.browser.history import Talk, hold_talk, messages
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Locator, Page, Route
+
+# What a failure offers.
+AGAIN = "Try again"
+# How many cards a page holds at most.
+MOST_CARDS = 200
+# The first card that is in view, and how far below the upper edge of the view it begins.
+READING = """() => {
+  const edge = document.getElementById('chatView').getBoundingClientRect().top;
+  const cards = [...document.querySelectorAll('.message-card')];
+  const card = cards.find((each) => each.getBoundingClientRect().bottom > edge);
+  return [card.getAttribute('message-id'), Math.round(card.getBoundingClientRect().top - edge)];
+}"""
+AT_END = """() => {
+  const view = document.getElementById('chatView');
+  return view.scrollHeight - view.scrollTop - view.clientHeight < 3;
+}"""
+
+
+def card(page: Page, number: int) -> Locator:
+    """The card of message `number`, counted from 1 in the conversation."""
+    return page.locator(f".message-card[message-index='{number}']")
+
+
+def body(page: Page, number: int) -> Locator:
+    """What message `number` says."""
+    return card(page, number).locator(".message-body")
+
+
+def choose(page: Page, number: int, action: str | re.Pattern[str]) -> None:
+    """Open the menu of a message and click what it offers."""
+    card(page, number).get_by_role("button", name="Message actions").click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def send(page: Page, text: str) -> None:
+    """Write and send by keyboard."""
+    page.fill("#composer-input", text)
+    page.keyboard.press("Enter")
+
+
+def clipboard(page: Page) -> str:
+    """What was copied last."""
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def opened_id(page: Page) -> str:
+    """The id of the open conversation."""
+    return str(page.evaluate("decodeURIComponent(location.pathname.split('/').pop())"))
+
+
+def texts_of(client: Client, talk: Talk) -> list[str]:
+    """What the server says was said, in order."""
+    return [message["text"] for message in messages(client, talk.conversation_id)]
+
+
+def open_talk(client: Client, open_page: Callable[..., Page], *texts: str) -> tuple[Talk, Page]:
+    """A page that shows a conversation in which `texts` were sent and answered."""
+    talk = hold_talk(client, "Growing tomatoes", *texts)
+    page = open_page(client, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2 * len(texts))
+    return talk, page
+
+
+def edit(page: Page, text: str) -> None:
+    """Write something else in the place of the first message."""
+    choose(page, 1, "Edit")
+    page.get_by_label("Text of the message").fill(text)
+    page.get_by_role("button", name="Save").click()
+
+
+def paragraphs(word: str) -> list[str]:
+    """The pieces of an answer longer than the window."""
+    return [f"{word} paragraph {number} of many.\n\n" for number in range(40)]
+
+
+def scroll_by_wheel(page: Page, towards: str) -> None:
+    """Turn the wheel until the card of that number is there."""
+    page.locator("#chatView").hover()
+    up = int(towards) < int(page.locator(".message-card").first.get_attribute("message-index") or 0)
+    for _ in range(200):
+        if card(page, int(towards)).count():
+            return
+        page.mouse.wheel(0, -900 if up else 900)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    raise AssertionError(f"message {towards} never came")
+
+
+def refuse(route: Route) -> None:
+    """For `page.route`: the network is away, nothing arrives."""
+    route.abort()
