@@ -98,8 +98,6 @@ def test_a_command_that_fails_late_names_the_conversation_it_was_written_in(
     waiting: list[Route] = []
     for command, asks in COMMANDS.items():
         page.route(asks, lambda route: waiting.append(route), times=1)
-        page.goto(talk.path)
-        expect(body(page, 2)).to_have_text("Understood.")
         page.fill("#composer-input", command)
         page.locator("#composer-input").press("Escape")
         with page.expect_request(asks):
@@ -109,8 +107,10 @@ def test_a_command_that_fails_late_names_the_conversation_it_was_written_in(
         expect(page.locator("#toasts")).to_contain_text("That did not work.")
         expect(page.locator("#composer-problem")).to_be_hidden()
         try_again(page, talk)
-        page.unroute(asks)
-    expect(page.locator("#conversation-title")).to_have_text("Watching trains")
+        expect(page.locator("#conversation-title")).to_have_text("Watching trains")
+        page.go_back()
+        expect(page).to_have_url(re.compile(f"{re.escape(talk.path)}$"))
+        expect(body(page, 1)).to_have_text("How much water?")
     done, untouched = (person.get(f"/get_conversation_details/{each.conversation_id}").json() for each in (talk, other))
     assert (done["title"], done["pinned"], done["stateless"], done["archived"]) == ("Wrong", True, True, True)
     names = ("title", "pinned", "stateless", "archived")
