@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,24 +19,29 @@ from chat.knowledge_access import KnowledgeAccess
 from chat.lost_reports import lost_report
 from chat.metrics import Metrics
 from chat.ports import ConversationLoader
+from chat.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.services import models_from, services_from
-from chat.upkeep import ServerRunningError, bring_in_order, sole_server
+from chat.upkeep import keep_up
 from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
 from endpoints.logs import write_logs_as
 from endpoints.request_scope import EXTENSION, SETTINGS, AppState
 from language_models.roles import ModelRoles
+from portability import restoring
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
 
 _newest: deque[AppState] = deque(maxlen=1)
 
 
-def create_app(settings: Settings | None = None, *, models: ModelRoles | None = None) -> Flask:
+def create_app(settings: Settings | None = None, *, models: ModelRoles | None = None, serves: bool = True) -> Flask:
     """A Flask application over the store of `settings` (by default those of the environment).
 
-    `models` replaces the models that the settings name. Raises SettingsError, StorageFailedError, DatabaseTooNewError.
+    With the first request, whatever WSGI server brings it, this process becomes the server of the data folder, and a
+    second one is refused; `flask run` becomes it here. `models` replaces the models that the settings name. serves:
+    False for an application that is only looked into or tried out.
+    Raises SettingsError, StorageFailedError, DatabaseTooNewError.
     """
     settings = settings or load_settings()
     root = Path(__file__).parent
@@ -47,6 +53,9 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
         return commands.register_what_mends(app, error)
     _newest.append(state)
     app.extensions[EXTENSION] = state
+    if serves:
+        commands.begin_serving_now(state.server)
+        app.before_request(state.server.begin)
     endpoints.register(app, state)
     commands.register(app)
     return app
@@ -54,6 +63,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
     """The parts of one server, put together. Opens the store and brings its schema up to date."""
+    _complete_restore(settings.data_dir)
     store = open_store(settings.users_dir, synchronous=settings.synchronous)
     metrics = Metrics()
     models = models or _models(settings)
@@ -85,6 +95,18 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         turns.cancel_all(user_email=user_email)
         cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
 
+    account_erasure = AccountErasure(
+        users_dir=settings.users_dir,
+        knowledge=knowledge,
+        compact_up_to=settings.compact_up_to,
+        forget=forget,
+    )
+    upkeep = partial(
+        keep_up,
+        users_dir=settings.users_dir,
+        knowledge=knowledge,
+        erase_closed_accounts=account_erasure.erase_closed,
+    )
     return AppState(
         settings=settings,
         users_dir=settings.users_dir,
@@ -94,13 +116,28 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         metrics=metrics,
         services=services,
         knowledge=knowledge,
-        account_erasure=AccountErasure(
-            users_dir=settings.users_dir,
+        account_erasure=account_erasure,
+        server=ServerProcess(
+            data_dir=settings.data_dir,
+            store=store,
+            turns=turns,
+            models=models,
             knowledge=knowledge,
-            compact_up_to=settings.compact_up_to,
-            forget=forget,
+            upkeep=upkeep,
+            tidy=partial(restoring.tidy, settings.data_dir),
         ),
     )
+
+
+def _complete_restore(data_dir: Path) -> None:
+    """Bring a restore that was killed to its end before an empty store is made in the place of what was restored."""
+    if not restoring.needs_tidying(data_dir):
+        return
+    if is_held_here(data_dir):
+        restoring.tidy(data_dir)
+        return
+    with suppress(ServerRunningError), sole_server(data_dir):
+        restoring.tidy(data_dir)
 
 
 def _models(settings: Settings) -> ModelRoles:
@@ -131,7 +168,7 @@ def main() -> int:
         settings = load_settings(arguments=sys.argv[1:])
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
-        return 2
+        return 1 if isinstance(error.__cause__, OSError) else 2
     write_logs_as(settings.log_format)
     try:
         with sole_server(settings.data_dir):
@@ -139,7 +176,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    except (ServerRunningError, StoreError) as error:
+    except (ServerRunningError, StoreError, OSError) as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 1
 
@@ -148,7 +185,7 @@ def _serve(settings: Settings) -> int:
     from endpoints.serving import serve  # commands and scripts do without a web server
 
     app = create_app(settings)
-    bring_in_order(users_dir=settings.users_dir, report_of=app.extensions[EXTENSION].turns.report_of)
+    app.extensions[EXTENSION].server.begin(upkeep=False)  # the web server's own loop does that
     serve(app, settings)
     return 0
 

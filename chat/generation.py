@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -66,7 +66,7 @@ class TurnRunner:
 
     def __init__(self, *, users_dir: str, metrics: Metrics, report_of: ReportMaker | None = None) -> None:
         self.report_of = report_of
-        self._users_dir = users_dir
+        self.users_dir = users_dir
         self._metrics = metrics
         self._streams: dict[str, LiveStream] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -83,6 +83,10 @@ class TurnRunner:
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run turns on `loop` from now on."""
         self._loop = loop
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Run `work` on the loop that runs the turns, until it is cancelled."""
+        return asyncio.run_coroutine_threadsafe(work, self._running_loop())
 
     def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream | StoredStream:
         """Accept a turn and let it run.
@@ -138,7 +142,7 @@ class TurnRunner:
             stream = self._streams.get(message_id) or self._ended.get(message_id)
         if stream is not None and stream.user_email == user_email:
             return stream
-        stored = read_events(users_dir=self._users_dir, user_email=user_email, message_id=message_id, after=after)
+        stored = read_events(users_dir=self.users_dir, user_email=user_email, message_id=message_id, after=after)
         return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
 
     def cancel(self, *, user_email: str, conversation_id: str) -> bool:
@@ -146,7 +150,7 @@ class TurnRunner:
 
         Raises ConversationNotFoundError for what is missing or another's.
         """
-        get_conversation(users_dir=self._users_dir, user_email=user_email, conversation_id=conversation_id)
+        get_conversation(users_dir=self.users_dir, user_email=user_email, conversation_id=conversation_id)
         with self._lock:
             running = [stream for stream in self._streams.values() if stream.conversation_id == conversation_id]
         for stream in running:
@@ -224,7 +228,7 @@ class TurnRunner:
             try:
                 await in_thread(
                     close_interrupted_turns,
-                    users_dir=self._users_dir,
+                    users_dir=self.users_dir,
                     only=stream.message_id,
                     report_of=self.report_of,
                 )
@@ -267,7 +271,7 @@ class TurnRunner:
         return self._journal
 
     def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
-        store = open_store(self._users_dir)
+        store = open_store(self.users_dir)
         return store.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
 
     def _storage_failed(self, stream: LiveStream, error: Exception) -> None:

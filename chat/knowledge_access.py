@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
 _PATIENCE = 1.5
+_DAMAGED = "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings it back."
 
 _opened: dict[str, KnowledgeAccess] = {}
 _lock = threading.Lock()
@@ -41,6 +42,13 @@ class KnowledgeAccess:
         self._models = models
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
+        self._damage: str | None = None
+
+    def set_damage(self, damage: str | None) -> None:
+        """Note what the watch over the file has found; while it is damaged, nothing is read from it."""
+        if damage is not None and self._damage is None:
+            log.error("%s; nothing is read from it until a backup is restored", damage)
+        self._damage = damage
 
     def for_user(self, user_email: str) -> StructuredAPI:
         """What `user_email` knows. Raises KnowledgeUnavailableError where the store can't be opened."""
@@ -48,6 +56,8 @@ class KnowledgeAccess:
 
     def database(self) -> PKBDatabase:
         """The store, opened when first asked for. Raises KnowledgeUnavailableError; later it is tried again."""
+        if self._damage is not None:
+            raise KnowledgeUnavailableError(_DAMAGED)
         with self._lock:
             if self._opening is not None and self._opening.is_spent():
                 self._opening.close()

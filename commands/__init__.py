@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 from flask import Flask
-from flask.cli import FlaskGroup
+from flask.cli import FlaskGroup, run_command
+from flask.helpers import get_debug_flag
 
+from chat.server_process import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
 from . import bench, data, models, users
@@ -15,6 +17,23 @@ def register(app: Flask) -> None:
     """Add our groups of commands to `app`."""
     for group in (users.group, data.group, models.group, bench.group):
         app.cli.add_command(group)
+
+
+def begin_serving_now(server: ServerProcess) -> None:
+    """Under `flask run`: become the server of the data folder before the first request, or end with the reason.
+
+    With its reloader the process that serves is a child of this one, and begins with its first request.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or context.command is not run_command:
+        return
+    reload = context.params.get("reload")
+    if get_debug_flag() if reload is None else reload:
+        return
+    try:
+        server.begin()
+    except (ServerRunningError, StoreError) as error:
+        raise click.ClickException(str(error)) from None
 
 
 def register_what_mends(app: Flask, error: StoreError) -> Flask:

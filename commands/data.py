@@ -10,7 +10,7 @@ import click
 from flask.cli import AppGroup
 
 from chat.knowledge_access import close_knowledge, knowledge_in
-from chat.upkeep import ServerRunningError, sole_server
+from chat.server_process import ServerRunningError, sole_server
 from database.errors import StoreError
 from database.findings import Finding
 from database.friendly_ids import backfill_friendly_ids

@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 from pydantic import ValidationError
 
-from chat.upkeep import ServerRunningError, bring_in_order, sole_server
+from chat.server_process import ServerRunningError, bring_in_order, sole_server
 from database import tokens, users
 from database.account_erasure import close_account
 from database.errors import StoreError

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from .dialect import connect_sqlite
+from .errors import StorageFailedError
 from .migrations import migrate
 from .store import Store
 
@@ -39,7 +40,10 @@ def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Store:
     with _lock:
         if key not in _stores:
             folder = Path(users_dir)
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
             opened = Store(folder / "users.db", synchronous=synchronous)
             try:
                 migrate(opened)

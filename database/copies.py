@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -55,13 +55,15 @@ def is_sound(path: Path) -> bool:
         return False
 
 
-def holds_accounts(path: Path) -> bool:
-    """Whether the file of accounts and conversations holds anything, or can't be asked; False where there is none."""
-    if not path.exists():
+def holds_rows(path: Path, tables: Sequence[str]) -> bool:
+    """Whether any of `tables` of a SQLite file has a row, or the file can't be asked; False where there is none."""
+    if not path.exists() or not path.stat().st_size:
         return False
     try:
         with closing(dialect.connect_read_only(path)) as connection:
-            anything = "SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM UserToConversationId)"
-            return bool(connection.execute(anything).fetchone()[0])
+            there = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+            known = [table for table in tables if connection.execute(there, [table]).fetchone()[0]]
+            rows = (f'SELECT EXISTS (SELECT 1 FROM "{table}")' for table in known)  # noqa: S608 - our own tables' names
+            return any(connection.execute(row).fetchone()[0] for row in rows)
     except dialect.DRIVER_ERRORS:
         return True

@@ -21,7 +21,8 @@ StoreError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
  │   ├─ UserExistsError
- │   └─ LastAdministratorError
+ │   ├─ LastAdministratorError
+ │   └─ StoreIncompleteError         people's things without an account: a file of the data folder is missing
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
@@ -171,6 +172,18 @@ class LastAdministratorError(ConflictError):
         self,
         message: str = "This is the only administrator, and there are other accounts. "
         "Make another administrator first, or delete the other accounts.",
+    ) -> None:
+        super().__init__(message)
+
+
+class StoreIncompleteError(ConflictError):
+    """The data folder holds people's things and no account, so that nobody can prove whose they are."""
+
+    def __init__(
+        self,
+        message: str = "This server holds conversations, memories or files, but no accounts: users.db was emptied or "
+        "is missing. Restore a backup with `flask --app server data restore`, or make an account on the command line "
+        "with `flask --app server users create`.",
     ) -> None:
         super().__init__(message)
 

@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from . import dialect
-from .errors import InvalidChangeError, StorageFailedError
+from .errors import DatabaseDamagedError, InvalidChangeError, StorageFailedError, StoreError
 from .kept_connections import KeptConnections
 
 T = TypeVar("T")
@@ -61,6 +61,10 @@ class Store:
     Reads run in the caller's thread (`reading`); writes run in the writer's (`write`, `submit`). Driver errors come out
     as `database.errors`, a number that no column can hold as InvalidChangeError; an IntegrityError comes out as it is,
     since only the caller knows what a conflict means.
+
+    damage: what the watch over the file has found (`soundness`). While it is set nothing is read and only running
+    answers are written. on_damage: called where SQLite complains of damage, in a watched store. write_failure: of the
+    last write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
@@ -69,6 +73,10 @@ class Store:
         self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
+        self.damage: str | None = None
+        self.on_damage: Callable[[], None] | None = None
+        self.write_failure: StorageFailedError | None = None
+        self.next_probe = 0.0
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -77,13 +85,15 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection whose statements all see one state of the database."""
+        if self.damage is not None:
+            raise DatabaseDamagedError
         try:
             with self._readers.transaction() as connection:
                 yield connection
         except OverflowError as error:
             raise InvalidChangeError(_TOO_LARGE) from error
         except dialect.DRIVER_ERRORS as error:
-            raise dialect.logged_error(error, doing=f"reading {self.path.name}") from error
+            raise self._failure(error, doing="reading") from error
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
@@ -92,6 +102,9 @@ class Store:
         no effect but on the store.
         """
         future: Future[T] = Future()
+        if self.damage is not None and urgency is not Urgency.STREAM:
+            future.set_exception(DatabaseDamagedError())
+            return future
         with self._closing:  # a job behind the last one would never be run
             if self._closed:
                 future.set_exception(StorageFailedError("The store is closed."))
@@ -144,6 +157,7 @@ class Store:
                 results = [each.job(connection) for each in group]
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
+        self.write_failure = None
         for each, result in zip(group, results, strict=True):
             each.future.set_result(result)
         return True
@@ -157,11 +171,22 @@ class Store:
         except OverflowError:
             future.set_exception(InvalidChangeError(_TOO_LARGE))
         except dialect.DRIVER_ERRORS as error:
-            future.set_exception(dialect.logged_error(error, doing=f"writing {self.path.name}"))
+            failure = self._failure(error, doing="writing")
+            if isinstance(failure, StorageFailedError):
+                self.write_failure = failure
+            future.set_exception(failure)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
         else:
+            self.write_failure = None
             future.set_result(result)
+
+    def _failure(self, error: Exception, *, doing: str) -> StoreError:
+        failure = dialect.logged_error(error, doing=f"{doing} {self.path.name}")
+        if isinstance(failure, DatabaseDamagedError) and self.on_damage is not None:
+            self.damage = failure.message  # until the check that this asks for says otherwise
+            self.on_damage()
+        return failure
 
 
 def _end(_connection: Connection) -> None:

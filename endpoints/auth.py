@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, users
-from database.errors import StoreError
+from database.errors import StoreError, StoreIncompleteError
 from database.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.told_conversations import has_begun
+from portability.restoring import is_incomplete
 
 from . import schemas, shapes
 from .errors import RateLimitedError, RequestError, UnauthorizedError, row_of
@@ -93,6 +94,7 @@ def setup_page() -> BaseResponse:
     """The page that makes the first account; afterwards the way to `/login`."""
     if users.any_user_exists(users_dir=current_state().users_dir):
         return redirect("/login")
+    _refuse_incomplete_store()
     return _page("setup.html", next=safe_next(request.args.get("next", "")))
 
 
@@ -102,11 +104,21 @@ def setup_page() -> BaseResponse:
 @takes(schemas.FirstAccount, form=True)
 @answers(shapes.UserInfo)
 def setup(body: schemas.FirstAccount) -> BaseResponse:
-    """Make the first account, an administrator's, and sign in; 409 once there is one."""
+    """Make the first account, an administrator's, and sign in; 409 once there is one.
+
+    Also 409 (`store_incomplete`) while the data folder holds somebody's things and no account.
+    """
+    _refuse_incomplete_store()
     user = users.create_first_user(
         users_dir=current_state().users_dir, user_email=body.email, password=body.password, name=body.name
     )
     return signed_in(user, next_page=body.next)
+
+
+def _refuse_incomplete_store() -> None:
+    """Raise StoreIncompleteError where whoever makes the first account would get things of somebody else."""
+    if is_incomplete(current_state().settings.data_dir):
+        raise StoreIncompleteError
 
 
 def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:

@@ -23,7 +23,7 @@ log = logging.getLogger("anaphora.requests")
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The fields that were wrong, or what else a client needs to know of one error."""
 
-_SHOWN_TO_PEOPLE = frozenset({"pages", "password_links", "shared_chats"})
+_SHOWN_TO_PEOPLE = frozenset({"auth", "pages", "password_links", "shared_chats"})
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from chat import errors as turns
+from chat.server_process import ServerRunningError
 from database import errors as store
 from language_models import errors as models
 from truth_management_system.interface.structured_api import (
@@ -83,6 +84,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
+    Row(store.StoreIncompleteError, HTTPStatus.CONFLICT, "store_incomplete"),
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
     Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
@@ -97,6 +99,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
+    Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
     Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
     Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),

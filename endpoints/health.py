@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
-from database import users
-from database.errors import StoreError
+from database.errors import DatabaseDamagedError, StoreError
+from database.soundness import require_usable
 
 from . import shapes
 from .replies import json_reply
@@ -32,11 +32,11 @@ def healthz() -> Response:
 @answers(shapes.Readiness)
 def readyz() -> Response:
     """Whether store and main model can do their work, 503 where not; without memories it goes on, `degraded`."""
-    store = "ok" if _store_answers() else "failed"
+    store = _store_state()
     knowledge = "ok" if current_state().knowledge.is_available() else "failed"
     model = current_state().models.states()["main"].phase
     parts = {"store": store, "knowledge": knowledge, "model": model}
-    if store == "failed" or model not in _ABLE:
+    if store != "ok" or model not in _ABLE:
         return json_reply({"status": "not_ready", **parts}, status=HTTPStatus.SERVICE_UNAVAILABLE)
     return json_reply({"status": "ready" if knowledge == "ok" else "degraded", **parts})
 
@@ -48,9 +48,12 @@ def metrics() -> Response:
     return Response(current_state().metrics.render(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _store_answers() -> bool:
+def _store_state() -> str:
+    """Whether the store can be read and written, and whether its file is whole."""
     try:
-        users.any_user_exists(users_dir=current_state().users_dir)
+        require_usable(users_dir=current_state().users_dir)
+    except DatabaseDamagedError:
+        return "damaged"
     except StoreError:
-        return False
-    return True
+        return "failed"
+    return "ok"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chat.knowledge_access import KnowledgeAccess
     from chat.metrics import Metrics
     from chat.ports import TurnServices
+    from chat.server_process import ServerProcess
     from Conversation import Conversation
     from language_models.roles import ModelRoles
     from settings import Settings
@@ -41,6 +42,7 @@ class AppState:
     services: TurnServices
     knowledge: KnowledgeAccess
     account_erasure: AccountErasure
+    server: ServerProcess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -264,6 +264,6 @@ class Readiness(Shape):
     """Whether the stores and the main model can do their work."""
 
     status: Literal["ready", "degraded", "not_ready"]
-    store: Literal["ok", "failed"]
+    store: Literal["ok", "failed", "damaged"]
     knowledge: Literal["ok", "failed"]
     model: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -14,16 +15,23 @@ from pathlib import Path
 
 from database.clock import now_iso
 from database.connection import close_store, open_store
-from database.copies import holds_accounts, is_sound
+from database.copies import holds_rows, is_sound
 from database.errors import StoreError
 from truth_management_system import PKBConfig, get_database
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
-from .backup import Progress, flush_folder
+from .backup import Progress, flush_folder, remove_abandoned
 from .backup_format import ACCOUNTS, KNOWLEDGE, SECRET, Manifest, pour, read_manifest
 from .errors import BackupError, BrokenBackupError, InTheWayError
 
+log = logging.getLogger(__name__)
 _USERS = Path(ACCOUNTS).parent.name
+_SCRATCH = ".restoring-"
+_EXCHANGE = "exchange"
+"""Lies in the unpacked backup from just before it is put in place until that is done."""
+_PEOPLE = ("users", "UserToConversationId")
+_MEMORIES = ("claims", "notes", "entities", "tags", "contexts")
+_THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/files", f"{_USERS}/bundles")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +56,7 @@ def restore(
         raise InTheWayError(f"{data_dir} holds data already; --force puts it aside and restores.")
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=data_dir, prefix=".restoring-") as scratch:
+        with tempfile.TemporaryDirectory(dir=data_dir, prefix=_SCRATCH) as scratch:
             draft = Path(scratch)
             manifest = _unpack(archive, draft, progress)
             _try_out(draft)
@@ -65,7 +73,7 @@ def _is_in_use(data_dir: Path) -> bool:
     made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm")}
     users = data_dir / _USERS
     strange = users.is_dir() and any(path.name not in made for path in users.iterdir())
-    return strange or holds_accounts(data_dir / ACCOUNTS)
+    return strange or holds_rows(data_dir / ACCOUNTS, _PEOPLE)
 
 
 def _unpack(archive: Path, draft: Path, progress: Progress) -> Manifest:
@@ -113,13 +121,67 @@ def _try_out(draft: Path) -> None:
         raise BrokenBackupError(f"The backup can't be used: {error.message}") from error
 
 
+def is_incomplete(data_dir: Path) -> bool:
+    """Whether `data_dir` holds somebody's conversations, memories or files, and no account."""
+    if holds_rows(data_dir / ACCOUNTS, ("users",)):
+        return False
+    folders = (data_dir / name for name in _THINGS)
+    return (
+        holds_rows(data_dir / ACCOUNTS, _PEOPLE)
+        or holds_rows(data_dir / KNOWLEDGE, _MEMORIES)
+        or any(folder.is_dir() and any(folder.iterdir()) for folder in folders)
+    )
+
+
+def needs_tidying(data_dir: Path) -> bool:
+    """Whether a restore was killed in `data_dir`."""
+    return next(data_dir.glob(f"{_SCRATCH}*"), None) is not None
+
+
+def tidy(data_dir: Path) -> None:
+    """Bring to its end what a killed restore had begun to put in place, and remove what killed commands left.
+
+    Only for whoever holds the data folder.
+    """
+    for draft in data_dir.glob(f"{_SCRATCH}*"):
+        if (draft / _EXCHANGE).exists():
+            _go_on(draft, data_dir)
+        shutil.rmtree(draft, ignore_errors=True)
+    remove_abandoned(data_dir)
+
+
+def _go_on(draft: Path, data_dir: Path) -> None:
+    """Finish an exchange that was broken off; one that had moved nothing yet is given up."""
+    former, users = data_dir / (draft / _EXCHANGE).read_text(encoding="utf-8"), data_dir / _USERS
+    if users.exists() and (draft / _USERS).exists():
+        if not (former / _USERS).exists():
+            shutil.rmtree(former, ignore_errors=True)
+        return
+    if (draft / _USERS).exists():
+        (draft / _USERS).rename(users)
+    _put_secret(draft, data_dir)
+    log.warning("a restore that was interrupted is complete now; what was there before lies in %s", former)
+
+
+def _put_secret(draft: Path, data_dir: Path) -> None:
+    if (draft / SECRET).exists():
+        (draft / SECRET).replace(data_dir / SECRET)
+    flush_folder(data_dir)
+
+
 def _exchange(draft: Path, data_dir: Path) -> Path:
-    """Put the unpacked files where they belong; the folder in which what was there is kept."""
+    """Put the unpacked files where they belong; the folder in which what was there is kept.
+
+    A crash on the way is put right by `tidy`.
+    """
     close_store(str(data_dir / _USERS))
     former = Path(tempfile.mkdtemp(dir=data_dir, prefix=f"before-restoring-{now_iso()[:10]}-"))
     users = data_dir / _USERS
     if (draft / SECRET).exists() and (data_dir / SECRET).exists():
         shutil.copy2(data_dir / SECRET, former / SECRET)
+    (draft / _EXCHANGE).write_text(former.name, encoding="utf-8")
+    for folder in (draft / _USERS, draft, data_dir):
+        flush_folder(folder)
     if users.exists():
         users.rename(former / _USERS)
     try:
@@ -128,7 +190,5 @@ def _exchange(draft: Path, data_dir: Path) -> Path:
         if (former / _USERS).exists():
             (former / _USERS).rename(users)
         raise
-    if (draft / SECRET).exists():
-        (draft / SECRET).replace(data_dir / SECRET)
-    flush_folder(data_dir)
+    _put_secret(draft, data_dir)
     return former

@@ -84,7 +84,7 @@ def serving(data_dir: Path) -> Iterator[Flask]:
             "cheap": ScriptedChatModel(replies=lambda _: Reply("Bread For Beginners"), name="cheap"),
         },
     )
-    app = create_app(settings, models=models)
+    app = create_app(settings, models=models, serves=False)
     try:
         yield app
     finally:

@@ -150,7 +150,7 @@ def test_an_account_with_conversations_is_left_alone(tmp_path):
 def test_the_command_seeds_the_store_of_its_settings(tmp_path):
     environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
     settings = load_settings(environ, env_file=tmp_path / "none")
-    app = create_app(settings)
+    app = create_app(settings, serves=False)
     command = ["bench", "seed", "--conversations", "12", "--messages", "400", "--chars", "80", "--workspaces", "5"]
     result = app.test_cli_runner().invoke(args=command)
     assert result.exit_code == 0, result.output
@@ -237,7 +237,7 @@ def test_an_account_with_memories_is_left_alone(remembered):
 def test_the_command_seeds_memories_alone_where_no_conversations_are_wanted(tmp_path):
     environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
     settings = load_settings(environ, env_file=tmp_path / "none")
-    app = create_app(settings)
+    app = create_app(settings, serves=False)
     command = ["bench", "seed", "--conversations", "0", "--claims", "1000"]
     result = app.test_cli_runner().invoke(args=command)
     assert result.exit_code == 0, result.output

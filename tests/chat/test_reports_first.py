@@ -12,7 +12,7 @@ import pytest
 
 from chat.generation import TurnRunner
 from chat.lost_reports import lost_report
-from chat.upkeep import bring_in_order
+from chat.server_process import bring_in_order
 from Conversation import Conversation
 from database.message_references import backlinks
 from database.stream_events import read_events

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from chat.knowledge_access import close_knowledge, knowledge_in
-from chat.upkeep import sole_server
+from chat.server_process import sole_server
 from database.connection import close_store, open_store
 from database.conversations import create_conversation, list_conversations
 from database.errors import DatabaseDamagedError, StorageFailedError

@@ -123,7 +123,7 @@ def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: Scripted
         overrides={"main": main_model, "cheap": cheap_model},
     )
     put_empty_store(settings.users_dir)
-    application = create_app(settings, models=models)
+    application = create_app(settings, models=models, serves=False)
     yield application
     application.extensions[EXTENSION].knowledge.close()
     close_store(settings.users_dir)

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from chat.knowledge_upkeep import tell_changes
-from chat.upkeep import sole_server
+from chat.server_process import sole_server
 from database.fulltext import index_pending
 from endpoints.request_scope import EXTENSION, AppState
 from language_models.hold import Hold

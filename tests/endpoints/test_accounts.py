@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from chat.knowledge_access import close_knowledge, knowledge_in
+from database.conversations import create_conversation
 from database.passwords import LONGEST_PASSWORD
 from database.users import create_user
 from settings import Settings
@@ -36,6 +39,42 @@ def test_a_form_that_is_not_valid_is_shown_again_with_what_is_wrong(form: dict[s
     assert 'role="alert"' in page
     assert form["email"] in page
     assert form["password"] not in page
+
+
+def leave_a_conversation(settings: Settings) -> None:
+    create_conversation(users_dir=settings.users_dir, user_email="ada@example.org", domain="assistant")
+
+
+def leave_a_memory(settings: Settings) -> None:
+    knowledge = knowledge_in(settings.users_dir)
+    knowledge.for_user("ada@example.org").add_claim("Whales sing at night", "fact", "work", auto_extract=False)
+    close_knowledge(settings.users_dir)
+
+
+def leave_a_file(settings: Settings) -> None:
+    (settings.data_dir / "vault" / "ada").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("leave", [leave_a_conversation, leave_a_memory, leave_a_file])
+def test_whoever_comes_first_gets_nothing_that_is_left_of_others_when_the_accounts_are_gone(
+    app: Flask, settings: Settings, leave: Callable[[Settings], None]
+) -> None:
+    leave(settings)
+    client, account = app.test_client(), {"email": "ada@example.org", "password": PASSWORD}
+    page = client.get("/setup", headers=BROWSER)
+    assert (page.status_code, page.mimetype) == (409, "text/html")
+    for way_on in ("data restore", "users create"):
+        assert way_on in page.get_data(as_text=True)
+    refused = client.post("/setup", json=account, headers=OWN_PAGE)
+    assert (refused.status_code, refused.json["code"]) == (409, "store_incomplete")
+    form = client.post("/setup", data=account, headers={**OWN_PAGE, **BROWSER})
+    assert (form.status_code, form.mimetype) == (409, "text/html")
+    created = app.test_cli_runner().invoke(
+        args=["users", "create", "--email", "ada@example.org", "--admin", "--password-stdin"], input=f"{PASSWORD}\n"
+    )
+    assert created.exit_code == 0, created.output
+    assert client.post("/login", json=account, headers=OWN_PAGE).status_code == 200
+    assert client.get("/setup", headers=BROWSER).headers["Location"] == "/login"
 
 
 def test_a_wrong_password_is_said_in_the_form(app: Flask, ada: Person) -> None:
@@ -109,10 +148,10 @@ def test_health_is_public_and_counters_are_not(app: Flask, ada: Person) -> None:
 def test_a_broken_store_is_not_ready(app: Flask, monkeypatch: Any) -> None:
     from database.errors import StorageFailedError
 
-    def broken(**_: Any) -> bool:
+    def broken(**_: Any) -> None:
         raise StorageFailedError("The disk is full.")
 
-    monkeypatch.setattr("database.users.any_user_exists", broken)
+    monkeypatch.setattr("endpoints.health.require_usable", broken)
     answer = app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["store"]) == (503, "failed")
 

@@ -36,7 +36,7 @@ def app(settings: Settings, main_model: ScriptedChatModel, tmp_path: Path) -> It
         model_dir=settings.model_dir,
         overrides={"main": main_model},
     )
-    application = create_app(settings, models=models)
+    application = create_app(settings, models=models, serves=False)
     yield application
     application.extensions[EXTENSION].knowledge.close()
     asyncio.run(models.aclose())

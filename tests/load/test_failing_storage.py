@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,7 @@ def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_
     assert owner.get("/healthz").status == 200
     with file.open("r+b") as mended:
         mended.write(sound)
+    eventually(lambda: owner.get("/readyz").json()["store"] == "ok")
     listed = owner.get("/list_conversation_by_user/assistant").json()
     assert {each["conversation_id"] for each in listed} == set(conversations)
 
@@ -210,3 +212,84 @@ def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_d
     assert ended.stderr.rstrip().splitlines()[-1] == said[0]
     assert "Traceback" not in ended.stderr
     assert (database.read_bytes() if database.exists() else b"") == before
+
+
+def mount(*arguments: str) -> bool:
+    try:
+        return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+@dataclass
+class Disk:
+    """A data folder whose disk can be filled, and made read-only."""
+
+    folder: Path
+    is_mounted: bool
+    data_dir: str = ""
+    limits: tuple[int, int] | None = None
+
+    def fill(self) -> None:
+        """Leave no room; without a disk of our own, no file of the process may grow."""
+        if not self.is_mounted:
+            self.limits = (0, 0)
+            return
+        with suppress(OSError), (self.folder / "filling").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(512))
+
+    def make_read_only(self) -> None:
+        """Nothing can be written; without a disk of our own the folder is one of the system's, where nobody can."""
+        if not self.is_mounted:
+            self.data_dir = "/sys/anaphora"
+        else:
+            assert mount("-o", "remount,ro", str(self.folder))
+
+    def start(self, server: LiveServer) -> subprocess.CompletedProcess[str]:
+        """What becomes of a server that starts now; an empty log file would need room too, so it writes into a pipe."""
+
+        def limit() -> None:
+            if self.limits is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, self.limits)
+
+        environ = LiveServer(server.folder, port=free_port())._environ()
+        return subprocess.run(
+            [sys.executable, str(ROOT / "server.py")],
+            cwd=server.folder,
+            env=environ | ({"ANAPHORA_DATA_DIR": self.data_dir} if self.data_dir else {}),
+            preexec_fn=limit,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    """A small disk of its own, or where this user may mount none, the nearest that can be had."""
+    folder = tmp_path / "server" / "data"
+    folder.mkdir(parents=True)
+    disk = Disk(folder, is_mounted=mount("-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)))
+    yield disk
+    if disk.is_mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("lived_in", [False, True], ids=["at its first start", "with data"])
+@pytest.mark.parametrize("trouble", [Disk.fill, Disk.make_read_only])
+def test_a_server_that_starts_on_a_disk_it_cannot_write_says_so_in_its_last_line(
+    tmp_path: Path, disk: Disk, trouble: Callable[[Disk], None], lived_in: bool
+) -> None:
+    server = LiveServer(tmp_path / "server")
+    if lived_in:
+        server.start()
+        server.stop()
+    trouble(disk)
+    ended = disk.start(server)
+    assert ended.returncode == 1, ended.stderr
+    assert "Traceback" not in ended.stderr
+    last = ended.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("anaphora: ")
+    assert any(word in last for word in ("full", "No space left", "Read-only", "can't be written", "can't be used"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -13,10 +16,14 @@ from typing import Any
 import pytest
 
 from database.connection import close_store, create_connection, open_store
+from database.users import any_user_exists, create_user
 from language_models.file_lock import locked
 from portability.backup import back_up
-from portability.errors import BrokenBackupError, InTheWayError
+from portability.errors import BackupError, BrokenBackupError, InTheWayError
 from portability.restoring import restore
+from server import create_app
+from settings import load_settings
+from tests.live_server import ROOT
 from truth_management_system import PKBConfig, get_database
 
 
@@ -135,3 +142,75 @@ def test_what_a_killed_backup_left_is_removed_by_the_next_and_what_a_running_one
     with locked(used / "in_use", while_waiting=pytest.fail):
         back_up(tmp_path, tmp_path / "backup.zip")
     assert [path.name for path in tmp_path.glob(".anaphora-backup-*")] == [used.name]
+
+
+RESTORE_AND_DIE = """
+import os, sys
+from pathlib import Path
+from portability.restoring import restore
+from server import create_app
+from settings import load_settings
+from tests.live_server import ROOT
+method, deadly = sys.argv[3], int(sys.argv[4])
+original, calls = getattr(Path, method), iter(range(100))
+def dying(*arguments):
+    if next(calls) == deadly:
+        os._exit(9)
+    return original(*arguments)
+setattr(Path, method, dying)
+restore(Path(sys.argv[1]), data_dir=Path(sys.argv[2]), force=True)
+"""
+
+
+@pytest.fixture
+def used(archive: bytes, tmp_path: Path) -> Path:
+    """A data folder with an account `old` and another key, and beside it a backup that holds neither."""
+    (tmp_path / "backup.zip").write_bytes(archive)
+    environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+    settings = load_settings({**environ, "ANAPHORA_DATA_DIR": str(tmp_path / "data")}, env_file=tmp_path / "no.env")
+    create_user(users_dir=settings.users_dir, user_email="old@example.org", password="correct horse battery")
+    close_store(settings.users_dir)
+    return settings.data_dir
+
+
+def started(data_dir: Path) -> tuple[bool, bool]:
+    """After a start: whether the account is there, whether the key is the backup's."""
+    environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+    settings = load_settings({**environ, "ANAPHORA_DATA_DIR": str(data_dir)}, env_file=data_dir / "no.env")
+    create_app(settings)
+    there = any_user_exists(users_dir=settings.users_dir)
+    close_store(settings.users_dir)
+    return there, (data_dir / "secret_key").read_text() == "k" * 64
+
+
+@pytest.mark.parametrize(
+    ("method", "deadly", "old_account", "new_key"),
+    [("rename", 0, True, False), ("rename", 1, False, True), ("replace", 0, False, True)],
+    ids=["before anything is moved", "while no store is there", "before the key is put in its place"],
+)
+def test_a_killed_restore_is_finished_or_given_up_by_the_next_start(
+    used: Path, method: str, deadly: int, old_account: bool, new_key: bool
+) -> None:
+    command = [sys.executable, "-c", RESTORE_AND_DIE, str(used.parent / "backup.zip"), str(used), method, str(deadly)]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 9
+    assert list(used.glob(".restoring-*"))
+    assert started(used) == (old_account, new_key)
+    assert not list(used.glob(".restoring-*"))
+    assert len(list(used.glob("before-restoring-*/users"))) == (0 if old_account else 1)
+
+
+def test_what_cannot_be_put_in_its_place_leaves_everything_as_it_was(
+    used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, calls = Path.rename, itertools.count()
+
+    def failing(path: Path, target: Path) -> Path:
+        if next(calls) == 1:
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(BackupError, match="No space left"):
+        restore(used.parent / "backup.zip", data_dir=used, force=True)
+    assert started(used) == (True, False)
+    assert not list(used.glob(".restoring-*"))
