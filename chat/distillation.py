@@ -11,7 +11,7 @@ from language_models.errors import ContextTooLongError, ModelError, ModelFailedE
 from language_models.ports import ChatModel
 
 from .distillation_batches import Batch, Batches, batched, halves
-from .pkb_items import PkbItem, render
+from .pkb_items import CONDENSED_HEADING, PkbItem, neutralised, render
 from .ports import TurnServices
 from .prompt import CHARS_A_TOKEN, ContextBlock, reserved_for_answer, template
 
@@ -38,7 +38,8 @@ class Distilled:
     @property
     def context(self) -> ContextBlock:
         """Ready for the prompt, what the user named under its own heading."""
-        others = [self.condensed, render([item for item in self.items if item.source != "referenced"])]
+        condensed = f"{CONDENSED_HEADING}\n{neutralised(self.condensed)}\n" if self.condensed else ""
+        others = [condensed, render([item for item in self.items if item.source != "referenced"])]
         return ContextBlock(
             others="\n".join(filter(None, others)),
             referenced=render([item for item in self.items if item.source == "referenced"]),

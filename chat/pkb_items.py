@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,18 +17,46 @@ SOURCES: tuple[Source, ...] = ("referenced", "attached", "pinned", "conv_pinned"
 REFERENCE_CAP = 8000
 """Characters of one referenced message, unless the settings say otherwise."""
 
+CONTEXT_BEGINS = "--- Context for this message ---"
+SUMMARY_HEADING = "Summary of the earlier part of this conversation, whose messages are not shown:"
+CONDENSED_HEADING = "Condensed from other material of the user:"
+REFERENCED_HEADING = "**User's explicitly referenced memories (ground truth):**"
+CONTEXT_ENDS = "--- End of context ---"
+"""The lines that structure the block of context in a prompt. `neutralised` text holds none of them."""
+
 _CLOSING = "</pkb_item>"
 _TAG_IN_BODY = re.compile(r"<(?=\s*(?:/\s*)?pkb_item(?![\w-]))", re.IGNORECASE)
 # Attribute values never hold "<": one that does not end cannot make the search run through the whole text.
 _OPENING = re.compile(r"""<pkb_item((?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*>""")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _LEGACY_BULLET = re.compile(
-    r"^- \[(?:REFERENCED\b[^\]\n]*\]|(?:ATTACHED|PINNED|CONV[-_ ]PINNED|AUTO|[a-z][a-z0-9_-]+)\] )", re.MULTILINE
+    r"^- \[(?:REFERENCED\b[^\]\n]*\]|(?:ATTACHED|(?:GLOBAL[-_ ])?PINNED|CONV[-_ ]PINNED|AUTO|[a-z][a-z0-9_-]+)\] )",
+    re.MULTILINE,
 )
 _ESCAPES = str.maketrans(
     {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
 _LONGEST_NOTICE = 64
+
+_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_MOST_LETTERS = 100
+# Cyrillic, Armenian and Greek letters that look like Latin ones.
+_LATIN = str.maketrans("асԁеһіјкмнопѕрԛтуѵхԝցոսօαεικνορτυχ", "acdehijkmhonspqtyvxwgnuoaeiknoptux")
+_RULED_END = re.compile(r"[-=_*#~\u2010-\u2015\u2212\u2500-\u257f]{2}(?=[\W_]*end[\W_]+of[\W_]+context)", re.IGNORECASE)
+
+
+def _letters(line: str) -> str:
+    """The letters and digits of `line` in lowercase, those that look Latin as Latin ones: one for every spelling."""
+    letters = _NO_LETTERS.sub("", line)
+    if letters.isascii() or len(letters) > _MOST_LETTERS:
+        return letters.lower()
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKD", letters).lower().translate(_LATIN))
+
+
+_MARKERS = frozenset(
+    map(_letters, (CONTEXT_BEGINS, SUMMARY_HEADING, CONDENSED_HEADING, REFERENCED_HEADING, CONTEXT_ENDS))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +105,29 @@ def _element(item: PkbItem) -> str:
         attributes.append(("note", item.note))
     opening = " ".join(["<pkb_item", *(f'{name}="{value.translate(_ESCAPES)}"' for name, value in attributes)])
     # Over label and body at once: a tag could also stand across their border.
-    return f"{opening}>{without_tags(item.text)}{_CLOSING}"
+    return f"{opening}>{neutralised(item.text)}{_CLOSING}"
 
 
-def without_tags(text: str) -> str:
-    """`text` with nothing in it that could be read as the tag of an item."""
-    return _TAG_IN_BODY.sub("&lt;", text)
+def neutralised(text: str) -> str:
+    """`text` as data: with nothing in it that could be read as the tag of an item or a marker of the context block.
+
+    The "<" of such a tag becomes "&lt;", and the first character of such a marker its numeric reference ("&#45;"). All
+    else stays as it is, byte for byte. A marker is known by its letters alone: other dashes, spaces, letters of other
+    alphabets that look alike and invisible characters make no difference.
+    """
+    untagged = _RULED_END.sub(lambda match: f"{_reference(match[0][0])}{match[0][1:]}", _TAG_IN_BODY.sub("&lt;", text))
+    return _LINE.sub(lambda match: _without_marker(match[0]), untagged)
+
+
+def _without_marker(line: str) -> str:
+    if _letters(line) not in _MARKERS:
+        return line
+    start = len(line) - len(line.lstrip())
+    return f"{line[:start]}{_reference(line[start])}{line[start + 1 :]}"
+
+
+def _reference(sign: str) -> str:
+    return f"&#{ord(sign)};"
 
 
 def merge(items: Iterable[PkbItem]) -> list[PkbItem]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from database.users import told_to_models
 from language_models.ports import ChatModel
 
-from .pkb_items import cut, without_tags
+from .pkb_items import cut, neutralised
 from .prompt import context_chars, template
 
 
@@ -29,12 +29,12 @@ class Preferences:
     def text(self, model: ChatModel) -> str:
         """Both under their headings, for `model`; where they are too long for it the longer one is cut. "" for nothing.
 
-        It may speak of items of context, but holds none: what looks like the tag of one is not.
+        It holds nothing that could be read as an item of context, or as the end of the context.
         """
         room = _room(model)
         about, _ = cut(self.about, max(room // 2, room - len(self.manner)))
         manner, _ = cut(self.manner, max(room // 2, room - len(self.about)))
-        return without_tags(template("preferences").render(about=about, manner=manner))
+        return neutralised(template("preferences").render(about=about, manner=manner))
 
 
 def preferences_of(user_email: str, *, users_dir: str | None) -> Preferences:

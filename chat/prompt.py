@@ -11,6 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from language_models.ports import ChatMessage, ChatModel
 
+from . import pkb_items
+from .pkb_items import neutralised
 from .ports import Message
 
 _FOLDER = Path(__file__).parent / "prompts"
@@ -30,6 +32,12 @@ class ContextBlock:
 def template(name: str) -> Template:
     """The prompt template `name` (without ending). Prompts are plain text for a model: nothing is escaped."""
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=False, undefined=StrictUndefined)  # noqa: S701
+    environment.globals["block"] = {
+        "begins": pkb_items.CONTEXT_BEGINS,
+        "summary": pkb_items.SUMMARY_HEADING,
+        "referenced": pkb_items.REFERENCED_HEADING,
+        "ends": pkb_items.CONTEXT_ENDS,
+    }
     return environment.get_template(f"{name}.j2")
 
 
@@ -58,16 +66,23 @@ def build_prompt(
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
-    `history` is in order and ends before the question. What of the conversation is left out of it, or doesn't fit, is
-    left to `summary`, which a prompt with all of it goes without. The question and its context are never cut here.
+    `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
+    conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
+    part of the system message. The question and its context are never cut here.
     """
-    last = template("question").render(question=question, others=context.others, referenced=context.referenced)
-    left = int(model.context_window * share) - reserved_for_answer(model) - model.count_tokens(last)
-    system = template("system").render(preferences=preferences, summary="")
-    kept = _newest_that_fit(history, left - model.count_tokens(system), model)
+    room = int(model.context_window * share) - reserved_for_answer(model)
+    system = template("system").render(preferences=preferences)
+    room -= model.count_tokens(system)
+
+    def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
+        last = template("question").render(
+            question=question, summary=shown, others=context.others, referenced=context.referenced
+        )
+        return last, _newest_that_fit(history, room - model.count_tokens(last), model)
+
+    last, kept = fitted("")
     if summary and not _is_whole(history, kept):
-        system = template("system").render(preferences=preferences, summary=summary)
-        kept = _newest_that_fit(history, left - model.count_tokens(system), model)
+        last, kept = fitted(neutralised(summary))
     return [_message("system", system), *kept, _message("user", last)]
 
 

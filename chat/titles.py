@@ -16,6 +16,8 @@ from .prompt import template
 log = logging.getLogger(__name__)
 _CONSTRAINT = {"type": "regex", "pattern": "[A-Z][A-Za-z0-9'-]{0,20}( [A-Za-z0-9][A-Za-z0-9'-]{0,20}){2,5}"}
 _MAX_CHARS = 80
+# Control characters, lone surrogates, and signs that turn the direction of the text around them.
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _BEGINNING_CHARS = 1_000
 
 
@@ -40,5 +42,6 @@ async def make_title(message: str, *, model: ChatModel, services: TurnServices) 
 
 def _tidy(answer: str) -> str:
     line = next((line for line in answer.splitlines() if line.strip()), "")
+    line = _INVISIBLE.sub("", line)
     line = re.sub(r"^\W*title\W*:\W*", "", line, flags=re.IGNORECASE)
     return line.strip(" \t#*_`\"'“”.").strip()[:_MAX_CHARS].strip()

@@ -79,7 +79,8 @@ def test_a_prompt_has_the_summary_where_something_is_left_out_of_it(talk: Talk, 
     conversation.set_field("memory", {"running_summary": "Salt was spoken of.", "summarised_ordinal": 10})
     talk.say(talk.again(conversation), "now")
     prompt = talk.models.main_model.prompts[-1]
-    assert ("Salt was spoken of." in prompt[0]["content"]) == known
+    assert ("Salt was spoken of." in prompt[-1]["content"]) == known
+    assert "Salt was spoken of." not in prompt[0]["content"]
     assert ("question 0" in str(prompt)) != known
 
 
