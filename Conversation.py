@@ -28,7 +28,7 @@ from database.turn_identity import FinishedTurn
 from language_models.errors import ModelError
 from portability.bundle_history import BundleHistory
 from portability.bundles import bundle_of, load_bundle, save_bundle
-from portability.registration import register
+from portability.registration import register, store_turns
 from portability.siblings import load_sibling, siblings_by_friendly_id
 
 
@@ -116,8 +116,8 @@ class Conversation:
     ) -> dict[str, Any]:
         """Store a question and an answer that exist already (an import, a script); returns their `message_ids`.
 
-        `users_dir` names the store in which a bundle's conversation is registered as well, so that its friendly id is
-        unique there.
+        `users_dir` names the store in which a bundle's conversation is registered as well: its friendly id is unique
+        there, and its turns are stored there, too.
         """
         self._name_in(users_dir)
         accepted = self._history.accept(text=query, config={}, reply_to=None, thread_id=None, model_name="")
@@ -132,7 +132,11 @@ class Conversation:
 
     def _name_in(self, users_dir: str | None) -> None:
         if users_dir is not None and isinstance(self._history, BundleHistory):
+            who = {"user_id": self.user_id, "conversation_id": self.conversation_id}
             self._history.register = partial(self._register, users_dir=users_dir)
+            self._history.store_turns = lambda messages, title: store_turns(
+                messages, title=title, users_dir=users_dir, **who
+            )
 
     # ------------------------------------------------------------------ references
 

@@ -46,6 +46,8 @@ CONV_REF_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:message|msg)_([a-
 CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_([0-9]+)-([0-9]+)$")
 CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+_LEADING_ZERO = "the number of a message has no leading zero"
 _MESSAGE_MARKER = re.compile(r"_(?:messages?|msgs?)_")
 
 
@@ -144,7 +146,8 @@ def classify_conversation_reference(ref: str) -> ConversationReference | None:
     """Take a reference (with or without `@`, any case) apart; None when it belongs to the knowledge base.
 
     An identifier of four letters and digits ends a friendly id (`conversation_secret_message_p44e`); of another length,
-    other than six, it is malformed, unless all are digits. So is a range that is reversed or longer than `RANGE_LIMIT`.
+    other than six, it is malformed, unless all are digits and the first is no zero. So is a range that is reversed or
+    longer than `RANGE_LIMIT`.
     """
     name = ref.removeprefix("@").lower()
     whole = CONV_WHOLE_PATTERN.fullmatch(name)
@@ -158,13 +161,17 @@ def classify_conversation_reference(ref: str) -> ConversationReference | None:
         return found(kind="malformed", problem="this is no conversation's id")
     if span:
         return _classify_range(span, found)
-    if one and (one[2].isdigit() or len(one[2]) == MESSAGE_HASH_LENGTH):
-        index = _index(one[2]) if one[2].isdigit() else None
+    if one and (_INDEX.fullmatch(one[2]) or len(one[2]) == MESSAGE_HASH_LENGTH):
+        index = _index(one[2]) if _INDEX.fullmatch(one[2]) else None
         return found(kind="message", conv_fid=one[1], identifier=one[2], start=index, end=index)
+    if one and one[2].isdigit():
+        return found(kind="malformed", problem=_LEADING_ZERO)
     return _classify_rest(rest, found)
 
 
 def _classify_range(match: re.Match[str], found: partial[ConversationReference]) -> ConversationReference:
+    if not _INDEX.fullmatch(match[2]) or not _INDEX.fullmatch(match[3]):
+        return found(kind="malformed", problem=_LEADING_ZERO)
     start, end = _index(match[2]), _index(match[3])
     if end < start:
         return found(kind="malformed", problem="the range is reversed")
@@ -184,8 +191,7 @@ def _classify_rest(rest: str, found: partial[ConversationReference]) -> Conversa
 
 def _index(digits: str) -> int:
     # int() refuses thousands of digits; beyond this no message is found anyway.
-    significant = digits.lstrip("0")
-    return int(significant or "0") if len(significant) <= _LONGEST_INDEX else 10**_LONGEST_INDEX
+    return int(digits) if len(digits) <= _LONGEST_INDEX else 10**_LONGEST_INDEX
 
 
 def partition(friendly_ids: Iterable[str]) -> tuple[list[tuple[str, str, str]], list[str]]:
@@ -208,7 +214,7 @@ def partition(friendly_ids: Iterable[str]) -> tuple[list[tuple[str, str, str]], 
 _REFERENCE = re.compile(
     r"@(?:memory|mem):(?P<claim>[a-zA-Z0-9-]+)"
     r"|@(?P<name>[a-zA-Z][a-zA-Z0-9_-]{2,})"
-    r"|#(?P<number>[0-9]{1,5})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
+    r"|#(?P<number>[0-9]{1,9})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
 )
 # Spelled out, because \s and \w mean other characters in JavaScript. A right-hand quote opens in some languages.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"

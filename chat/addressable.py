@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conversation_reference_utils import unique_message_short_hash
 from database.errors import ConversationNotFoundError
 
 from .ports import AddressableConversation, Message
@@ -29,6 +30,7 @@ class ListedConversation:
             {"message_short_hash": None, **message, "message_index": index}
             for index, message in enumerate(conversation.get_message_list(), 1)
         ]
+        hash_unhashed(self._messages, friendly_id=str(self._metadata.get("conversation_friendly_id") or ""))
         self.conversation_id: str = str(self._metadata["conversation_id"])
         self.running_summary: str = str(getattr(conversation, "running_summary", "") or "")
 
@@ -52,6 +54,15 @@ class ListedConversation:
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
         """The newest messages, together about `max_chars` long."""
         return newest_within(self._messages, max_chars=max_chars)
+
+
+def hash_unhashed(messages: Sequence[dict[str, Any]], *, friendly_id: str) -> None:
+    """Give each finished one of a conversation's `messages` that has no hash one; none without a `friendly_id`."""
+    taken = {message["message_short_hash"] for message in messages if message.get("message_short_hash")}
+    for message in messages if friendly_id else ():
+        if not message.get("message_short_hash") and message.get("status") != "streaming":
+            message["message_short_hash"] = unique_message_short_hash(friendly_id, message["text"], taken)
+            taken.add(message["message_short_hash"])
 
 
 def newest_within(messages: Sequence[Message], *, max_chars: int) -> list[Message]:

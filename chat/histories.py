@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 from database import conversations, message_references, messages, running_summary, turns, variants
 from database.conversation_rows import ConversationRow, conversation_metadata
 from database.message_shapes import message_shape, text_shape
+from database.messages import MessageRow
 from database.running_summary import Unsummarised
 from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 from .ports import Message
 
 _REMEMBERED = 256
+_UNREAD = object()
 _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
 
 
@@ -252,13 +254,19 @@ class StoredHistory:
         )
 
     def _refresh(self) -> None:
-        self._row = conversations.get_conversation(**self._who)
-        self._named.clear()
+        row = conversations.get_conversation(**self._who)
+        # In this order: what was read before never stands beside the new row.
+        self._named = {}
+        self._row = row
 
-    def _remembered(self, name: int | str, read: Any) -> Message | None:
-        if name not in self._named:
+    def _remembered(self, name: int | str, read: Callable[[], MessageRow | None]) -> Message | None:
+        # Other threads read and refresh meanwhile. A refresh replaces the dictionary, so a message that was read before
+        # it is never remembered after it.
+        named = self._named
+        found = named.get(name, _UNREAD)
+        if found is _UNREAD:
             row = read()
-            if len(self._named) >= _REMEMBERED:
-                self._named.clear()
-            self._named[name] = message_shape(row) if row is not None else None
-        return self._named[name]
+            found = message_shape(row) if row is not None else None
+            if len(named) < _REMEMBERED:
+                named[name] = found
+        return cast("Message | None", found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from truth_management_system import ActionResult, Claim
@@ -12,6 +13,8 @@ WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
 _GROUPS = frozenset({"context", "entity", "tag", "domain"})
 _LONGEST_ID = 128
+# What was written "#121248" may as well be a color, or the short id of an activity.
+_LONG_NUMBER = re.compile(r"claim_[0-9]{6,}", re.IGNORECASE)
 
 
 def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
@@ -59,5 +62,7 @@ def left_out(count: int) -> ReportEntry:
 
 
 def _looks_like_an_id(name: str) -> bool:
+    if _LONG_NUMBER.fullmatch(name):
+        return False
     words, _, last = name.lower().rpartition("_")
     return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))

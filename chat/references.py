@@ -223,14 +223,16 @@ def _kind(reference: str, parts: ConversationReference) -> str:
 def _find(conversation: AddressableConversation, identifier: str) -> Message | None:
     if not identifier.isdigit():
         return conversation.message_by_hash(identifier)
-    message = conversation.message_at(int(identifier)) if len(identifier) <= 15 and int(identifier) >= 1 else None
+    # A leading zero marks an old hash: an index has none.
+    is_index = len(identifier) <= 15 and not identifier.startswith("0")
+    message = conversation.message_at(int(identifier)) if is_index else None
     if message is None and len(identifier) == 6:
         return conversation.message_by_hash(identifier)  # an old hash may be all digits
     return message
 
 
 def _missing_message(ref: str, identifier: str, conversation: AddressableConversation, title: str) -> Resolution:
-    if not identifier.isdigit():
+    if not identifier.isdigit() or (identifier.startswith("0") and len(identifier) > 1):
         return _failed(ref, "message", "not_found", "No message of this conversation has this hash.", title=title)
     count = conversation.get_metadata()["message_count"]
     note = "Messages are counted from 1." if int(identifier[:16]) == 0 else f"The conversation has {count} messages."

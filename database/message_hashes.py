@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from conversation_reference_utils import unique_message_short_hash
@@ -21,6 +23,7 @@ _UNHASHED = Prepared(
     .where(_IN_CONVERSATION, messages.c.message_short_hash.is_(None))
     .order_by(messages.c.seq)
 )
+_HASH = Prepared(select(messages.c.message_short_hash).where(messages.c.message_id == bindparam("id")))
 _GIVE = Prepared(
     update(messages).where(messages.c.message_id == bindparam("id")).values(message_short_hash=bindparam("short_hash"))
 )
@@ -62,7 +65,26 @@ class TakenHashes:
 def hash_unhashed(connection: Connection, *, conversation_id: str, friendly_id: str) -> None:
     """Give every message of the conversation that has no hash one, oldest first, and store it."""
     unhashed = _UNHASHED.rows(connection, conversation=conversation_id)
+    give_hashes(connection, unhashed, conversation_id=conversation_id, friendly_id=friendly_id)
+
+
+def give_hashes(
+    connection: Connection, unhashed: Iterable[tuple[str, str]], *, conversation_id: str, friendly_id: str
+) -> dict[str, str]:
+    """Give messages, (message_id, text) in order, that have no hash one, and store it; the hashes by message_id.
+
+    A message that got one meanwhile keeps that.
+    """
     taken = TakenHashes(connection, conversation_id)
-    given = [{"id": message_id, "short_hash": taken.give(friendly_id, text)} for message_id, text in unhashed]
+    hashes: dict[str, str] = {}
+    given = []
+    for message_id, text in unhashed:
+        born = _HASH.row(connection, id=message_id)
+        if born is not None and born[0] is None:
+            hashes[message_id] = taken.give(friendly_id, text)
+            given.append({"id": message_id, "short_hash": hashes[message_id]})
+        elif born is not None:
+            hashes[message_id] = born[0]
     if given:
         _GIVE.run_each(connection, given)
+    return hashes

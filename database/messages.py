@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator
 from contextlib import closing
+from functools import partial
 
 from sqlalchemy import Connection, select
 
 from .connection import open_store
-from .conversation_head import access_head
+from .conversation_head import ConversationHead, access_head
 from .errors import MessageNotFoundError
+from .friendly_ids import ensure_friendly_id
 from .message_access import access_message
 from .message_changes import delete_message, edit_message, move_messages, restore_message
+from .message_hashes import give_hashes
 from .message_rows import (
     MessageRow,
     MessageText,
@@ -45,6 +48,8 @@ __all__ = [
 ]
 
 _WINDOW = 50
+# As many as keep the writer for less than about 20 ms.
+_HASHED_AT_ONCE = 400
 _NEWEST = 1_000
 _LONGEST_LIST = 10_000
 _PLACES = select(messages.c.message_id, messages.c.conversation_id).join(
@@ -67,18 +72,21 @@ def list_messages(
     before: the last ones whose 1-based index is smaller. after: the first ones whose index is greater; with both,
     those between, from the first on. around: a window about this index, message id or short hash. limit alone: the
     newest ones.
+    Finished messages of old that have no hash yet get theirs now.
     Raises ConversationNotFoundError, MessageNotFoundError (an `around` that names no live message).
     """
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         if before is None and after is None and around is None and limit is None:
-            return all_rows(connection, conversation_id)
-        if around is not None:
-            middle = _index_of(connection, conversation_id, around, count=head.message_count)
-            start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)
+            rows = all_rows(connection, conversation_id)
         else:
-            start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
-        return rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+            if around is not None:
+                middle = _index_of(connection, conversation_id, around, count=head.message_count)
+                start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)
+            else:
+                start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
+            rows = rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+    return _hashed(rows, head, users_dir=users_dir)
 
 
 def message_at(*, users_dir: str, user_email: str, conversation_id: str, index: int) -> MessageRow | None:
@@ -96,7 +104,28 @@ def messages_between(
     with open_store(users_dir).reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         first, last = max(start, 1), min(end, head.message_count)
-        return rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1) if first <= last else []
+        if first > last:
+            return []
+        rows = rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1)
+    return _hashed(rows, head, users_dir=users_dir)
+
+
+def _hashed(rows: list[MessageRow], head: ConversationHead, *, users_dir: str) -> list[MessageRow]:
+    """`rows` with a hash for each finished one; what an older version stored without is given one and stored.
+
+    While a first turn runs, its conversation has no friendly id yet, and its question no hash.
+    """
+    unhashed = [row for row in rows if row.message_short_hash is None and row.status != "streaming"]
+    if not unhashed or head.running_message_id is not None:
+        return rows
+    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    friendly_id = head.friendly_id or ensure_friendly_id(users_dir=users_dir, **who)
+    given: dict[str, str] = {}
+    for start in range(0, len(unhashed), _HASHED_AT_ONCE):
+        some = [(row.message_id, row.text) for row in unhashed[start : start + _HASHED_AT_ONCE]]
+        hashing = partial(give_hashes, unhashed=some, conversation_id=head.conversation_id, friendly_id=friendly_id)
+        given |= open_store(users_dir).write(hashing)
+    return [row._replace(message_short_hash=given.get(row.message_id, row.message_short_hash)) for row in rows]
 
 
 def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, short_hash: str) -> MessageRow | None:

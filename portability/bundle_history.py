@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from chat.addressable import newest_within
+from chat.addressable import hash_unhashed, newest_within
 from chat.histories import refuse_fixed
 from chat.ports import Message
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
@@ -31,10 +31,12 @@ class BundleHistory:
     """See `chat.histories.History`. A bundle without a folder is kept in memory only.
 
     register: gives the memory its friendly id in a store, where the conversation is to be known there too.
+    store_turns: brings that store's copy of the conversation up to these messages, under this title.
     """
 
     users_dir: str | None = None
     register: Callable[[dict[str, Any]], None] | None = None
+    store_turns: Callable[[Sequence[Message], str], None] | None = None
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -42,6 +44,7 @@ class BundleHistory:
         for index, message in enumerate(bundle.messages, 1):
             message.setdefault("status", "complete")
             message["message_index"] = index
+        hash_unhashed(bundle.messages, friendly_id=self._bundle.memory["conversation_friendly_id"])
         self._version = 1
 
     def memory(self) -> dict[str, Any]:
@@ -181,6 +184,8 @@ class BundleHistory:
             response.update(text=text, status=status, config=dict(config))
             self._name(title)
             self._changed()
+            if self.store_turns is not None:
+                self.store_turns(self._bundle.messages, self._bundle.memory["title"])
         return FinishedTurn(
             **_identity(question, response),
             title=self._bundle.memory["title"],
@@ -198,12 +203,7 @@ class BundleHistory:
             memory["conversation_friendly_id"] = generate_conversation_friendly_id(
                 memory["title"], memory["created_at"]
             )
-        taken = self._taken()
-        for message in self._bundle.messages:
-            if not message.get("message_short_hash"):
-                made = unique_message_short_hash(memory["conversation_friendly_id"], message["text"], taken)
-                message["message_short_hash"] = made
-                taken.add(made)
+        hash_unhashed(self._bundle.messages, friendly_id=memory["conversation_friendly_id"])
 
     def _append(
         self, sender: str, text: str, *, config: Mapping[str, Any], reply_to: str | None, thread_id: str | None

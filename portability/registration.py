@@ -1,12 +1,19 @@
-"""Making a conversation known to a store, so that its friendly id is its own there."""
+"""Making a bundle's conversation known to a store: its friendly id is its own there, and its turns can be read."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from database.conversations import addConversation, get_conversation, setConversationFriendlyId
-from database.errors import FriendlyIdTakenError
+from database.conversations import (
+    addConversation,
+    get_conversation,
+    setConversationFriendlyId,
+    update_conversation,
+)
+from database.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.friendly_ids import friendly_id_candidates
+from database.turns import accept_turn, finish_turn
 
 
 def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversation_id: str, domain: str) -> None:
@@ -18,7 +25,10 @@ def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversati
         return
     who = {"users_dir": users_dir, "user_email": user_id, "conversation_id": conversation_id}
     addConversation(**who, domain=domain)
-    stored = get_conversation(**who).conversation_friendly_id
+    row = get_conversation(**who)
+    stored = row.conversation_friendly_id
+    if not row.title:
+        update_conversation(**who, changes={"title": memory["title"]})
     created_at = memory.setdefault("created_at", memory.get("last_updated", ""))
     candidates = [stored] if stored else friendly_id_candidates(memory["title"], created_at, conversation_id)
     for candidate in candidates:
@@ -29,3 +39,28 @@ def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversati
             continue
         memory["conversation_friendly_id"] = candidate
         return
+
+
+def store_turns(
+    messages: Sequence[Mapping[str, Any]], *, users_dir: str, user_id: str, conversation_id: str, title: str
+) -> None:
+    """Append those turns of a bundle to its registered conversation that the store of `users_dir` doesn't have yet.
+
+    messages: all of the bundle, in order, each question followed by its finished answer. A conversation that isn't
+    registered is left alone.
+    """
+    who = {"users_dir": users_dir, "user_email": user_id, "conversation_id": conversation_id}
+    try:
+        stored = get_conversation(**who).message_count
+    except ConversationNotFoundError:
+        return
+    for question, answer in zip(messages[stored::2], messages[stored + 1 :: 2], strict=False):
+        accepted = accept_turn(**who, text=question["text"], config=question["config"])
+        finish_turn(
+            **who,
+            response_message_id=accepted.response_message_id,
+            text=answer["text"],
+            status=answer["status"],
+            config=answer["config"],
+            title=title,
+        )

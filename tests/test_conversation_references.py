@@ -274,12 +274,24 @@ class TestClassification:
 
     @pytest.mark.parametrize(
         ("digits", "index"),
-        [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1), ("9" * 19, 10**18), ("0" * 9000 + "1", 1), ("9" * 9000, 10**18)],
+        [("0", 0), ("7", 7), ("9" * 18, 10**18 - 1), ("9" * 19, 10**18), ("9" * 9000, 10**18)],
     )
     def test_any_number_of_digits_is_an_index(self, digits: str, index: int) -> None:
         found = classify_conversation_reference(f"conversation_a_b4f2_message_{digits}")
         assert found is not None
         assert (found.kind, found.identifier, found.start) == ("message", digits, index)
+
+    @pytest.mark.parametrize("identifier", ["message_02", "message_007", "messages_03-7"])
+    def test_an_index_has_no_leading_zero(self, identifier: str) -> None:
+        found = classify_conversation_reference(f"conversation_a_b4f2_{identifier}")
+        assert found is not None
+        assert (found.kind, found.conv_fid) == ("malformed", "")
+        assert found.problem == "the number of a message has no leading zero"
+
+    def test_six_digits_with_a_leading_zero_are_a_hash_and_no_index(self) -> None:
+        found = classify_conversation_reference("conversation_a_b4f2_message_000002")
+        assert found is not None
+        assert (found.kind, found.identifier, found.start) == ("message", "000002", None)
 
     def test_a_range(self) -> None:
         found = classify_conversation_reference("@conversation_a_b4f2_messages_3-7")

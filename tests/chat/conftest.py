@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, update
 
 from chat.knowledge_access import KnowledgeAccess, close_knowledge
 from chat.ports import TurnServices
 from Conversation import Conversation
+from database import schema
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
 from language_models.scripted import ScriptedChatModel
@@ -63,6 +65,17 @@ class Talk:
         for question, answer in turns:
             conversation.persist_current_turn(question, answer, title=title)
         return self.again(conversation)
+
+    def set_hashes(self, conversation: Conversation, hashes: Sequence[str]) -> None:
+        """Give the messages of a conversation these short hashes, in order, as an earlier version might have."""
+        ids = [message["message_id"] for message in conversation.get_message_list()]
+
+        def job(connection: Connection) -> None:
+            for message_id, short_hash in zip(ids, hashes, strict=True):
+                here = schema.messages.c.message_id == message_id
+                connection.execute(update(schema.messages).where(here).values(message_short_hash=short_hash))
+
+        self.store.write(job)
 
     def query(self, text: str, *, email: str = EMAIL, **more: Any) -> dict[str, Any]:
         """What an endpoint hands to `reply`."""

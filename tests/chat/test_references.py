@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.addressable import addressable
 from chat.context import resolve_report
+from chat.histories import StoredHistory
 from chat.pkb_items import extract_referenced
+from conversation_reference_utils import generate_message_short_hash
+from database import messages
 from database.conversations import delete_conversation
 from database.message_changes import delete_message, edit_message
 from database.turns import accept_turn
@@ -325,3 +330,55 @@ def test_the_cut_is_announced_wherever_the_text_goes(talk: Talk) -> None:
     [(label, text)] = talk.new()._resolve_conversation_message_refs(refs, EMAIL)
     assert label == f"conversation_{fid(source)}_message_2"
     assert text.endswith("\n... [truncated, original message was 9000 chars]")
+
+
+def test_a_refresh_in_the_middle_of_reading_neither_fails_nor_keeps_the_old_text(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = talk.about("Topic", ("question", "old text"))
+    where = {"users_dir": talk.users_dir, "user_email": EMAIL, "conversation_id": source.conversation_id}
+    answer = source.get_message_list()[1]
+    history = StoredHistory(**where)
+    history.message_at(1)
+    read = messages.message_at
+
+    def read_while_another_thread_edits(**asked: Any) -> Any:
+        row = read(**asked)
+        messages.edit_message(**where, message_id=answer["message_id"], index=2, text="new text")
+        history.adopt_friendly_id("another")  # makes the history read its conversation anew
+        return row
+
+    monkeypatch.setattr("database.messages.message_at", read_while_another_thread_edits)
+    message = history.message_at(2)
+    assert message is not None
+    assert message["text"] == "old text"
+    monkeypatch.undo()
+    message = history.message_at(2)
+    assert message is not None
+    assert message["text"] == "new text"
+
+
+def test_a_hash_of_digits_alone_is_found_where_no_message_has_that_index(talk: Talk) -> None:
+    source = talk.about("Topic", ("question", "the answer"), ("again", "another"))
+    talk.set_hashes(source, ["123456", "000002", "a1b2c3", "d4e5f6"])
+    talk.say(talk.new(), f"@conversation_{fid(source)}_message_123456 and @conversation_{fid(source)}_message_000002")
+    assert "#1 (You):\nquestion</pkb_item>" in talk.last_prompt
+    assert "#2 (Assistant):\nthe answer</pkb_item>" in talk.last_prompt
+
+
+def test_an_index_with_a_leading_zero_is_malformed(talk: Talk) -> None:
+    source = talk.about("Topic", ("question", "the answer"))
+    events = talk.say(talk.new(), f"@conversation_{fid(source)}_message_02")
+    (entry,) = part(events, "references")
+    assert (entry["status"], entry["notes"]) == ("malformed", ["The number of a message has no leading zero."])
+    assert "the answer" not in talk.last_prompt
+
+
+def test_a_loader_that_only_lists_old_messages_gets_hashes_for_them() -> None:
+    texts = [{"text": "How?", "sender": "user"}, {"text": "So.", "sender": "model"}]
+    metadata = {"conversation_id": "c", "conversation_friendly_id": "topic_b4f2"}
+    old = SimpleNamespace(get_message_list=lambda: texts, get_metadata=lambda: metadata)
+    listed = addressable(old)
+    found = listed.message_by_hash(generate_message_short_hash("topic_b4f2", "So."))
+    assert found is not None
+    assert found["message_index"] == 2

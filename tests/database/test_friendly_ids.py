@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, update
 
 from conversation_reference_utils import generate_conversation_friendly_id, generate_message_short_hash
-from database import conversations, friendly_ids, schema
+from database import conversations, friendly_ids, messages, schema
 from database.connection import open_store
 from database.errors import ConversationNotFoundError
 from database.turns import accept_turn
@@ -250,3 +250,20 @@ def test_many_old_messages_are_hashed_slice_by_slice(
     hashes = stored_hashes(users_dir, conversation_id)
     assert len(set(hashes)) == 12
     assert None not in hashes
+
+
+@pytest.mark.parametrize("window", [{}, {"limit": 2}, {"around": 3}])
+def test_messages_of_old_have_their_hashes_wherever_they_are_read_first(
+    window: dict[str, int], users_dir: str, take_turn: Any
+) -> None:
+    conversation_id = make(users_dir)
+    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": conversation_id}
+    for _ in range(2):
+        take_turn(ANN, conversation_id)
+    forget(users_dir)
+    listed = messages.list_messages(**own, **window)
+    assert all(row.message_short_hash for row in listed)
+    assert {
+        row.message_id: row.message_short_hash for row in messages.messages_between(**own, start=1, end=4)
+    }.items() >= {row.message_id: row.message_short_hash for row in listed}.items()
+    assert len({row.message_short_hash for row in messages.list_messages(**own)}) == 4

@@ -113,6 +113,9 @@ test('the newest of all workspaces come newest first, without the pinned ones', 
 test('a conversation without title and flag is untitled and has no flag class', () => {
   const node = conversationNode(conversation('c1', 'w1', { title: '', flag: null }), 'ws_w1');
   assert.equal(node.text, '(untitled)');
+  assert.equal(conversationNode(conversation('c1', 'w1', { title: ' \n ' }), 'ws_w1').text, '(untitled)');
+  const padded = conversationNode(conversation('c1', 'w1', { title: '  Trip  ' }), 'ws_w1');
+  assert.deepEqual([padded.text, padded.a_attr.title], ['Trip', 'Trip']);
   assert.equal(node.li_attr['data-flag'], 'none');
   assert.equal('class' in node.li_attr, false);
 });

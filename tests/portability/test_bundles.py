@@ -12,8 +12,8 @@ import dill
 import pytest
 
 from Conversation import Conversation
-from database.connection import close_store, create_tables
-from database.conversations import addConversation, getConversationIdByFriendlyId
+from database.connection import close_store, create_tables, open_store
+from database.conversations import addConversation, get_conversation, getConversationIdByFriendlyId
 from database.errors import ConversationNotFoundError
 from portability.bundles import FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
@@ -245,6 +245,31 @@ def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(tmp_pa
             return SimpleNamespace(get_message_list=source.get_message_list, get_metadata=source.get_metadata)
 
         assert reader._resolve_conversation_message_refs(refs, EMAIL, users_dir, lists_only) == resolved
+    finally:
+        close_store(users_dir)
+
+
+def test_a_registered_bundle_is_in_the_list_with_its_title_and_can_be_referred_to_unsaved(tmp_path: Path) -> None:
+    users_dir = str(tmp_path / "users")
+    create_tables(users_dir=users_dir)
+    try:
+        source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=users_dir)
+        source.persist_current_turn("Why?", "Because.", users_dir=users_dir)
+        metadata = source.get_metadata()
+        row = get_conversation(users_dir=users_dir, user_email=EMAIL, conversation_id=source.conversation_id)
+        assert (row.title, row.message_count) == ("React Optimization", 4)
+        assert row.conversation_friendly_id == metadata["conversation_friendly_id"]
+        stored = Conversation(EMAIL, open_store(users_dir), source.conversation_id)
+        hashes = [message["message_short_hash"] for message in stored.get_message_list()]
+        assert hashes == [message["message_short_hash"] for message in source.get_message_list()]
+
+        reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
+        ref = f"conversation_{metadata['conversation_friendly_id']}_message_1"
+        context = reader._get_pkb_context(EMAIL, "And?", referenced_friendly_ids=[ref], users_dir=users_dir)
+        assert reader._extract_referenced_claims(context) == context
+        assert f'ref="@{ref}"' in context
+        assert "How?</pkb_item>" in context
     finally:
         close_store(users_dir)
 

@@ -11,7 +11,16 @@ from conversation_reference_utils import STOPWORDS
 
 from ..config import PKBConfig
 from .cleaning import same_key, words_of
-from .cues import FIRST_PERSON, FIRST_PERSON_UNSPACED, NEGATION, NEGATION_UNSPACED, OPPOSITES, VALUE_WORDS
+from .cues import (
+    COMPATIBLE,
+    EXCLUSIVE,
+    FIRST_PERSON,
+    FIRST_PERSON_UNSPACED,
+    NEGATION,
+    NEGATION_UNSPACED,
+    OPPOSITES,
+    VALUE_WORDS,
+)
 
 _OPPOSING = frozenset().union(*OPPOSITES)
 _RELATED_WORDS = 0.5
@@ -164,6 +173,8 @@ def _opposite(one: _Parts, other: _Parts) -> str:
     added, missing = one.core - other.core, other.core - one.core
     for pair in OPPOSITES:
         here, there = pair & added, pair & missing
+        if pair in COMPATIBLE and not one.core & other.core & EXCLUSIVE:
+            continue
         if here and there and added - here == missing - there == frozenset() and one.values == other.values:
             return f"One says {min(here)}, the other {min(there)}."
     return ""

@@ -192,3 +192,6 @@ OPPOSITES: tuple[frozenset[str], ...] = tuple(
         "lactose-free dairy",
     )
 )
+COMPATIBLE: frozenset[frozenset[str]] = frozenset({frozenset({"morning", "evening"}), frozenset({"early", "late"})})
+"""Opposites that may both be true ("I run in the morning", "I run in the evening") unless a statement is exclusive."""
+EXCLUSIVE = frozenset({"prefer", "preferred", "always", "favourite", "favorite", "best", "rather"})

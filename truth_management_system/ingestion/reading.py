@@ -15,7 +15,7 @@ from ..llm_helpers import LLMHelpers
 from .comparing import content_words, values_of
 from .proposals import IngestCandidate
 
-_SMALL_WINDOW = 16_384
+_SLOW_READING = 300.0
 _LONGEST_FACT = 1_000
 # A fact may say "lives" where the text says "living", but not speak of what the text does not mention.
 _LEAST_FROM_TEXT = 0.6
@@ -34,10 +34,19 @@ class Share:
 
     @classmethod
     def of(cls, model: ChatModel) -> Share:
-        """Small models on ordinary processors read 60 tokens a second and lose the thread soon."""
-        if model.context_window <= _SMALL_WINDOW:
+        """Small models on ordinary processors read 60 tokens a second and lose the thread soon.
+
+        They are known by their measured speed and not by their window: GPT-4's is no larger than theirs.
+        """
+        reading = model.speed().reading
+        if reading is not None and reading < _SLOW_READING:
             return cls(longest=600, most_facts=8, max_tokens=300, is_small=True)
-        return cls(longest=6_000, most_facts=60, max_tokens=4_000, is_small=False)
+        return cls(
+            longest=min(6_000, model.context_window),
+            most_facts=60,
+            max_tokens=min(4_000, model.context_window // 2),
+            is_small=False,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

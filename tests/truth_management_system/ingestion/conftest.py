@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from language_models import blocking
+from language_models.ports import Speed
 from language_models.scripted import Reply, ScriptedChatModel
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
@@ -28,8 +29,12 @@ def facts(*told: dict[str, Any]) -> Reply:
     return Reply(json.dumps({"facts": list(told)}))
 
 
+SLOW = Speed(reading=60.0, writing=28.0)
+"""Of a small model on an ordinary processor."""
+
+
 def saying(*replies: Reply, **options: Any) -> ScriptedChatModel:
-    return ScriptedChatModel(replies=replies, **options)
+    return ScriptedChatModel(replies=replies, **{"speed": SLOW, **options})
 
 
 @pytest.fixture(autouse=True)

@@ -43,6 +43,7 @@ def test_what_says_the_same_is_a_duplicate(new: str, known: str, cosine: float |
         ("My dentist is Dr. Meier", "My dentist is Dr. Novak.", None),
         ("My favourite colour is blue", "My favourite colour is green", None),
         ("I live in Lisbon", "I live in Porto", 0.75),
+        ("I prefer to run in the morning", "I prefer to run in the evening", 0.9),
     ],
 )
 def test_what_can_not_both_be_is_a_contradiction(new: str, known: str, cosine: float | None) -> None:
@@ -56,6 +57,7 @@ def test_what_can_not_both_be_is_a_contradiction(new: str, known: str, cosine: f
     [
         ("My friend Anna lives in Berlin", "My friend Ben lives in Berlin", 0.95),
         ("My friend is Anna", "My friend is Ben", 0.8),
+        ("I run in the morning", "I run in the evening", 0.9),
         ("Anna likes tea", "I like tea", 0.95),
         ("I ran 5 km on Monday", "I ran 7 km on Tuesday", 0.95),
         ("I hate to drink tea", "I drink tea", 0.95),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from language_models.errors import ModelUnavailableError
+from language_models.ports import Speed
 from language_models.scripted import Reply, ScriptedChatModel
 from tests.truth_management_system.ingestion.conftest import MakeApi, fact, facts, saying
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
@@ -34,7 +35,7 @@ def test_a_small_model_sees_the_answer_only_where_it_may_be_meant(make_api: Make
     told = [prompt[-1]["content"] for prompt in model.prompts]
     assert ["It is sunny." in material for material in told] == [False, True]
     assert all("We talk." in material and MOVED[:20] in material for material in told)
-    large = saying(facts(), context_window=128_000)
+    large = saying(facts(), speed=Speed())
     ConversationDistiller(make_api(large)).extract_and_propose("", MOVED, "It is sunny.")
     assert "It is sunny." in large.prompts[0][-1]["content"]
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from language_models.errors import ModelFailedError, ModelUnavailableError
-from language_models.ports import ModelState
+from language_models.ports import ModelState, Speed
 from language_models.scripted import Reply, ScriptedChatModel
-from tests.truth_management_system.ingestion.conftest import MakeApi, fact, facts, saying
+from tests.truth_management_system.ingestion.conftest import SLOW, MakeApi, fact, facts, saying
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import StructuredAPI, TextIngestionDistiller
 from truth_management_system.errors import InvalidKnowledgeError
@@ -53,7 +53,7 @@ def test_its_answer_is_held_to_a_schema_with_the_user_s_own_types(make_api: Make
 def test_what_a_small_model_calls_a_personal_fact_may_be_more(make_api: MakeApi) -> None:
     told = facts(fact("I am allergic to peanuts"), fact("My wife Anna likes tea", "habit"))
     small = TextIngestionDistiller(make_api(saying(told))).ingest_and_propose(TEXT)
-    large = TextIngestionDistiller(make_api(saying(told, context_window=128_000))).ingest_and_propose(TEXT)
+    large = TextIngestionDistiller(make_api(saying(told, speed=Speed()))).ingest_and_propose(TEXT)
     assert [(one.claim_type, one.context_domain) for one in small.candidates] == [
         ("fact", "health"),
         ("habit", "relationships"),
@@ -62,7 +62,7 @@ def test_what_a_small_model_calls_a_personal_fact_may_be_more(make_api: MakeApi)
 
 
 def test_a_small_model_s_prompts_and_answers_are_short(make_api: MakeApi) -> None:
-    model = ScriptedChatModel(replies=lambda _: facts(fact("I like tea 1")))
+    model = ScriptedChatModel(replies=lambda _: facts(fact("I like tea 1")), speed=SLOW)
     TextIngestionDistiller(make_api(model)).ingest_and_propose("\n\n".join(f"I like tea {n}." for n in range(200)))
     for call in model.calls:
         assert sum(model.count_tokens(message["content"]) for message in call.prompt) <= 400
@@ -72,7 +72,7 @@ def test_a_small_model_s_prompts_and_answers_are_short(make_api: MakeApi) -> Non
 
 def test_a_large_model_reads_more_at_once_and_gives_tags(make_api: MakeApi) -> None:
     told = {**fact("I am allergic to peanuts"), "tags": ["Food", "food", "#allergy"]}
-    model = saying(facts(told), context_window=128_000)
+    model = saying(facts(told), speed=Speed())
     plan = TextIngestionDistiller(make_api(model)).ingest_and_propose(TEXT + "\n\nFurther words. " * 100)
     assert len(model.calls) == 1
     assert plan.candidates[0].tags == ["food", "allergy"]
@@ -114,7 +114,7 @@ def test_only_the_parts_that_failed_are_cut_into_sentences(make_api: MakeApi) ->
         return Reply("nonsense") if "peanuts" in told else facts(fact("My wife Anna enjoys her tea"))
 
     filler = "x" * 400
-    model = ScriptedChatModel(replies=answer)  # type: ignore[arg-type]
+    model = ScriptedChatModel(replies=answer, speed=SLOW)  # type: ignore[arg-type]
     text = f"I am allergic to peanuts.\n\n{filler}\n\nMy wife Anna enjoys her tea {filler}."
     plan = TextIngestionDistiller(make_api(model)).ingest_and_propose(text)
     assert statements(plan) == ["I am allergic to peanuts.", "My wife Anna enjoys her tea"]
@@ -167,7 +167,7 @@ def test_patience_ends_and_what_is_left_is_cut(make_api: MakeApi) -> None:
 
 def test_progress_is_told_part_by_part(make_api: MakeApi) -> None:
     told: list[tuple[int, int]] = []
-    model = ScriptedChatModel(replies=lambda _: facts())
+    model = ScriptedChatModel(replies=lambda _: facts(), speed=SLOW)
     text = "\n\n".join(f"I like tea {number} " + "x" * 400 for number in range(3))
     TextIngestionDistiller(make_api(model)).ingest_and_propose(text, progress=lambda *step: told.append(step))
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]

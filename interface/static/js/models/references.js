@@ -8,7 +8,7 @@ import { codeRanges } from './markdown_code.js';
 const REFERENCE = new RegExp(
   '@(?:memory|mem):(?<claim>[a-zA-Z0-9-]+)' +
     '|@(?<name>[a-zA-Z][a-zA-Z0-9_-]{2,})' +
-    '|#(?<number>[0-9]{1,5})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])',
+    '|#(?<number>[0-9]{1,9})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])',
   'g',
 );
 // Spelled out, because \s and \w mean other characters in Python. A right-hand quote opens in some languages.

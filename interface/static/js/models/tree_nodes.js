@@ -6,6 +6,9 @@ import { shellStrings } from '../lib/shell_strings.js';
 export const ROOT = '#';
 export const UNTITLED = '(untitled)';
 
+/** The title as a row shows it: trimmed, and never empty. */
+export const shownTitle = (title) => title?.trim() || UNTITLED;
+
 export const workspaceNodeId = (workspaceId) => `ws_${workspaceId}`;
 export const conversationNodeId = (conversationId) => `cv_${conversationId}`;
 export const moreNodeId = (workspaceId) => `more_${workspaceId}`;
@@ -33,7 +36,7 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
 /** What a conversation is called where its marks cannot be seen: its title, its flag, and whether nothing in it is kept. */
 export function spokenTitle({ title, flag, stateless }) {
   const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
-  const flagged = color ? shellStrings.flagged(title || UNTITLED, color) : title || UNTITLED;
+  const flagged = color ? shellStrings.flagged(shownTitle(title), color) : shownTitle(title);
   return stateless ? shellStrings.unkept(flagged) : flagged;
 }
 
@@ -46,13 +49,13 @@ export function conversationNode(conversation, parent) {
     'data-flag': flag,
     'data-conversation-friendly-id': friendlyId || '',
   };
-  const link = { title: title || UNTITLED, 'data-conversation-id': id, href: formatAddress(id) };
+  const link = { title: shownTitle(title), 'data-conversation-id': id, href: formatAddress(id) };
   if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
   if (flag !== 'none' || conversation.stateless) link['aria-label'] = spokenTitle(conversation);
   return {
     id: conversationNodeId(id),
     parent,
-    text: title || UNTITLED,
+    text: shownTitle(title),
     type: 'conversation',
     ...(conversation.stateless ? { icon: 'fa fa-eye-slash' } : {}),
     li_attr: attributes,

@@ -5,7 +5,7 @@ import { bring } from '../lib/api.js';
 import { copyText } from '../lib/clipboard.js';
 import { shellStrings } from '../lib/shell_strings.js';
 import { sidebarStrings } from '../lib/sidebar_strings.js';
-import { UNTITLED, conversationNodeId } from '../models/tree_nodes.js';
+import { conversationNodeId, shownTitle } from '../models/tree_nodes.js';
 import { attempt } from './attempts.js';
 import { askText } from './dialogs.js';
 import { createMany } from './sidebar_many.js';
@@ -41,7 +41,7 @@ function offerUndo(message, onAction) {
 /** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
 function createPlacing({ api, events, model, sidebar }) {
   const changeMany = createMany(api, () => sidebar.refresh());
-  const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
+  const titleOf = (id) => shownTitle(sidebar.find(id)?.title);
 
   /** Change the marks of conversations that stay where they are. */
   function mark(ids, change, { value, marks }) {
@@ -125,7 +125,7 @@ function createPlacing({ api, events, model, sidebar }) {
 
 /** @param {Parts} parts */
 export function createConversationActions({ api, events, model, sidebar }) {
-  const titleOf = (id) => sidebar.find(id)?.title || UNTITLED;
+  const titleOf = (id) => shownTitle(sidebar.find(id)?.title);
 
   async function rename(id) {
     const value = sidebar.find(id)?.title ?? '';

@@ -7,7 +7,7 @@ import { formatAddress } from '../lib/address.js';
 import { icon } from '../lib/icons.js';
 import { createLatest } from '../lib/latest.js';
 import { shellStrings } from '../lib/shell_strings.js';
-import { UNTITLED } from '../models/tree_nodes.js';
+import { shownTitle } from '../models/tree_nodes.js';
 import { element } from './dom.js';
 
 const LIMIT = 50;
@@ -85,7 +85,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   function conversationRow({ conversation_id: id, title }) {
     const onChoose = () => onConversation(id);
-    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: title || UNTITLED, onChoose });
+    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: shownTitle(title), onChoose });
     row.addEventListener('contextmenu', (event) => {
       event.preventDefault();
       onMenu(id, event);

@@ -3,7 +3,7 @@
 import { formatAddress } from '../lib/address.js';
 import { icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
-import { UNTITLED, spokenTitle } from '../models/tree_nodes.js';
+import { shownTitle, spokenTitle } from '../models/tree_nodes.js';
 import { element } from './dom.js';
 import { rowsAround } from './sidebar_rows.js';
 
@@ -66,7 +66,7 @@ function whenMenuIsAsked(link, show) {
  */
 export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
   const id = conversation.conversation_id;
-  const title = conversation.title || UNTITLED;
+  const title = shownTitle(conversation.title);
   const flag = conversation.flag || 'none';
   const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title, 'aria-current': isOpen(id) ? 'true' : null });
   if (conversation.stateless) link.prepend(icon('eye-slash'));

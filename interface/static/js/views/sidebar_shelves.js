@@ -2,7 +2,7 @@
 
 import { icon } from '../lib/icons.js';
 import { shellStrings } from '../lib/shell_strings.js';
-import { UNTITLED, spokenTitle } from '../models/tree_nodes.js';
+import { shownTitle, spokenTitle } from '../models/tree_nodes.js';
 import { tellFailure } from './attempts.js';
 import { confirmAction } from './dialogs.js';
 import { element } from './dom.js';
@@ -69,7 +69,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
 
   function binRow(conversation, list) {
     const { conversation_id: id, flag, days_left: days } = conversation;
-    const title = conversation.title || UNTITLED;
+    const title = shownTitle(conversation.title);
     const name = element('span', { class: 'sidebar-link', title, text: title });
     if (flag !== 'none') name.append(element('span', { class: 'visually-hidden', text: spokenTitle(conversation).slice(title.length) }));
     const left = element('span', { class: 'sidebar-row-note', text: words.daysLeft(days) });
