@@ -58,6 +58,7 @@ class Settings:
     first_token_timeout: float
     silence_timeout: float
     distill_budget: int | None
+    distill_patience: float
     distill_timeout: float
     title_timeout: float
     reference_cap: int
@@ -260,6 +261,13 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "",
         read.whole(1, 100_000_000),
         "Tokens of gathered context above which it is condensed; a quarter of the context window when empty.",
+    ),
+    SettingRow(
+        "ANAPHORA_DISTILL_PATIENCE",
+        "3",
+        read.seconds,
+        "Seconds that condensing may delay an answer, by the cheap model's measured speed; what it can't condense in "
+        "that time goes in by priority.",
     ),
     SettingRow(
         "ANAPHORA_DISTILL_TIMEOUT", "20", read.seconds, "Seconds that condensing may take before it is given up."

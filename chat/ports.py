@@ -104,9 +104,10 @@ class TurnServices:
     """What a turn is answered with.
 
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
-    then context that consists of referenced items alone is left as it is, since it goes in verbatim anyway. knowledge:
+    then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models.
-    distill_timeout, title_timeout: seconds.
+    distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
+    distill_timeout, title_timeout: seconds after which either is given up.
     """
 
     models: Models
@@ -115,5 +116,6 @@ class TurnServices:
     caps: ReferenceCaps = ReferenceCaps()
     knowledge: KnowledgeDoor | None = None
     knowledge_limits: KnowledgeLimits = KnowledgeLimits()
+    distill_patience: float = 3.0
     distill_timeout: float = 20.0
     title_timeout: float = 30.0

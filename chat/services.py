@@ -30,6 +30,7 @@ def services_from(
             conversation_pinned=settings.memories_pinned_to_conversation,
             found=settings.memories_found,
         ),
+        distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
     )

@@ -7,13 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from chat.distillation import Distilled, distil
-from chat.pkb_items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_referenced
+from chat.distillation import Distilled, distil, needs_distilling
+from chat.knowledge_access import KnowledgeAccess
+from chat.pkb_items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_referenced, render
 from chat.ports import TurnServices
 from language_models.errors import ContextTooLongError, ModelFailedError
+from language_models.ports import Speed
 from language_models.scripted import Prompt, Reply, ScriptedChatModel
 
-from .conftest import ScriptedModels
+from .conftest import ScriptedModels, Talk, fid, remember
 
 
 def memories(count: int, *, chars: int) -> list[PkbItem]:
@@ -36,9 +38,10 @@ def condensed(
     *,
     budget: int = 1_000,
     preferences: str = "",
+    speed: Speed | None = None,
 ) -> tuple[Distilled, list[str]]:
     """What becomes of `items`, and the prompts that the model was given."""
-    model = ScriptedChatModel(replies=replies, context_window=8_192)
+    model = ScriptedChatModel(replies=replies, context_window=8_192, speed=speed)
     services = TurnServices(models=ScriptedModels(cheap_model=model), distill_timeout=5.0)
     work = distil(
         items,
@@ -124,3 +127,99 @@ def test_what_the_condensing_model_writes_is_data_whatever_it_writes() -> None:
     assert extract_referenced(rendered) == found.context.referenced
     assert "</pkb_item>" not in found.context.others
     assert CONTEXT_ENDS.lower() not in rendered.lower()
+
+
+EMBEDDED = Speed(reading=60.0, writing=28.0)
+"""Of the default model on two cores."""
+
+
+def test_by_default_only_what_nobody_named_counts_against_a_quarter_of_the_window() -> None:
+    model = ScriptedChatModel(replies=[Reply()], context_window=8_000)
+    services = TurnServices(models=ScriptedModels(main_model=model))
+
+    def needed(*items: PkbItem) -> bool:
+        return needs_distilling(items, model=model, services=services)
+
+    tags = model.count_tokens(render(memories(1, chars=0)))
+    assert not needed(*named(3, chars=8_000))
+    assert not needed(*named(3, chars=8_000), *memories(1, chars=300))
+    assert not needed(*memories(1, chars=3 * (2_000 - tags - 10)))
+    assert needed(*memories(1, chars=3 * (2_000 + 10)))
+    assert needed(*named(1, chars=10), *memories(1, chars=3 * (2_000 + 10)))
+
+
+def test_a_budget_of_the_operator_is_one_for_all_of_it() -> None:
+    model = ScriptedChatModel(replies=[Reply()])
+    services = TurnServices(models=ScriptedModels(), distill_budget=1_000)
+    assert needs_distilling(named(1, chars=6_000), model=model, services=services)
+    assert not needs_distilling(named(1, chars=600), model=model, services=services)
+
+
+def test_a_found_memory_beside_a_long_reference_asks_no_model(talk: Talk, knowledge: KnowledgeAccess) -> None:
+    talk.models.cheap_model = ScriptedChatModel(replies=[Reply("Talking")], speed=EMBEDDED)
+    remember(knowledge, "The Zephyr dashboard listens on port 8473")
+    source = talk.about("Zephyr Plans", ("what?", "y" * 6_000))
+    conversation = talk.about("Other Things", ("a", "b"))
+    events = talk.say(conversation, f"On which port is Zephyr? @conversation_{fid(source)}_message_2")
+    assert talk.models.cheap_model.prompts == []
+    assert "8473" in talk.last_prompt
+    assert "y" * 6_000 in talk.last_prompt
+    assert not [event for event in events if "left out" in event["status"]]
+
+
+def test_a_model_too_slow_to_condense_in_time_is_not_asked() -> None:
+    items = [*named(1, chars=100), *memories(8, chars=1_000)]
+    found, prompts = condensed(items, [Reply("never")], budget=2_000, speed=EMBEDDED)
+    assert prompts == []
+    assert found.items == items[:7]
+    assert found.note == "2 less important memories were left out: there was no time to condense them."
+
+
+def test_what_fits_the_budget_goes_in_where_the_time_is_too_short_for_any_call() -> None:
+    items = memories(4, chars=600)
+    found, prompts = condensed(items, [Reply("never")], budget=700, speed=Speed(reading=1_000.0, writing=60.0))
+    assert prompts == []
+    assert found.items == items[:3]
+    assert found.note.startswith("1 less important memories were left out")
+
+
+def test_nothing_is_said_where_all_fits_though_there_is_no_time_to_condense() -> None:
+    items = [*named(1, chars=9_000), *memories(1, chars=100)]
+    found, prompts = condensed(items, [Reply("never")], budget=2_000, speed=EMBEDDED)
+    assert (prompts, found.items, found.note) == ([], items, "")
+
+
+def test_a_slow_model_condenses_as_much_of_the_less_important_as_it_can_read_in_time() -> None:
+    items = memories(20, chars=500)
+    found, prompts = condensed(items, [Reply("The rest.")], budget=1_000, speed=Speed(reading=290.0, writing=200.0))
+    assert len(prompts) == 1
+    assert len(prompts[0]) <= 2.2 * 290 * 3
+    assert found.items == items[:4]
+    assert found.condensed == "The rest."
+    shown = [n for n, item in enumerate(items) if item.body in prompts[0]]
+    assert shown == list(range(4, 4 + len(shown)))
+    assert shown
+    assert found.note.startswith(f"{20 - 4 - len(shown)} less important memories were left out")
+
+
+def test_a_fast_model_condenses_all_of_it() -> None:
+    items = memories(20, chars=500)
+    found, prompts = condensed(items, [Reply("All.")], speed=Speed(reading=4_000.0, writing=200.0))
+    assert (found.items, found.note) == ([], "")
+    assert sum(prompt.count("x") for prompt in prompts) >= sum(item.body.count("x") for item in items)
+
+
+def test_a_model_that_was_too_late_is_given_half_as_much_and_at_last_some_rest() -> None:
+    model = ScriptedChatModel.hanging()
+    services = TurnServices(models=ScriptedModels(cheap_model=model), distill_timeout=0.01)
+    items = memories(1, chars=16_000)
+
+    def lengths() -> list[int]:
+        before = len(model.prompts)
+        work = distil(items, query="", preferences="", user_memory="", model=model, services=services, budget=10_000)
+        asyncio.run(work)
+        return [len(prompt[-1]["content"]) for prompt in model.prompts[before:]]
+
+    asked = [lengths() for _ in range(6)]
+    assert max(asked[1]) < 0.6 * max(asked[0])
+    assert [] in asked
