@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import dill
-
 from database.errors import ConversationNotFoundError
 from database.unkept_turns import is_unkept
 
@@ -55,6 +53,8 @@ def save_bundle(
 
     Raises OSError, BrokenBundleError.
     """
+    import dill  # while it is imported it looks for room for temporary files: a server starts on a full disk, too
+
     if not _SAFE_ID.fullmatch(conversation_id) or conversation_id in {".", ".."}:
         raise BrokenBundleError("This conversation id can't be the name of a file.")
     folder.mkdir(parents=True, exist_ok=True)

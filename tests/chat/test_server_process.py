@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from chat.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
-from database.connection import close_store, open_store
+from database.connection import close_store, create_connection, open_store
 from database.conversations import create_conversation
 from database.fulltext_index import indexed_seq
 from database.messages import list_messages
@@ -86,6 +87,26 @@ def test_under_any_wsgi_server_one_process_serves_and_all_others_are_refused_wit
         assert first.get("/healthz").status == 200
     with serving(server, sys.executable, "-c", WSGIREF) as next_one:
         assert next_one.get("/healthz").status == 200
+
+
+def test_a_server_that_is_stopped_while_it_migrates_ends_at_once_and_the_next_one_migrates(tmp_path: Path) -> None:
+    server = LiveServer(tmp_path / "server")
+    users = Path(server.users_dir)
+    users.mkdir(parents=True)
+    with closing(create_connection(users / "users.db")) as other:
+        other.execute("BEGIN IMMEDIATE")  # the first migration has to wait
+        command, environ = [sys.executable, str(ROOT / "server.py")], server._environ() | {"ANAPHORA_PORT": "5999"}
+        with subprocess.Popen(command, cwd=server.folder, env=environ, stderr=subprocess.PIPE) as starting:
+            while not (server.data_dir / "server.lock").exists():
+                assert starting.poll() is None
+                time.sleep(0.02)
+            starting.terminate()
+            _, said = starting.communicate(timeout=30)
+        other.execute("ROLLBACK")
+    assert starting.returncode == -signal.SIGTERM
+    assert b"Traceback" not in said
+    assert server.start().client().get("/readyz").json()["store"] == "ok"
+    server.stop()
 
 
 @pytest.fixture
