@@ -1,4 +1,4 @@
-"""Erases closed accounts: stops their turns, then takes everything of theirs out of both stores and the data folder."""
+"""Erasing for good, in both stores and the data folder: whole accounts, and memories that were retracted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from pathlib import Path
 from database.account_erasure import closed_accounts, erase_account, has_running_turn
 from database.compaction import compact_file, merge_message_index
 from database.connection import open_store
-from truth_management_system.interface.structured_api import erase_user, merge_search_indexes
+from database.knowledge_activities import blank_changes
+from truth_management_system.interface.structured_api import (
+    changes_before,
+    changes_of,
+    erase_claims,
+    erase_user,
+    forget_former_texts,
+    merge_search_indexes,
+    retracted_before,
+)
 
 from .knowledge_access import KnowledgeAccess
 
@@ -20,7 +29,7 @@ _BUNDLES = "bundles"
 
 
 class AccountErasure:
-    """The work that is left when accounts were closed; a crash leaves it to the next call.
+    """Erases what was given up; what a crash leaves is done by the next call.
 
     forget: called with an account's address before it is erased, to stop its turns and drop what is kept of it in
     memory. compact_up_to: stores of so many megabytes at most are compacted at once; beyond, `flask data compact` is
@@ -58,6 +67,26 @@ class AccountErasure:
             log.info("%d accounts were erased", erased)
             self._clear_files()
         return erased
+
+    def forget_memories(self, *, before: str, user_email: str | None = None) -> tuple[int, int]:
+        """Erase memories retracted before `before` (ISO 8601), and what rows were before older changes.
+
+        user_email: whose; None: everybody's. Returns how many memories were erased, and how many changes can't be
+        undone any more. Raises StoreError, KnowledgeUnavailableError.
+        """
+        database, erased, forgotten = self._knowledge.database(), 0, 0
+        while claim_ids := retracted_before(database, before, user_email=user_email):
+            # The claims go last: by them a run that was broken off is gone on with.
+            blank_changes(users_dir=self._users_dir, ids=changes_of(database, claim_ids))
+            erase_claims(database, claim_ids)
+            erased += len(claim_ids)
+        while audit_ids := changes_before(database, before, user_email=user_email):
+            blank_changes(users_dir=self._users_dir, ids=audit_ids)
+            forget_former_texts(database, audit_ids)
+            forgotten += len(audit_ids)
+        if erased or forgotten:
+            self._clear_files()
+        return erased, forgotten
 
     def compacts_itself(self) -> bool:
         """Whether both stores are small enough to be compacted by `erase_closed`."""

@@ -11,6 +11,7 @@ from flask.cli import AppGroup
 
 from chat.knowledge_access import close_knowledge, knowledge_in
 from chat.server_process import ServerRunningError, sole_server
+from database.clock import iso_in
 from database.errors import StoreError
 from database.findings import Finding
 from database.friendly_ids import backfill_friendly_ids
@@ -110,6 +111,24 @@ def reindex(messages: bool, claims: bool) -> None:
             with _knowledge() as database:
                 reindex_knowledge(database)
             click.echo("Memories are indexed anew.")
+
+
+@group.command("forget")
+@click.option("--older-than-days", type=click.FloatRange(min=0), required=True, help="What is younger stays.")
+@click.option("--email", help="Whose memories; everybody's when left out.")
+def forget(older_than_days: float, email: str | None) -> None:
+    """Erase retracted memories for good, and the former texts in the history of all memories.
+
+    Memories that were retracted so long ago go with their vectors and search rows. Older changes stay in the history
+    without what was there before, so they can't be undone any more. A server may go on working.
+    """
+    with _told():
+        owner = get_user(users_dir=current_settings().users_dir, user_email=email).user_email if email else None
+        erasure = current_state().account_erasure
+        erased, forgotten = erasure.forget_memories(before=iso_in(days=-older_than_days), user_email=owner)
+    click.echo(f"{erased} retracted memories were erased. {forgotten} changes can't be undone any more.")
+    if not erasure.compacts_itself():
+        click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
 
 
 @group.command("compact")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
-from .clock import now_iso
+from .clock import iso_in, now_iso
 from .connection import open_store
 from .erasure import condemn, erase
 from .errors import LastAdministratorError, UserNotFoundError
@@ -30,6 +30,7 @@ from .store import Store, Urgency
 from .users import account_key
 
 _ROWS_AT_ONCE = 500
+_STOP_MINUTES = 10
 _LEFT_TO_THE_END = (message_references, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
@@ -71,9 +72,20 @@ def closed_accounts(*, users_dir: str) -> list[str]:
 
 
 def has_running_turn(*, users_dir: str, user_email: str) -> bool:
-    """Whether a conversation of the user, even a deleted one, is being answered."""
-    running = conversations.c.running_message_id.is_not(None)
-    query = select(conversations.c.conversation_id).where(conversations.c.user_email == user_email, running).limit(1)
+    """Whether a conversation of a closed account, even a deleted one, is being answered.
+
+    A turn that has not ended `_STOP_MINUTES` after the account was closed is a damaged one, and doesn't count.
+    """
+    query = (
+        select(conversations.c.conversation_id)
+        .join(users, _c.user_email == conversations.c.user_email)
+        .where(
+            _c.user_email == user_email,
+            _c.erasing_since >= iso_in(minutes=-_STOP_MINUTES),
+            conversations.c.running_message_id.is_not(None),
+        )
+        .limit(1)
+    )
     with open_store(users_dir).reading() as connection:
         return connection.execute(query).first() is not None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from .activities import NewActivity, insert_activities
 from .connection import open_store
@@ -30,6 +30,19 @@ def store_changes(*, users_dir: str, user_email: str, changes: Sequence[dict[str
         return len(born)
 
     return open_store(users_dir).write(job, urgency=Urgency.INDEX)
+
+
+def blank_changes(*, users_dir: str, ids: Sequence[str]) -> None:
+    """Take titles and details out of the activities of these changes; their kind and time stay."""
+
+    def job(connection: Connection) -> None:
+        theirs = activities.c.activity_id.in_(ids)
+        rows = connection.execute(select(activities.c.seq, activities.c.payload).where(theirs)).all()
+        for row in rows:
+            blank = {**row.payload, "title": "", "detail": {}}
+            connection.execute(update(activities).where(activities.c.seq == row.seq).values(payload=blank))
+
+    open_store(users_dir).write(job, urgency=Urgency.INDEX)
 
 
 def _room(user_email: str) -> str:

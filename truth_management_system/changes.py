@@ -91,6 +91,8 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
         action, object_type, object_id, title, images, undone_by = rows[0]
         if undone_by:
             raise UndoConflictError("This change was undone already.")
+        if images == "[]":
+            raise UndoConflictError("What was there before this change is not kept any more.")
         detail = {"undone": audit_id, "action": action}
         with recording(
             db,

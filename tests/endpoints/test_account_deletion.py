@@ -256,3 +256,29 @@ def test_the_command_line_deletes_after_asking_and_compacts(
     compacted = run("data", "compact")
     assert compacted.exit_code == 0, compacted.output
     assert "MB became" in compacted.output
+
+
+def test_retracted_memories_and_former_texts_are_erased_for_good(
+    app: Flask, settings: Settings, state: AppState, ada: Person, eve: Person
+) -> None:
+    kept = ada.remember("A plain memory of many usual words goes on to zqxformer")
+    ada.put(f"/pkb/claims/{kept.claim_id}", json={"statement": "What it says now"})
+    gone = ada.remember("zqxgone and retracted", tags=["health"])
+    assert ada.delete(f"/pkb/claims/{gone.claim_id}").status_code == 200
+    hers = eve.remember("zqxhers and retracted")
+    eve.delete(f"/pkb/claims/{hers.claim_id}")
+    change = ada.get("/pkb/audit").json["entries"][0]["audit_id"]
+    tell_changes(users_dir=state.users_dir, knowledge=state.knowledge)
+
+    def forget(days: str) -> Any:
+        arguments = ["data", "forget", "--older-than-days", days, "--email", ada.email]
+        return app.test_cli_runner().invoke(args=arguments)
+
+    assert forget("1").output.startswith("0 retracted memories were erased. 0 changes")
+    done = forget("0")
+    assert (done.exit_code, done.output.split(".")[0]) == (0, "1 retracted memories were erased")
+    found = files_with(settings.data_dir, "zqxgone", "zqxformer", "zqxhers")
+    assert (found["zqxgone"], found["zqxformer"]) == (set(), set())
+    assert found["zqxhers"] == {"pkb.sqlite", "users.db"}
+    assert [claim["statement"] for claim in ada.get("/pkb/claims").json["claims"]] == ["What it says now"]
+    assert refused(ada.post(f"/pkb/undo/{change}"))[0] == 409

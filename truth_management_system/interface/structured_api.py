@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..changes import undo
-from ..erasure import erase_user, merge_search_indexes
+from ..erasure import (
+    changes_before,
+    changes_of,
+    erase_claims,
+    erase_user,
+    forget_former_texts,
+    merge_search_indexes,
+    retracted_before,
+)
 from ..errors import (
     AmbiguousReferenceError,
     ClaimNotFoundError,
@@ -47,7 +55,11 @@ __all__ = [
     "KnowledgeNotFoundError",
     "KnowledgeUnavailableError",
     "StructuredAPI",
+    "changes_before",
+    "changes_of",
+    "erase_claims",
     "erase_user",
+    "forget_former_texts",
     "group_not_found",
     "is_near",
     "is_relevant",
@@ -56,6 +68,7 @@ __all__ = [
     "merge_search_indexes",
     "reindex_knowledge",
     "repair_knowledge",
+    "retracted_before",
     "undelivered",
     "unrelated_for",
     "verify_knowledge",
