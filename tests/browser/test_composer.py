@@ -153,6 +153,7 @@ def test_a_model_is_chosen_by_keys_for_a_conversation_and_answers_it_from_then_o
     expect(button).to_have_text("cheap")
     command(page, "/model mai")
     expect(button).to_have_text("main")
+    expect(page.locator(INPUT)).to_have_value("")  # it stays until the choice is saved
     command(page, "/model enormous")
     expect(page.locator(PROBLEM)).to_contain_text("No model is called “enormous”.")
 
