@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from database.connection import close_store
 from database.seeding import SeedPlan, seed
 from tests.browser.history import hold_talk, told
 from tests.browser.transcript import AT_END, MOST_CARDS, READING, body, card, opened_id, paragraphs, send
@@ -25,10 +26,12 @@ MANY = 10_000
 
 
 def test_ten_thousand_messages_are_opened_at_either_end_and_in_the_middle(
-    server: LiveServer, person: Client, open_page: OpenPage
+    live_server: LiveServer, open_page: OpenPage
 ) -> None:
+    person = live_server.sign_up()  # seeding numbers rows by itself, so nobody else may write meanwhile
     email = str(person.get("/get_user_info").json()["user_email"])
-    list(seed(users_dir=server.users_dir, user_email=email, plan=SeedPlan(conversations=1, messages=MANY)))
+    list(seed(users_dir=live_server.users_dir, user_email=email, plan=SeedPlan(conversations=1, messages=MANY)))
+    close_store(live_server.users_dir)
     (conversation,) = person.get("/list_conversation_by_user/assistant").json()
     window = person.get(f"/list_messages_by_conversation/{conversation['conversation_id']}?around=5000&limit=1").json()
     page = open_page(person, f"/interface/{conversation['conversation_id']}")
