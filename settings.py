@@ -70,6 +70,11 @@ class Settings:
     memories_found: int
     conversation_cache: int
     threads: int
+    search_threads: int
+    model_threads: int
+    long_threads: int
+    password_threads: int
+    waiting_requests: int
     synchronous: str
     compact_up_to: int
     log_format: str
@@ -297,7 +302,32 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "ANAPHORA_MEMORIES_FOUND", "10", read.whole(0, 200), "Memories found by search that a model is given; 0: none."
     ),
     SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", read.whole(1, 1_000_000), "Conversations kept ready in memory."),
-    SettingRow("ANAPHORA_THREADS", "8", read.whole(1, 256), "Threads for blocking work."),
+    SettingRow("ANAPHORA_THREADS", "8", read.whole(1, 256), "Threads for requests that read or change a few rows."),
+    SettingRow("ANAPHORA_SEARCH_THREADS", "4", read.whole(1, 256), "Threads for searches."),
+    SettingRow(
+        "ANAPHORA_MODEL_THREADS",
+        "8",
+        read.whole(1, 256),
+        "Threads for requests that wait for a model, messages apart; one person has half of them at most.",
+    ),
+    SettingRow(
+        "ANAPHORA_LONG_THREADS",
+        "2",
+        read.whole(1, 256),
+        "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin.",
+    ),
+    SettingRow(
+        "ANAPHORA_PASSWORD_THREADS",
+        "2",
+        read.whole(1, 64),
+        "Threads for requests that hash a password; each hash takes 64 MB of memory while it runs.",
+    ),
+    SettingRow(
+        "ANAPHORA_WAITING_REQUESTS",
+        "1000",
+        read.whole(1, 100_000),
+        "Requests that may wait for one of `ANAPHORA_THREADS`; further ones are answered 503 at once.",
+    ),
     SettingRow(
         "ANAPHORA_SYNCHRONOUS",
         "normal",

@@ -17,7 +17,7 @@ from truth_management_system.interface.structured_api import KnowledgeUnavailabl
 
 from .knowledge_access import KnowledgeAccess
 from .knowledge_upkeep import EmbeddingUpkeep, tell_changes
-from .threads import in_thread
+from .threads import WorkerThreads
 
 log = logging.getLogger(__name__)
 _EVERY = 1.0
@@ -32,7 +32,8 @@ async def keep_up(
 ) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
 
-    Side by side, so that a model that hangs keeps no change from being told, and nothing from being found.
+    Each job has a thread of its own: a hanging embedding model, or a bin that takes long to empty, delays no other job
+    and no turn.
     """
 
     def tell_and_erase() -> None:
@@ -49,7 +50,7 @@ async def keep_up(
         hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
         quickly(tell_and_erase, what="memories"),
         # The first page is not to wait while a model is loaded.
-        quickly(EmbeddingUpkeep(knowledge).embed_pending, what="memories", begin_after=_EMBED_AFTER),
+        quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
     )
 
 
@@ -57,14 +58,24 @@ async def _keep_doing(
     work: Callable[[], object], *, what: str, every: float, after_failure: float, begin_after: float = 0.0
 ) -> None:
     """Do `work` again and again, whatever becomes of it: a server that gave up would go on ever staler."""
-    await asyncio.sleep(begin_after)
-    while True:
-        seconds = after_failure
-        try:
-            await in_thread(work)
-            seconds = every
-        except (StoreError, KnowledgeUnavailableError, ModelError) as error:
-            log.warning("upkeep of %s has to wait: %s", what, error.message)
-        except Exception:
-            log.exception("upkeep of %s failed", what)
-        await asyncio.sleep(seconds)
+    thread = WorkerThreads(1, name=f"upkeep of {what}")
+    try:
+        await asyncio.sleep(begin_after)
+        while True:
+            succeeded = await _done(work, what=what, thread=thread)
+            await asyncio.sleep(every if succeeded else after_failure)
+    finally:
+        thread.shutdown(cancel_futures=True)
+
+
+async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:
+    """Run `work` once; False where it failed, which is logged."""
+    try:
+        await asyncio.get_running_loop().run_in_executor(thread, work)
+    except (StoreError, KnowledgeUnavailableError, ModelError) as error:
+        log.warning("upkeep of %s has to wait: %s", what, error.message)
+    except Exception:
+        log.exception("upkeep of %s failed", what)
+    else:
+        return True
+    return False

@@ -16,6 +16,7 @@ from . import account_shapes, schemas, shapes
 from .auth import signed_in, user_info
 from .errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from .guards import SESSION_COOKIE
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_access, current_state, own
 from .validation import answers, takes
@@ -26,6 +27,7 @@ blueprint = Blueprint("accounts", __name__)
 @blueprint.post("/users")
 @takes(schemas.NewAccount)
 @answers(shapes.UserInfo)
+@works(Work.PASSWORD)
 def create_user(body: schemas.NewAccount) -> Response:
     """Make a further account; administrators only."""
     require_administrator("Only an administrator makes accounts.")
@@ -110,6 +112,7 @@ def modify_user_preference(body: schemas.UserPreference) -> Response:
 @blueprint.put("/password")
 @takes(schemas.PasswordChange)
 @answers(shapes.UserInfo)
+@works(Work.PASSWORD)
 def change_password(body: schemas.PasswordChange) -> BaseResponse:
     """Change the password; every session ends, and this one is begun anew."""
     user = _proved_again(body.current_password, refusal="A token can't change the password.")

@@ -21,6 +21,7 @@ from portability.restoring import is_incomplete
 from . import schemas, shapes
 from .errors import RateLimitedError, RequestError, UnauthorizedError, row_of
 from .guards import SESSION_COOKIE
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state
 from .validation import FORM_TYPES, View, answers, public, takes
@@ -68,6 +69,7 @@ def login_page() -> BaseResponse:
 @shown_again_in("login.html")
 @takes(schemas.Credentials, form=True)
 @answers(shapes.UserInfo)
+@works(Work.PASSWORD)
 def login(body: schemas.Credentials) -> BaseResponse:
     """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
     return signed_in(_verified(body), next_page=body.next)
@@ -103,6 +105,7 @@ def setup_page() -> BaseResponse:
 @shown_again_in("setup.html")
 @takes(schemas.FirstAccount, form=True)
 @answers(shapes.UserInfo)
+@works(Work.PASSWORD)
 def setup(body: schemas.FirstAccount) -> BaseResponse:
     """Make the first account, an administrator's, and sign in; 409 once there is one.
 

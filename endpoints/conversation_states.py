@@ -13,6 +13,7 @@ from database.temporary_conversations import create_temporary_conversation as cr
 
 from . import bulk_shapes, schemas, shapes
 from .conversations import check_domain
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
 from .validation import answers, takes
@@ -56,6 +57,7 @@ def unpin_conversation(conversation_id: str) -> Response:
 @blueprint.post("/conversations/bulk")
 @takes(bulk_shapes.BulkChange)
 @answers(bulk_shapes.BulkResults)
+@works(Work.LONG)
 def change_conversations(body: bulk_shapes.BulkChange) -> Response:
     """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
     ids = body.conversation_ids
@@ -84,6 +86,7 @@ def list_bin(domain: str) -> Response:
 
 @blueprint.delete("/bin/<conversation_id>")
 @answers(shapes.Done)
+@works(Work.LONG)
 def erase_binned(conversation_id: str) -> Response:
     """Erase a conversation for good; it has to be in the bin."""
     the_bin.erase_binned(**own(), conversation_id=conversation_id)
@@ -92,6 +95,7 @@ def erase_binned(conversation_id: str) -> Response:
 
 @blueprint.post("/empty_bin/<domain>")
 @answers(shapes.Emptied)
+@works(Work.LONG)
 def empty_bin(domain: str) -> Response:
     """Erase all that is in the bin of a domain, for good."""
     return json_reply({"status": "ok", "erased": the_bin.empty_bin(**own(), domain=check_domain(domain))})

@@ -13,6 +13,7 @@ from database.default_workspace import is_domain
 
 from . import schemas, shapes
 from .errors import InvalidRequestError
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
 from .validation import answers, asks, takes
@@ -91,6 +92,7 @@ def set_title(conversation_id: str, body: schemas.TitleChange) -> Response:
 
 @blueprint.post("/clone_conversation/<conversation_id>")
 @answers(shapes.ConversationName)
+@works(Work.LONG)
 def clone_conversation(conversation_id: str) -> Response:
     """Copy a conversation with its messages; the copy has ids of its own."""
     row = clone(**own(), conversation_id=conversation_id)

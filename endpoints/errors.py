@@ -57,6 +57,14 @@ class RequestTooSlowError(RequestError):
     """The body did not arrive in time."""
 
 
+class ServerBusyError(RequestError):
+    """The queue for this kind of work, or the memory for requests, is full; `retry_after` is in seconds."""
+
+    def __init__(self, *, retry_after: float) -> None:
+        super().__init__("The server has too much to do just now. Try again in a moment.")
+        self.retry_after = retry_after
+
+
 class RateLimitedError(RequestError):
     """Too many attempts; `retry_after` is in seconds."""
 
@@ -100,6 +108,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
     Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
+    Row(ServerBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "server_busy"),
     Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
     Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),

@@ -12,6 +12,7 @@ from pydantic import Field
 from portability.exports import export_conversation as export
 
 from .file_streams import FileStream
+from .pools import Work, works
 from .request_scope import access_conversation, own
 from .schemas import Query
 from .streaming import StreamResponse
@@ -32,6 +33,7 @@ class ConversationExport(Query):
 @blueprint.get("/export_conversation/<conversation_id>")
 @asks(ConversationExport)
 @answers(None, media="application/octet-stream")
+@works(Work.LONG)
 def export_conversation(conversation_id: str, query: ConversationExport) -> StreamResponse:
     """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle."""
     conversation = access_conversation(conversation_id)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
+from chat.threads import WorkerThreads
+
+_THREADS = 2
 _BYTES_AT_ONCE = 64 * 1024
 
 
@@ -17,7 +21,8 @@ class FileStream:
     async def tail(self, after: int) -> AsyncIterator[bytes]:
         """The bytes, each piece made in a thread when the one before has been sent; `after` counts for events only."""
         pieces = self.lines(after)
-        while piece := await asyncio.to_thread(next, pieces, b""):
+        loop = asyncio.get_running_loop()
+        while piece := await loop.run_in_executor(_threads(), next, pieces, b""):
             yield piece
 
     def lines(self, after: int) -> Iterator[bytes]:
@@ -31,3 +36,9 @@ class FileStream:
                 piece.clear()
         if piece:
             yield bytes(piece)
+
+
+@cache
+def _threads() -> WorkerThreads:
+    """Not the loop's default threads: those look up the addresses of models."""
+    return WorkerThreads(_THREADS, name="file-streams")

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from flask import Flask, current_app, redirect, request
 from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response
 
 from database.sessions import find_session
@@ -34,10 +35,16 @@ def register_guards(app: Flask) -> None:
 
 
 def refuse_foreign_host() -> None:
-    """On a loopback address, a foreign host name means that some web page has rebound its name to us."""
+    """Refuse host names that are not ours: some web page has rebound its name to our address.
+
+    On a loopback address, or where ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed ones are ours.
+    Probes of a container platform ask for the server's health by its address.
+    """
     settings = current_state().settings
+    if request.blueprint == "health" or not (_is_loopback(settings.host) or settings.allowed_hosts):
+        return
     name = _host_name(request.host)
-    if not _is_loopback(settings.host) or name in _LOOPBACK_NAMES or name in settings.allowed_hosts:
+    if name in _LOOPBACK_NAMES or name in settings.allowed_hosts:
         return
     raise InvalidRequestError("This server does not answer for this host name. ANAPHORA_ALLOWED_HOSTS may list it.")
 
@@ -48,20 +55,45 @@ def shows_credentials(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name == b"authorization" or (name == b"cookie" and cookie in value) for name, value in headers)
 
 
-def asked_by_anybody(app: Flask, *, path: str, method: str) -> bool:
-    """Whether the view at `path` answers also to those who have not signed in."""
+def view_at(app: Flask, *, path: str, method: str) -> Callable[..., Any] | None:
+    """The view that answers for `path`, without asking it; None where there is none."""
     try:
         endpoint, _ = app.url_map.bind("").match(path, method)
     except HTTPException:
-        return False
-    return bool(getattr(app.view_functions[endpoint], "is_public", False))
+        return None
+    return app.view_functions[endpoint]
+
+
+def is_public(view: Callable[..., Any] | None) -> bool:
+    """Whether `view` answers also to those who have not signed in."""
+    return bool(getattr(view, "is_public", False))
+
+
+def who_asks(users_dir: str, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
+    """Who the credentials in ASGI's headers prove to be asking; None for missing or invalid ones.
+
+    Raises StoreError.
+    """
+    authorization: str | None = None
+    cookies = list[str]()
+    for name, value in headers:
+        if name == b"authorization":
+            authorization = value.decode("latin-1")
+        elif name == b"cookie":
+            cookies.append(value.decode("latin-1"))
+    session = parse_cookie("; ".join(cookies)).get(SESSION_COOKIE, "")
+    return _access(users_dir, authorization=authorization, session=session)
 
 
 def find_out_who_asks() -> Response | None:
     """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
     if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
         return None  # nor does it take a store that can be read
-    access = _access_by_token() or _access_by_session()
+    access = _access(
+        current_state().users_dir,
+        authorization=request.headers.get("Authorization"),
+        session=request.cookies.get(SESSION_COOKIE, ""),
+    )
     remember_access(access)
     if access is None and request.endpoint is not None and not _is_public():
         if wants_page():
@@ -104,22 +136,22 @@ def _refuse_foreign_body() -> None:
         raise UnsupportedMediaError("Send the body as application/json.")
 
 
-def _access_by_token() -> Access | None:
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+def _access(users_dir: str, *, authorization: str | None, session: str) -> Access | None:
+    """By the bearer token in `authorization`; only where that header is missing, by the session's cookie."""
+    if authorization is not None:
+        return _access_by_token(users_dir, authorization)
+    user_email = find_session(users_dir=users_dir, token=session) if session else None
+    return None if user_email is None else Access(user_email=user_email, by="session", credential=session)
+
+
+def _access_by_token(users_dir: str, authorization: str) -> Access | None:
+    scheme, _, secret = authorization.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         return None
-    found = find_token(users_dir=current_state().users_dir, token=secret.strip())
+    found = find_token(users_dir=users_dir, token=secret.strip())
     if found is None:
         return None
     return Access(user_email=found.user_email, by="token", credential=secret.strip(), read_only=found.read_only)
-
-
-def _access_by_session() -> Access | None:
-    secret = request.cookies.get(SESSION_COOKIE)
-    if not secret or "Authorization" in request.headers:
-        return None
-    user_email = find_session(users_dir=current_state().users_dir, token=secret)
-    return None if user_email is None else Access(user_email=user_email, by="session", credential=secret)
 
 
 def _is_public() -> bool:

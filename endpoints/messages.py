@@ -10,6 +10,7 @@ from database import clones, message_changes, message_edits, message_marks, mess
 from database.message_shapes import message_shape
 
 from . import schemas, shapes
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import own
 from .validation import answers, asks, takes
@@ -111,6 +112,7 @@ def list_pinned_messages(conversation_id: str) -> Response:
 
 @blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
 @answers(shapes.ConversationName)
+@works(Work.LONG)
 def fork_conversation(conversation_id: str, message_id: str) -> Response:
     """Copy a conversation up to a message, with that one; the copy has ids of its own."""
     row = clones.fork_conversation(**own(), conversation_id=conversation_id, message_id=message_id)

@@ -26,6 +26,11 @@ class RequestBody:
         self._declared = declared
         self._ended = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether all of it has arrived."""
+        return self._ended
+
     async def read(self, *, most: int) -> bytes:
         """All of it. Raises TooLargeError over `most` bytes, RequestTooSlowError, ConnectionResetError."""
         if self._declared is not None and self._declared > most:

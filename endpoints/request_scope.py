@@ -86,8 +86,13 @@ def current_user_email() -> str:
 def request_id() -> str:
     """Names this request in the answer and in the log."""
     if "request_id" not in g:
-        g.request_id = secrets.token_hex(8)
+        g.request_id = new_request_id()
     return cast("str", g.request_id)
+
+
+def new_request_id() -> str:
+    """A name for one request; random."""
+    return secrets.token_hex(8)
 
 
 def remember_error_code(code: str) -> None:

@@ -15,7 +15,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-_DEFAULTS = {
+DEFAULT_HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -36,7 +36,7 @@ def register_response_headers(app: Flask) -> None:
 
 def add_headers(response: Response) -> Response:
     """Set what the view has not set itself."""
-    for name, value in _DEFAULTS.items():
+    for name, value in DEFAULT_HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers["X-Request-ID"] = request_id()
     return response

@@ -18,6 +18,7 @@ from truth_management_system.interface.structured_api import KnowledgeError
 from . import search_shapes
 from .errors import InvalidRequestError
 from .pkb.views import described_all, given, knowledge
+from .pools import Work, works
 from .replies import json_reply
 from .request_scope import own
 from .validation import answers, asks
@@ -39,6 +40,7 @@ class _Page(NamedTuple):
 @blueprint.get("/search")
 @asks(search_shapes.Search)
 @answers(search_shapes.SearchResults)
+@works(Work.SEARCH)
 def search(query: search_shapes.Search) -> Response:
     """Messages, conversations and memories that fit `q`; of all kinds together, the last two at most five each."""
     sought = parse_query(query.q).narrowed(

@@ -1,4 +1,4 @@
-"""Serves the WSGI application on one event loop: views in a few threads, watchers of answers on the loop itself."""
+"""Serves the WSGI application on one event loop: views in pools of threads, watchers of answers on the loop itself."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import asyncio
 import gc
 import logging
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import uvicorn
 
 from chat.upkeep import keep_up
 from database.connection import close_store
+from database.errors import StoreError
 
 from .assembly import MAX_STRANGERS_BYTES, max_body_bytes
 from .error_answers import refusing
-from .errors import RequestError, TooLargeError, UnauthorizedError
-from .guards import asked_by_anybody, shows_credentials
+from .errors import RequestError, ServerBusyError, TooLargeError, UnauthorizedError
+from .guards import is_public, shows_credentials, view_at, who_asks
+from .health import answer_on_loop
+from .pools import Work, pools, work_of
 from .request_bodies import Receive, RequestBody, Send
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
-from .wsgi import Answer, Scope, WsgiApp, answer_of, environ_of
+from .wsgi import Answer, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -44,10 +48,10 @@ class Bridge:
     is tailed on the loop; when its watcher goes, the watching ends and the answer goes on.
     """
 
-    def __init__(self, app: Flask, *, threads: int) -> None:
+    def __init__(self, app: Flask) -> None:
         self._app = app
         self._state: AppState = app.extensions[EXTENSION]
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="view")
+        self._pools = pools(self._state.settings)
         self._drained: asyncio.Task[None] | None = None
         self._upkeep: asyncio.Task[None] | None = None
 
@@ -92,21 +96,24 @@ class Bridge:
             self._upkeep.cancel()
             await asyncio.wait({self._upkeep})
         await self._state.models.aclose()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._state.knowledge.close)
         await loop.run_in_executor(None, close_store, self._state.users_dir)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = answer_on_loop(scope, self._state)
         body = RequestBody(receive, declared=_declared_length(scope))
         try:
-            content = await self._read(body, scope)
-        except RequestError as error:
+            if answer is None:
+                content = await self._read(body, scope)
+                answer = await self._ask(scope, content, receive)
+        except (RequestError, StoreError) as error:
             await self._refuse(error, scope, body, send)
         except ConnectionResetError:
             return
         else:
-            answer = await self._ask(self._app.wsgi_app, scope, content)
             await _start(answer, send)
             if isinstance(answer.body, StreamBody):
                 await _send_stream(answer.body, receive, send)
@@ -121,21 +128,47 @@ class Bridge:
         try:
             return await body.read(most=min(most, MAX_STRANGERS_BYTES))
         except TooLargeError:
-            if asked_by_anybody(self._app, path=scope["path"], method=scope["method"]):
+            if is_public(view_at(self._app, path=scope["path"], method=scope["method"])):
                 raise
             raise UnauthorizedError from None
 
-    async def _refuse(self, error: RequestError, scope: Scope, body: RequestBody, send: Send) -> None:
+    async def _ask(self, scope: Scope, content: bytes, receive: Receive) -> Answer:
+        """The view's answer.
+
+        Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that left before its turn.
+        """
+        kind = work_of(view_at(self._app, path=scope["path"], method=scope["method"]), _parameters(scope))
+        client: str | None = _address(scope)
+        if kind not in (Work.SHORT, Work.PASSWORD):
+            client = await self._person(scope, receive)
+        if client is None:
+            kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in
+        work = partial(answer_of, self._app.wsgi_app, environ_of(scope, content))
+        return await self._pools[kind].run(work, client=client, gone=partial(_disconnected, receive))
+
+    async def _person(self, scope: Scope, receive: Receive) -> str | None:
+        """The address of the account that asks; None where no valid credentials were sent."""
+        work = partial(who_asks, self._state.users_dir, scope["headers"])
+        gone = partial(_disconnected, receive)
+        access = await self._pools[Work.SHORT].run(work, client=_address(scope), gone=gone)
+        return None if access is None else access.user_email
+
+    async def _refuse(self, error: Exception, scope: Scope, body: RequestBody, send: Send) -> None:
         """Answer at once, but end the connection only when the client had a chance to read that."""
-        answer = await self._ask(refusing(self._app, error), scope, b"")
-        await _start(answer, send, closes=True)
+        closes = not body.ended
+        answer = await self._refusal(error, scope)
+        await _start(answer, send, closes=closes)
         await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-        if isinstance(error, TooLargeError | UnauthorizedError):
+        if closes and isinstance(error, TooLargeError | UnauthorizedError):
             await body.discard()
         await send({"type": "http.response.body", "body": b""})
 
-    async def _ask(self, app: WsgiApp, scope: Scope, content: bytes) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, answer_of, app, environ_of(scope, content))
+    async def _refusal(self, error: Exception, scope: Scope) -> Answer:
+        work = partial(answer_of, refusing(self._app, error), environ_of(scope, b""))
+        try:
+            return await self._pools[Work.SHORT].run(work, client=_address(scope), gone=asyncio.Event().wait)
+        except ServerBusyError:
+            return work()  # no thread is free, and the client is not to wait for one
 
 
 class Server(uvicorn.Server):
@@ -159,7 +192,7 @@ class Server(uvicorn.Server):
 def serve(app: Flask, settings: Settings) -> None:
     """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
     _tune_interpreter()
-    bridge = Bridge(app, threads=settings.threads)
+    bridge = Bridge(app)
     Server(configure(bridge, settings), bridge).run()
 
 
@@ -193,6 +226,15 @@ def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
 def _declared_length(scope: Scope) -> int | None:
     declared: bytes = dict(scope["headers"]).get(b"content-length", b"")
     return int(declared) if declared.isdigit() else None
+
+
+def _parameters(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:

@@ -10,6 +10,7 @@ from database import shares
 from database.shares import Share
 
 from . import share_shapes
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
 from .shapes import Done
@@ -20,6 +21,7 @@ blueprint = Blueprint("shares", __name__)
 
 @blueprint.post("/share/<conversation_id>")
 @answers(share_shapes.ShareItem)
+@works(Work.LONG)
 def share(conversation_id: str) -> Response:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
     made = shares.share_conversation(**own(), conversation_id=conversation_id, secret_key=_secret_key())

@@ -12,6 +12,7 @@ from database import conversations, workspace_restoring, workspaces
 from . import bulk_shapes, schemas, shapes
 from .conversations import check_domain
 from .errors import InvalidRequestError
+from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import own
 from .validation import answers, takes
@@ -67,6 +68,7 @@ def collapse_workspaces(body: schemas.WorkspacesCollapse) -> Response:
 
 @blueprint.delete("/delete_workspace/<domain>/<workspace_id>")
 @answers(bulk_shapes.WorkspaceRemoved)
+@works(Work.LONG)
 def delete_workspace(domain: str, workspace_id: str) -> Response:
     """Remove a workspace; what is in it goes to its parent, else to the default one."""
     removed = workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
@@ -76,6 +78,7 @@ def delete_workspace(domain: str, workspace_id: str) -> Response:
 @blueprint.post("/restore_workspace/<domain>")
 @takes(bulk_shapes.LostWorkspace)
 @answers(shapes.Done)
+@works(Work.LONG)
 def restore_workspace(domain: str, body: bulk_shapes.LostWorkspace) -> Response:
     """Bring a deleted workspace back, with what lay in it and has not been put elsewhere since."""
     removed = cast("RemovedWorkspace", body.model_dump())

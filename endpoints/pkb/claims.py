@@ -13,11 +13,12 @@ from database.messages import message_location
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found, is_near
 
+from ..pools import Work, works
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, asks, takes
 from . import schemas, shapes
-from .views import audited, claim_named, described, described_all, given, knowledge
+from .views import audited, claim_named, described, described_all, given, knowledge, work_of_list
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
@@ -27,6 +28,7 @@ _NOT_ALL = "The best {:,} are shown; narrow the search or filter."
 @blueprint.get("/claims")
 @asks(schemas.ClaimFilter)
 @answers(shapes.ClaimPage)
+@works(work_of_list)
 def list_claims(query: schemas.ClaimFilter) -> Response:
     """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
     api = knowledge()
@@ -47,6 +49,7 @@ def list_claims(query: schemas.ClaimFilter) -> Response:
 @blueprint.post("/claims")
 @takes(schemas.NewClaim)
 @answers(shapes.AddedClaim)
+@works(Work.SEARCH)
 def add_claim(body: schemas.NewClaim) -> Response:
     """Remember something; `similar` are near duplicates and contradictions."""
     api = knowledge()
@@ -67,6 +70,7 @@ def add_claim(body: schemas.NewClaim) -> Response:
 @blueprint.post("/claims/bulk")
 @takes(schemas.NewClaims)
 @answers(shapes.BulkAdded)
+@works(Work.LONG)
 def add_claims(body: schemas.NewClaims) -> Response:
     """Remember up to 100 things as one change; each has its own result."""
     added = knowledge().add_claims_bulk(body.claims)
@@ -76,6 +80,7 @@ def add_claims(body: schemas.NewClaims) -> Response:
 @blueprint.post("/claims/bulk_change")
 @takes(schemas.BulkChange)
 @answers(shapes.BulkChanged)
+@works(Work.LONG)
 def change_claims(body: schemas.BulkChange) -> Response:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)

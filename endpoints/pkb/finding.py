@@ -7,11 +7,12 @@ from flask import Blueprint, Response
 from chat.knowledge import rendered_memories
 from chat.relevant_memories import relevant_memories
 
+from ..pools import Work, works
 from ..replies import json_reply
 from ..validation import answers, asks, takes
 from . import schemas, shapes
 from .claims import filters_of
-from .views import described_all, given, knowledge
+from .views import described_all, given, knowledge, work_of_search
 
 blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
 _MOST_OF_A_GROUP = 2_000
@@ -20,6 +21,7 @@ _MOST_OF_A_GROUP = 2_000
 @blueprint.get("/search")
 @asks(schemas.Search)
 @answers(shapes.SearchResults)
+@works(work_of_search)
 def search(query: schemas.Search) -> Response:
     """The claims that fit `q`, best first; `warnings` say which search could not take part."""
     api = knowledge()
@@ -66,6 +68,7 @@ def resolve(reference: str) -> Response:
 @blueprint.post("/relevant_context")
 @takes(schemas.ContextQuestion)
 @answers(shapes.RelevantContext)
+@works(Work.SEARCH)
 def relevant_context(body: schemas.ContextQuestion) -> Response:
     """The memories that fit a question, as a model would be given them."""
     api = knowledge()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore
 from typing import Any, Literal
 
 from flask import Blueprint, Response
@@ -12,7 +9,8 @@ from flask import Blueprint, Response
 from chat.knowledge_turns import turn_to_remember
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
-from ..errors import RateLimitedError, TooLargeError
+from ..errors import TooLargeError
+from ..pools import Work, works
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
 from ..validation import answers, takes
@@ -22,15 +20,12 @@ from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
-_MOST_AT_ONCE = 3
-_RETRY_SECONDS = 15.0
-# A model may read for minutes, in a thread that everybody's requests share.
-_readers = BoundedSemaphore(_MOST_AT_ONCE)
 
 
 @blueprint.post("/analyze_statement")
 @takes(schemas.StatementText)
 @answers(intake_shapes.Analysis)
+@works(Work.MODEL)
 def analyze_statement(body: schemas.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
     api = knowledge()
@@ -41,24 +36,25 @@ def analyze_statement(body: schemas.StatementText) -> Response:
 @blueprint.post("/ingest_text")
 @takes(schemas.TextToIngest)
 @answers(intake_shapes.Plan)
+@works(Work.MODEL)
 def ingest_text(body: schemas.TextToIngest) -> Response:
     """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
         raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
     api = knowledge()
-    with _reading():
-        plan = TextIngestionDistiller(api).ingest_and_propose(
-            body.text,
-            default_claim_type=body.default_claim_type,
-            default_domain=body.default_domain,
-            use_llm_parsing=body.use_model,
-        )
+    plan = TextIngestionDistiller(api).ingest_and_propose(
+        body.text,
+        default_claim_type=body.default_claim_type,
+        default_domain=body.default_domain,
+        use_llm_parsing=body.use_model,
+    )
     return _proposed(api, plan)
 
 
 @blueprint.post("/execute_ingest")
 @takes(schemas.Approval)
 @answers(intake_shapes.Executed)
+@works(Work.LONG)
 def execute_ingest(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
@@ -67,37 +63,25 @@ def execute_ingest(body: schemas.Approval) -> Response:
 @blueprint.post("/propose_updates")
 @takes(schemas.TurnToRemember)
 @answers(intake_shapes.Plan)
+@works(Work.MODEL)
 def propose_updates(body: schemas.TurnToRemember) -> Response:
     """Propose claims out of a message and its answer; what is accepted links back to the message."""
     conversation = access_conversation(body.conversation_id)
     turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
     api = knowledge()
-    with _reading():
-        plan = ConversationDistiller(api).extract_and_propose(
-            conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
-        )
+    plan = ConversationDistiller(api).extract_and_propose(
+        conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
+    )
     return _proposed(api, plan)
 
 
 @blueprint.post("/execute_updates")
 @takes(schemas.Approval)
 @answers(intake_shapes.Executed)
+@works(Work.LONG)
 def execute_updates(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Let a text be read. Raises RateLimitedError while enough others are."""
-    if not _readers.acquire(blocking=False):
-        raise RateLimitedError(
-            "Enough texts are being read just now. Try again in a moment.", retry_after=_RETRY_SECONDS
-        )
-    try:
-        yield
-    finally:
-        _readers.release()
 
 
 def _proposed(api: StructuredAPI, plan: Any) -> Response:

@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
+from ..pools import Work, works
 from ..replies import json_reply
 from ..validation import answers, asks, takes
 from . import keeping_shapes, schemas
@@ -55,6 +56,7 @@ def list_changes(query: schemas.HistoryPage) -> Response:
 
 @blueprint.post("/undo/<audit_id>")
 @answers(keeping_shapes.Undone)
+@works(Work.LONG)
 def undo(audit_id: str) -> Response:
     """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
     undone = given(knowledge().undo(audit_id))
@@ -64,6 +66,7 @@ def undo(audit_id: str) -> Response:
 @blueprint.get("/export")
 @asks(schemas.ExportFormat)
 @answers(dict[str, object])
+@works(Work.LONG)
 def export(query: schemas.ExportFormat) -> Response:
     """Everything the person knows, as a file."""
     api = knowledge()
@@ -79,6 +82,7 @@ def export(query: schemas.ExportFormat) -> Response:
 @blueprint.post("/import")
 @takes(schemas.Payload)
 @answers(keeping_shapes.Imported)
+@works(Work.LONG)
 def take_in(body: schemas.Payload) -> Response:
     """Take in what `export` gave; twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)

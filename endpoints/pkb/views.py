@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,12 +10,26 @@ from database.messages import conversations_of_messages
 from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 
+from ..pools import Work
 from ..request_scope import current_state, current_user_email, own
+
+_WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
+"""Search strategies that wait for a model as long as the model takes; `hybrid` waits a bounded time."""
 
 
 def knowledge() -> StructuredAPI:
     """What the caller knows. Raises KnowledgeUnavailableError."""
     return current_state().knowledge.for_user(current_user_email())
+
+
+def work_of_search(parameters: Mapping[str, str]) -> Work:
+    """The kind of work that a search with these query parameters is."""
+    return Work.MODEL if parameters.get("strategy") in _WAIT_FOR_A_MODEL else Work.SEARCH
+
+
+def work_of_list(parameters: Mapping[str, str]) -> Work:
+    """The kind of work that a list of claims with these query parameters is: a search where it has a query."""
+    return work_of_search(parameters) if parameters.get("query", "").strip() else Work.SHORT
 
 
 def given(result: ActionResult) -> Any:

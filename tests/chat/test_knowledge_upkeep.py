@@ -329,5 +329,5 @@ class TestKeepingUp:
             self.until(lambda: bool(model.embedded), talk, access)
         access.close()
         assert "Tea is good" in model.embedded
-        assert "upkeep of memories has to wait: Out to lunch." in caplog.messages
-        assert "upkeep of memories failed" in caplog.messages
+        assert "upkeep of vectors of memories has to wait: Out to lunch." in caplog.messages
+        assert "upkeep of vectors of memories failed" in caplog.messages

@@ -69,7 +69,7 @@ def main_model() -> ScriptedChatModel:
 
 
 def ask(app: Flask, connection: Connection) -> Connection:
-    asyncio.run(Bridge(app, threads=1)(connection.scope, connection.receive, connection.send))
+    asyncio.run(Bridge(app)(connection.scope, connection.receive, connection.send))
     return connection
 
 
@@ -100,7 +100,7 @@ def test_the_rest_of_what_was_too_much_is_read_before_the_connection_ends(header
     async def send(message: dict[str, Any]) -> None:
         unread.append(len(connection.unsent))
 
-    asyncio.run(Bridge(app, threads=1)(connection.scope, connection.receive, send))
+    asyncio.run(Bridge(app)(connection.scope, connection.receive, send))
     assert unread[0] > 0
     assert unread[-1] == 0
 
@@ -159,7 +159,7 @@ def test_a_client_that_hangs_up_while_sending_gets_nothing(app: Flask) -> None:
 def test_hanging_up_ends_the_watching_and_nothing_else(app: Flask, ada: Person) -> None:
     conversation_id = ada.new_conversation()
     cookie = f"anaphora_session={ada.client.get_cookie('anaphora_session').value}".encode()
-    bridge = Bridge(app, threads=1)
+    bridge = Bridge(app)
 
     async def watch_and_leave() -> list[dict[str, Any]]:
         asking = Connection(
@@ -192,7 +192,7 @@ def test_a_server_opens_and_closes_what_it_needs(app: Flask, main_model: Scripte
     async def send(message: dict[str, Any]) -> None:
         sent.append(message["type"])
 
-    asyncio.run(Bridge(app, threads=1)({"type": "lifespan"}, receive, send))
+    asyncio.run(Bridge(app)({"type": "lifespan"}, receive, send))
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
@@ -200,7 +200,7 @@ def test_an_address_is_told_only_once_it_is_the_server_s_own(app: Flask, caplog:
     caplog.set_level("INFO")
     with socket.create_server(("127.0.0.1", 0)) as other:
         settings = replace(app.extensions[EXTENSION].settings, host="127.0.0.1", port=other.getsockname()[1])
-        bridge = Bridge(app, threads=1)
+        bridge = Bridge(app)
         with pytest.raises(SystemExit):
             asyncio.run(Server(configure(bridge, settings), bridge).serve())
     assert "address already in use" in caplog.text

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from threading import Event
 from typing import Any
 
 import pytest
@@ -209,34 +206,3 @@ def test_a_model_that_talks_nonsense_costs_no_proposal(ada: Person, cheap_model:
     assert analysis.by == "rules"
     assert analysis.warnings
     assert cheap_model.calls
-
-
-class TestMoreTextsThanCanBeRead:
-    """What a model reads for minutes takes no more than its share of the server."""
-
-    @pytest.fixture
-    def go_on(self) -> Iterator[Event]:
-        event = Event()
-        yield event
-        event.set()
-
-    @pytest.fixture
-    def cheap_model(self, go_on: Event) -> ScriptedChatModel:
-        def answer(_prompt: object) -> Reply:
-            go_on.wait(30)
-            return Reply('{"facts": []}')
-
-        return ScriptedChatModel(replies=answer)
-
-    def test_the_fourth_is_told_to_come_again(self, ada: Person, go_on: Event) -> None:
-        def read() -> int:
-            return ada.post("/pkb/ingest_text", json={"text": TEXT}).status_code
-
-        with ThreadPoolExecutor(4) as pool:
-            reading = {pool.submit(read) for _ in range(4)}
-            first = next(as_completed(reading))
-            go_on.set()
-            others = sorted(each.result() for each in reading - {first})
-        assert first.result() == 429
-        assert others == [200, 200, 200]
-        assert read() == 200

@@ -121,7 +121,7 @@ def test_headers_with_underscores_and_doubled_hosts_pass_for_nothing(live_server
         f"Cookie: {cookie}\r\nSec_Fetch_Site: same-origin\r\nOrigin: https://evil.example\r\n\r\n"
     )
     assert talk(live_server, forged.encode()).startswith(b"HTTP/1.1 403 ")
-    doubled = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+    doubled = "GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     assert talk(live_server, doubled.encode()).startswith(b"HTTP/1.1 400 ")
 
 

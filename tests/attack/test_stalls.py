@@ -1,0 +1,201 @@
+"""Nobody waits for another's kind of work: what hangs keeps its own pool busy, and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from endpoints.openapi import routes
+from endpoints.pools import Work, work_of
+from endpoints.request_scope import EXTENSION
+from endpoints.serving import Bridge
+from language_models.hold import Hold
+from language_models.scripted import Reply, ScriptedChatModel
+from settings import Settings
+from tests.endpoints.conftest import Person
+from tests.endpoints.test_bridge import Connection
+
+JSON = (b"content-type", b"application/json")
+MODEL_THREADS = 3
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Few threads, so that a few requests take them all."""
+    return replace(settings, threads=1, model_threads=MODEL_THREADS, search_threads=1, long_threads=1)
+
+
+@pytest.fixture
+def hold() -> Hold:
+    """What the cheap model waits for."""
+    return Hold()
+
+
+@pytest.fixture
+def cheap_model(hold: Hold) -> ScriptedChatModel:
+    """A model that hangs."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply(hold, '{"facts": []}'))
+
+
+def request(person: Person | None, method: str, path: str, body: Any = None) -> Connection:
+    """A request as a person's browser sends it."""
+    headers = [JSON] if body is not None else []
+    if person is not None:
+        cookie = person.client.get_cookie("anaphora_session")
+        assert cookie is not None
+        headers.append((b"cookie", f"anaphora_session={cookie.value}".encode()))
+    path, _, query = path.partition("?")
+    connection = Connection(method, path, body=[b"" if body is None else json.dumps(body).encode()], headers=headers)
+    connection.scope["query_string"] = query.encode()
+    return connection
+
+
+async def answered(bridge: Bridge, connection: Connection) -> Connection:
+    await bridge(connection.scope, connection.receive, connection.send)
+    return connection
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def taken(bridge: Bridge, kind: Work) -> int:
+    return bridge._pools[kind]._taken
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 120))
+
+
+def test_a_hanging_model_keeps_nobody_else_waiting(
+    app: Flask, person: Callable[[str], Person], hold: Hold, cheap_model: ScriptedChatModel
+) -> None:
+    people = [person(f"waiting{n}@example.org") for n in range(9)]
+    other = person("other@example.org")
+    conversation_id = other.new_conversation()
+    asking: list[tuple[str, str, Any]] = [
+        ("POST", "/pkb/analyze_statement", {"statement": "I like tea"}),
+        ("POST", "/pkb/ingest_text", {"text": "I like tea."}),
+        ("GET", "/pkb/search?q=tea&strategy=rewrite", None),
+    ]
+
+    def statement(number: int) -> Connection:
+        method, path, body = asking[number % len(asking)]
+        return request(people[number], method, path, body)
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        waiting = [asyncio.create_task(answered(bridge, statement(number))) for number in range(9)]
+        await until(lambda: taken(bridge, Work.MODEL) == 9 and cheap_model.started_streams == MODEL_THREADS)
+        for path in ("/healthz", "/interface/", "/list_conversation_by_user/assistant", "/search?q=tea", "/pkb/claims"):
+            assert (await answered(bridge, request(other, "GET", path))).status == 200, path
+        sending = request(other, "POST", f"/send_message/{conversation_id}", {"messageText": "What is it?"})
+        watching = asyncio.create_task(answered(bridge, sending))
+        await until(lambda: b'"references"' in sending.body)
+        sending.hung_up.set()
+        await watching
+        one_more = await answered(bridge, request(other, "POST", "/pkb/analyze_statement", {"statement": "I like tea"}))
+        assert (one_more.status, json.loads(one_more.body)["code"]) == (503, "server_busy")
+        assert int(dict(one_more.sent[0]["headers"])[b"retry-after"]) > 0
+        assert not any(task.done() for task in waiting)
+        hold.release()
+        assert {connection.status for connection in await asyncio.gather(*waiting)} == {200}
+
+    run(scene())
+
+
+def test_one_person_cannot_take_all_places_of_the_model(
+    app: Flask, ada: Person, eve: Person, hold: Hold, cheap_model: ScriptedChatModel
+) -> None:
+    async def scene() -> None:
+        bridge = Bridge(app)
+
+        def asked(person: Person) -> asyncio.Task[Connection]:
+            connection = request(person, "POST", "/pkb/analyze_statement", {"statement": "I like tea"})
+            return asyncio.create_task(answered(bridge, connection))
+
+        own = [asked(eve) for _ in range(2)]
+        await until(lambda: cheap_model.started_streams == 2)
+        refused = await asked(eve)
+        assert (refused.status, json.loads(refused.body)["code"]) == (429, "rate_limited")
+        other = asked(ada)
+        await until(lambda: cheap_model.started_streams == 3)
+        hold.release()
+        assert [(await each).status for each in (*own, other)] == [200, 200, 200]
+
+    run(scene())
+
+
+def test_no_password_is_hashed_for_clients_that_have_hung_up(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed, reached, go_on = list[str](), asyncio.Event(), asyncio.Event()
+
+    async def scene() -> None:
+        bridge, loop = Bridge(app), asyncio.get_running_loop()
+
+        def waits(password: str, _hash: str | None) -> bool:
+            hashed.append(password)
+            loop.call_soon_threadsafe(reached.set)
+            asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
+            return False
+
+        monkeypatch.setattr("database.users.password_matches", waits)
+        guesses = [
+            request(None, "POST", "/login", {"email": f"a{n}@example.org", "password": f"guess {n}"}) for n in range(40)
+        ]
+        for number, guess in enumerate(guesses):
+            guess.scope["client"] = (f"192.0.2.{number}", 40_000)
+        tasks = [asyncio.create_task(answered(bridge, guess)) for guess in guesses]
+        pool = bridge._pools[Work.PASSWORD]
+        await reached.wait()
+        await until(lambda: sum(task.done() for task in tasks) == len(tasks) - pool.places)
+        refused = [json.loads(guess.body)["code"] for guess, task in zip(guesses, tasks, strict=True) if task.done()]
+        assert set(refused) == {"server_busy"}
+        assert (await answered(bridge, request(None, "GET", "/login"))).status in (200, 302)
+        for guess in guesses:
+            guess.hung_up.set()
+        await until(lambda: taken(bridge, Work.PASSWORD) <= 2)
+        go_on.set()
+        await asyncio.gather(*tasks)
+
+    run(scene())
+    assert len(hashed) <= app.extensions[EXTENSION].settings.password_threads
+
+
+def test_strangers_take_no_place_of_long_work(app: Flask) -> None:
+    async def scene() -> None:
+        bridge = Bridge(app)
+        bridge._pools[Work.LONG].places = 0
+        answer = await answered(bridge, request(None, "GET", "/pkb/export"))
+        assert (answer.status, json.loads(answer.body)["code"]) == (401, "unauthorized")
+
+    run(scene())
+
+
+def test_when_no_thread_is_free_that_is_said_on_the_loop(app: Flask, ada: Person) -> None:
+    async def scene() -> None:
+        bridge = Bridge(app)
+        bridge._pools[Work.SHORT].places = 0
+        refused = await answered(bridge, request(ada, "GET", "/get_user_info"))
+        assert (refused.status, json.loads(refused.body)["code"]) == (503, "server_busy")
+        assert (await answered(bridge, request(None, "GET", "/healthz"))).status == 200
+
+    run(scene())
+
+
+def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Flask) -> None:
+    def takes_password(view: Callable[..., Any]) -> bool:
+        fields = getattr(getattr(view, "body_model", None), "model_fields", {})
+        return any("password" in field for field in fields)
+
+    views = {path: view for path, _, view in routes(app) if takes_password(view)}
+    assert {"/login", "/setup", "/users", "/password"} <= views.keys()
+    wrong = {path for path, view in views.items() if work_of(view, {}) is not Work.PASSWORD}
+    assert wrong == set(), "mark these views with @works(Work.PASSWORD)"
