@@ -75,6 +75,9 @@ class Settings:
     long_threads: int
     password_threads: int
     waiting_requests: int
+    connections: int
+    connections_of_address: int
+    body_memory: int
     synchronous: str
     compact_up_to: int
     log_format: str
@@ -327,6 +330,24 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "1000",
         read.whole(1, 100_000),
         "Requests that may wait for one of `ANAPHORA_THREADS`; further ones are answered 503 at once.",
+    ),
+    SettingRow(
+        "ANAPHORA_CONNECTIONS",
+        "4000",
+        read.whole(1, 1_000_000),
+        "Connections at once, as far as the system's limit of open files allows; further ones are answered 503.",
+    ),
+    SettingRow(
+        "ANAPHORA_CONNECTIONS_OF_ADDRESS",
+        "1000",
+        read.whole(1, 1_000_000),
+        "Connections at once of one address, trusted proxies apart.",
+    ),
+    SettingRow(
+        "ANAPHORA_BODY_MEMORY",
+        "256",
+        read.whole(8, 1_000_000),
+        "Megabytes that the bodies of all requests may take up together; of one person a quarter. Further ones: 503.",
     ),
     SettingRow(
         "ANAPHORA_SYNCHRONOUS",

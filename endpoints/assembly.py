@@ -32,12 +32,12 @@ from . import (
 from .error_answers import register_error_handlers
 from .guards import register_guards
 from .pkb import claims, finding, groups, intake, keeping
+from .request_bodies import STRANGERS_BYTES
 from .request_scope import EXTENSION, AppState
 from .response_headers import register_response_headers
 from .validation import BoundedInteger
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-MAX_STRANGERS_BYTES = 64 * 1024
 # A whole knowledge base comes in at once, as it went out.
 _LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
 _STATIC = Path(__file__).resolve().parent.parent / "interface" / "static"
@@ -79,7 +79,7 @@ def max_body_bytes(path: str) -> int:
 def register(app: Flask, state: AppState) -> None:
     """Make `app` answer for `state`: guards, routes, errors, headers."""
     app.extensions[EXTENSION] = state
-    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_STRANGERS_BYTES, MAX_FORM_PARTS=20)
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=STRANGERS_BYTES, MAX_FORM_PARTS=20)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     app.url_map.converters["int"] = BoundedInteger

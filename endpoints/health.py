@@ -20,8 +20,6 @@ from .wsgi import Answer, Scope
 blueprint = Blueprint("health", __name__)
 # A model behind an address is not asked before it is needed.
 _ABLE = frozenset({"ready", "waiting"})
-
-
 _ALIVE = {"status": "ok"}
 _ALIVE_BODY = orjson.dumps(_ALIVE)
 

@@ -3,27 +3,69 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
-from .errors import RequestTooSlowError, TooLargeError
+from .errors import RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-_BODY_SECONDS = 60.0
+STRANGERS_SECONDS = 15.0
+"""In this time, a request of a client without valid credentials has to be complete."""
+STRANGERS_BYTES = 64 * 1024
+"""No more is kept of such a request: address, headers and body together."""
+
+_GRACE_SECONDS = 30.0
+_SLOWEST_BYTES_A_SECOND = 8 * 1024
 _DISCARD_SECONDS = 10.0
 _DISCARD_BYTES = 64 * 1024 * 1024
+_RETRY_SECONDS = 5.0
+
+
+class BodyMemory:
+    """The bytes that the bodies of all requests take up at the moment. Used on the server's loop alone."""
+
+    def __init__(self, most: int) -> None:
+        self.held = 0
+        self._most = most
+        self._by_person: Counter[str] = Counter()
+
+    def take(self, size: int, *, person: str = "") -> None:
+        """Count `size` bytes. Raises ServerBusyError, and RateLimitedError where a person has a quarter of it all."""
+        if person and self._by_person[person] + size > self._most // 4:
+            raise RateLimitedError("You are sending too much at once.", retry_after=_RETRY_SECONDS)
+        if self.held + size > self._most:
+            raise ServerBusyError(retry_after=_RETRY_SECONDS)
+        self.held += size
+        self._by_person[person] += size
+
+    def give_back(self, size: int, *, person: str = "") -> None:
+        """What `take` counted is no longer in memory."""
+        self.held -= size
+        self._by_person[person] -= size
+        if not self._by_person[person]:
+            del self._by_person[person]
 
 
 class RequestBody:
-    """The body of one request, read by `receive`. `declared` is its length in bytes, where the client has said it."""
+    """The body of one request, read by `receive`.
 
-    def __init__(self, receive: Receive, *, declared: int | None) -> None:
+    declared: its length in bytes, where the client has said it; chunked: the client sends it without saying so.
+    """
+
+    def __init__(self, receive: Receive, *, declared: int | None, chunked: bool, memory: BodyMemory) -> None:
         self._receive = receive
         self._declared = declared
+        self._chunked = chunked
+        self._memory = memory
+        self._kept: list[bytes] = []
+        self._size = 0
+        self._held = 0
+        self._person = ""
         self._ended = False
 
     @property
@@ -31,15 +73,31 @@ class RequestBody:
         """Whether all of it has arrived."""
         return self._ended
 
-    async def read(self, *, most: int) -> bytes:
-        """All of it. Raises TooLargeError over `most` bytes, RequestTooSlowError, ConnectionResetError."""
-        if self._declared is not None and self._declared > most:
-            raise _too_large()
-        try:
-            async with asyncio.timeout(_BODY_SECONDS):
-                return b"".join([chunk async for chunk in self._chunks(most)])
-        except TimeoutError:
-            raise RequestTooSlowError("The request took too long to arrive.") from None
+    def may_exceed(self, size: int) -> bool:
+        """Whether more than `size` bytes may come."""
+        return self._chunked if self._declared is None else self._declared > size
+
+    async def read_of_stranger(self, *, most: int, until: float) -> bytes:
+        """All of it, complete at the loop's time `until`.
+
+        Raises TooLargeError over `most` bytes, RequestTooSlowError, ConnectionResetError, ServerBusyError. After
+        RequestTooSlowError, `read_of_person` can go on.
+        """
+        return await self._read(most=most, until=until, slowest=None)
+
+    async def read_of_person(self, person: str, *, most: int) -> bytes:
+        """All of it, from someone who has signed in and may take longer for more. Raises as `read_of_stranger`."""
+        held = self._held
+        self.release()
+        self._person = person
+        self._hold(held)
+        begun = asyncio.get_running_loop().time()
+        return await self._read(most=most, until=begun + _GRACE_SECONDS, slowest=_SLOWEST_BYTES_A_SECOND)
+
+    def release(self) -> None:
+        """The server no longer needs what was read."""
+        self._memory.give_back(self._held, person=self._person)
+        self._held = 0
 
     async def discard(self) -> None:
         """Read the rest and forget it, as far as that is little and comes soon.
@@ -48,22 +106,42 @@ class RequestBody:
         """
         if self._declared is not None and self._declared > _DISCARD_BYTES:
             return
-        with suppress(TimeoutError, TooLargeError, ConnectionResetError):
+        with suppress(TimeoutError, ConnectionResetError):
             async with asyncio.timeout(_DISCARD_SECONDS):
-                async for _ in self._chunks(_DISCARD_BYTES):
-                    pass
+                async for _ in self._chunks():
+                    if self._size > _DISCARD_BYTES:
+                        return
 
-    async def _chunks(self, most: int) -> AsyncIterator[bytes]:
-        size = 0
+    async def _read(self, *, most: int, until: float, slowest: float | None) -> bytes:
+        if self._declared is not None and self._declared > most:
+            raise _too_large()
+        try:
+            async with asyncio.timeout_at(until) as limit:
+                async for chunk in self._chunks():
+                    if self._size > most:
+                        raise _too_large()
+                    self._hold(len(chunk))
+                    self._kept.append(chunk)
+                    if slowest is not None:
+                        limit.reschedule(until + self._size / slowest)
+        except TimeoutError:
+            raise RequestTooSlowError("The request took too long to arrive.") from None
+        whole = b"".join(self._kept)
+        self._kept.clear()
+        return whole
+
+    def _hold(self, size: int) -> None:
+        self._memory.take(size, person=self._person)
+        self._held += size
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         while not self._ended:
             event = await self._receive()
             if event["type"] == "http.disconnect":
                 raise ConnectionResetError
             self._ended = not event.get("more_body", False)
             chunk: bytes = event.get("body", b"")
-            size += len(chunk)
-            if size > most:
-                raise _too_large()
+            self._size += len(chunk)
             yield chunk
 
 

@@ -6,9 +6,10 @@ import asyncio
 import gc
 import logging
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl
 
 import uvicorn
@@ -17,13 +18,14 @@ from chat.upkeep import keep_up
 from database.connection import close_store
 from database.errors import StoreError
 
-from .assembly import MAX_STRANGERS_BYTES, max_body_bytes
+from .assembly import max_body_bytes
+from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_answers import refusing
-from .errors import RequestError, ServerBusyError, TooLargeError, UnauthorizedError
+from .errors import RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import is_public, shows_credentials, view_at, who_asks
 from .health import answer_on_loop
 from .pools import Work, pools, work_of
-from .request_bodies import Receive, RequestBody, Send
+from .request_bodies import STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send
 from .request_scope import EXTENSION, AppState
 from .streaming import StreamBody
 from .wsgi import Answer, Scope, answer_of, environ_of
@@ -37,6 +39,9 @@ log = logging.getLogger("anaphora.server")
 
 DRAIN_SECONDS = 7.0
 _STOP_SECONDS = 9
+_MEGABYTE = 1024 * 1024
+# `Connection` closes idle connections; uvicorn would cut an answer that a client reads slowly.
+_KEPT_ALIVE_SECONDS = 24 * 3600
 _SWITCH_SECONDS = 0.001
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
@@ -51,9 +56,16 @@ class Bridge:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._state: AppState = app.extensions[EXTENSION]
-        self._pools = pools(self._state.settings)
+        settings = self._state.settings
+        self._pools = pools(settings)
+        self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
+        self.connections = Connections(
+            most=within_file_limit(settings.connections),
+            of_address=settings.connections_of_address,
+            trusted=settings.trusted_proxies,
+        )
         self._drained: asyncio.Task[None] | None = None
-        self._upkeep: asyncio.Task[None] | None = None
+        self._beside: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection's request, or the server's life."""
@@ -88,13 +100,16 @@ class Bridge:
             knowledge=self._state.knowledge,
             erase_closed_accounts=self._state.account_erasure.erase_closed,
         )
-        self._upkeep = loop.create_task(upkeep, name="upkeep")
+        self._beside = [
+            loop.create_task(upkeep, name="upkeep"),
+            loop.create_task(self.connections.watch(), name="connections"),
+        ]
 
     async def _close(self) -> None:
         await self.begin_drain()
-        if self._upkeep is not None:
-            self._upkeep.cancel()
-            await asyncio.wait({self._upkeep})
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
         await self._state.models.aclose()
         for pool in self._pools.values():
             pool.shutdown()
@@ -104,16 +119,17 @@ class Bridge:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = answer_on_loop(scope, self._state)
-        body = RequestBody(receive, declared=_declared_length(scope))
+        body = _body(scope, receive, self._memory)
         try:
             if answer is None:
-                content = await self._read(body, scope)
-                answer = await self._ask(scope, content, receive)
+                answer = await self._ask(scope, await self._read(body, scope), receive)
         except (RequestError, StoreError) as error:
             await self._refuse(error, scope, body, send)
         except ConnectionResetError:
             return
-        else:
+        finally:
+            body.release()
+        if answer is not None:
             await _start(answer, send)
             if isinstance(answer.body, StreamBody):
                 await _send_stream(answer.body, receive, send)
@@ -121,12 +137,23 @@ class Bridge:
                 await send({"type": "http.response.body", "body": answer.body})
 
     async def _read(self, body: RequestBody, scope: Scope) -> bytes:
-        """The body; who shows nothing to prove who asks is sent to sign in before more than a form is kept of it."""
+        """The body. Credentials are verified before more is kept, or waited for longer, than a stranger may cost.
+
+        Raises TooLargeError, RequestTooSlowError, UnauthorizedError, ServerBusyError, ConnectionResetError.
+        """
         most = max_body_bytes(scope["path"])
-        if shows_credentials(scope["headers"]):
-            return await body.read(most=most)
+        room = min(most, max(STRANGERS_BYTES - _head_size(scope), 0))
+        began_at = scope.get(BEGAN_AT, asyncio.get_running_loop().time())
+        person = await self._person(scope, gone=_never) if body.may_exceed(room) else None
+        if person is not None:
+            return await body.read_of_person(person, most=most)
         try:
-            return await body.read(most=min(most, MAX_STRANGERS_BYTES))
+            return await body.read_of_stranger(most=room, until=began_at + STRANGERS_SECONDS)
+        except RequestTooSlowError:
+            person = await self._person(scope, gone=_never)
+            if person is None:
+                raise
+            return await body.read_of_person(person, most=most)
         except TooLargeError:
             if is_public(view_at(self._app, path=scope["path"], method=scope["method"])):
                 raise
@@ -139,17 +166,19 @@ class Bridge:
         """
         kind = work_of(view_at(self._app, path=scope["path"], method=scope["method"]), _parameters(scope))
         client: str | None = _address(scope)
+        gone = partial(_disconnected, receive)
         if kind not in (Work.SHORT, Work.PASSWORD):
-            client = await self._person(scope, receive)
+            client = await self._person(scope, gone=gone)
         if client is None:
             kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in
         work = partial(answer_of, self._app.wsgi_app, environ_of(scope, content))
-        return await self._pools[kind].run(work, client=client, gone=partial(_disconnected, receive))
+        return await self._pools[kind].run(work, client=client, gone=gone)
 
-    async def _person(self, scope: Scope, receive: Receive) -> str | None:
+    async def _person(self, scope: Scope, *, gone: Callable[[], Awaitable[object]]) -> str | None:
         """The address of the account that asks; None where no valid credentials were sent."""
+        if not shows_credentials(scope["headers"]):
+            return None
         work = partial(who_asks, self._state.users_dir, scope["headers"])
-        gone = partial(_disconnected, receive)
         access = await self._pools[Work.SHORT].run(work, client=_address(scope), gone=gone)
         return None if access is None else access.user_email
 
@@ -159,14 +188,14 @@ class Bridge:
         answer = await self._refusal(error, scope)
         await _start(answer, send, closes=closes)
         await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-        if closes and isinstance(error, TooLargeError | UnauthorizedError):
+        if closes and not isinstance(error, RequestTooSlowError):
             await body.discard()
         await send({"type": "http.response.body", "body": b""})
 
     async def _refusal(self, error: Exception, scope: Scope) -> Answer:
         work = partial(answer_of, refusing(self._app, error), environ_of(scope, b""))
         try:
-            return await self._pools[Work.SHORT].run(work, client=_address(scope), gone=asyncio.Event().wait)
+            return await self._pools[Work.SHORT].run(work, client=_address(scope), gone=_never)
         except ServerBusyError:
             return work()  # no thread is free, and the client is not to wait for one
 
@@ -209,6 +238,7 @@ def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
     """How uvicorn serves `bridge`: where, and how long it waits for the end."""
     return uvicorn.Config(
         bridge,
+        http=cast("Any", partial(Connection, connections=bridge.connections)),
         host=settings.host,
         port=settings.port,
         lifespan="on",
@@ -220,12 +250,20 @@ def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=_KEPT_ALIVE_SECONDS,
     )
 
 
-def _declared_length(scope: Scope) -> int | None:
-    declared: bytes = dict(scope["headers"]).get(b"content-length", b"")
-    return int(declared) if declared.isdigit() else None
+def _body(scope: Scope, receive: Receive, memory: BodyMemory) -> RequestBody:
+    headers = dict(scope["headers"])
+    declared: bytes = headers.get(b"content-length", b"")
+    length = int(declared) if declared.isdigit() else None
+    return RequestBody(receive, declared=length, chunked=b"transfer-encoding" in headers, memory=memory)
+
+
+def _head_size(scope: Scope) -> int:
+    headers = sum(len(name) + len(value) for name, value in scope["headers"])
+    return len(scope["path"]) + len(scope["query_string"]) + headers
 
 
 def _parameters(scope: Scope) -> dict[str, str]:
@@ -261,6 +299,11 @@ async def _tail(body: StreamBody, send: Send) -> None:
     async for chunk in body.tail():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def _never() -> None:
+    """Before its body is read, a client can't be asked whether it has left: asking takes pieces of the body."""
+    await asyncio.Event().wait()
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from endpoints import request_bodies
+from endpoints import request_bodies, serving
 from endpoints.request_scope import EXTENSION
 from endpoints.serving import Bridge, Server, configure
 from endpoints.streaming import StreamBody
@@ -109,39 +109,124 @@ def test_no_more_is_read_of_what_is_too_much_than_a_client_may_be_waited_for(app
     monkeypatch.setattr(request_bodies, "_DISCARD_BYTES", 5_000_000)
     connection = ask(app, Connection("POST", "/setup", body=[b"x" * 3_000_000] * 9))
     assert connection.status == 413
-    assert len(connection.unsent) == 6
+    assert len(connection.unsent) == 7
     monkeypatch.setattr(request_bodies, "_DISCARD_SECONDS", 0.01)
     assert ask(app, Connection("POST", "/setup", body=(), headers=[(b"content-length", b"4500000")])).status == 413
 
 
-@pytest.mark.parametrize(
-    ("credentials", "size", "is_kept"),
-    [
-        ((), 65_536, True),
-        ((), 65_537, False),
-        ([(b"cookie", b"anaphora_session=stale")], 65_537, True),
-        ([(b"authorization", b"Bearer stale")], 65_537, True),
-    ],
-)
-def test_who_shows_nothing_is_told_to_sign_in_before_more_than_a_form_is_kept(
-    app: Flask, monkeypatch: pytest.MonkeyPatch, credentials: Any, size: int, is_kept: bool
-) -> None:
-    asked, wsgi_app = list[int](), app.wsgi_app
+CHUNKED = (b"transfer-encoding", b"chunked")
+JSON = (b"content-type", b"application/json")
 
-    def counting(environ: dict[str, Any], start_response: Any) -> Any:
-        asked.append(len(environ["wsgi.input"].read()))
+
+def counting(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the bodies that reach the application, in order."""
+    sizes, wsgi_app = list[int](), app.wsgi_app
+
+    def count(environ: dict[str, Any], start_response: Any) -> Any:
+        sizes.append(len(environ["wsgi.input"].read()))
         return wsgi_app(environ, start_response)
 
-    monkeypatch.setattr(app, "wsgi_app", counting)
-    headers = [(b"content-type", b"application/json"), *credentials]
-    answer = ask(app, Connection("POST", "/pkb/import", body=[b"x" * 1024, b"x" * (size - 1024)], headers=headers))
-    assert (answer.status, json.loads(answer.body)["code"]) == (401, "unauthorized")
-    assert asked == [size] * is_kept
+    monkeypatch.setattr(app, "wsgi_app", count)
+    return sizes
+
+
+def cookie_of(person: Person) -> tuple[bytes, bytes]:
+    """The header that proves who asks."""
+    cookie = person.client.get_cookie("anaphora_session")
+    assert cookie is not None
+    return b"cookie", f"anaphora_session={cookie.value}".encode()
+
+
+@pytest.mark.parametrize("credentials", [(), ((b"cookie", b"anaphora_session=stale"),), ((b"authorization", b"x"),)])
+@pytest.mark.parametrize("length", [(CHUNKED,), ((b"content-length", b"9000000"),)])
+def test_without_valid_credentials_no_body_larger_than_a_form_is_kept(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, credentials: Any, length: Any
+) -> None:
+    sizes = counting(app, monkeypatch)
+    bridge, held = Bridge(app), list[int]()
+    connection = Connection("POST", "/pkb/import", body=[b"x" * 30_000] * 300, headers=[JSON, *length, *credentials])
+
+    async def receive() -> dict[str, Any]:
+        held.append(bridge._memory.held)
+        return await Connection.receive(connection)
+
+    asyncio.run(bridge(connection.scope, receive, connection.send))
+    assert (connection.status, json.loads(connection.body)["code"]) == (401, "unauthorized")
+    assert (max(held) <= 65_536, bridge._memory.held, sizes) == (True, 0, [])
+
+
+def test_address_and_headers_count_as_well(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = counting(app, monkeypatch)
+    headers = [JSON, CHUNKED, (b"x-long", b"x" * 30_000)]
+    assert ask(app, Connection("POST", "/login", body=[b"x" * 30_000], headers=headers)).status == 400
+    assert ask(app, Connection("POST", "/login", body=[b"x" * 40_000], headers=headers)).status == 413
+    assert sizes == [30_000]
+
+
+@pytest.mark.parametrize("length", [(CHUNKED,), ((b"content-length", b"3000000"),)])
+def test_who_has_signed_in_may_send_more(app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch, length: Any) -> None:
+    sizes = counting(app, monkeypatch)
+    headers = [JSON, *length, cookie_of(ada)]
+    answer = ask(app, Connection("POST", "/pkb/import", body=[b" " * 1_000_000] * 3, headers=headers))
+    assert (answer.status, sizes) == (400, [3_000_000])
+
+
+def test_a_slow_upload_of_a_person_goes_on_at_a_least_rate(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "STRANGERS_SECONDS", 0.01)
+    connection = Connection("POST", "/pkb/import", body=[b"{", b"}"], headers=[JSON, cookie_of(ada)])
+
+    async def receive() -> dict[str, Any]:
+        if len(connection.unsent) == 1:
+            await asyncio.sleep(0.05)
+        return await Connection.receive(connection)
+
+    asyncio.run(Bridge(app)(connection.scope, receive, connection.send))
+    assert connection.status == 400  # all of it arrived
+    monkeypatch.setattr(request_bodies, "_GRACE_SECONDS", 0.01)
+    stuck = Connection("POST", "/pkb/import", body=(), headers=[JSON, (b"content-length", b"70000"), cookie_of(ada)])
+    assert ask(app, stuck).status == 408
+
+
+def test_memory_for_bodies_is_bounded_in_all_and_for_each_person(app: Flask, ada: Person, eve: Person) -> None:
+    async def scene() -> None:
+        bridge = Bridge(app)
+        bridge._memory = request_bodies.BodyMemory(4_000_000)
+        first = Connection("POST", "/pkb/import", body=[b" " * 900_000, b" "], headers=[JSON, CHUNKED, cookie_of(ada)])
+        arrived, go_on = asyncio.Event(), asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            if len(first.unsent) == 1:
+                arrived.set()
+                await go_on.wait()
+            return await Connection.receive(first)
+
+        sending = asyncio.create_task(bridge(first.scope, receive, first.send))
+        await arrived.wait()
+
+        async def answer_to(person: Person, size: int) -> tuple[int, str, bool]:
+            body = [b" " * size]
+            another = Connection("POST", "/pkb/import", body=body, headers=[JSON, CHUNKED, cookie_of(person)])
+            await bridge(another.scope, another.receive, another.send)
+            waits = b"retry-after" in dict(another.sent[0]["headers"])
+            return another.status, json.loads(another.body)["code"], waits
+
+        assert await answer_to(ada, 200_000) == (429, "rate_limited", True)
+        assert await answer_to(eve, 200_000) == (400, "bad_request", False)
+        bridge._memory.held += 3_000_000
+        assert await answer_to(eve, 200_000) == (503, "server_busy", True)
+        bridge._memory.held -= 3_000_000
+        go_on.set()
+        await sending
+        assert (first.status, bridge._memory.held) == (400, 0)
+
+    asyncio.run(scene())
 
 
 def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setattr(request_bodies, "_BODY_SECONDS", 0.01)
+    monkeypatch.setattr(serving, "STRANGERS_SECONDS", 0.01)
     answer = ask(app, Connection("POST", "/setup", body=()))
     told = json.loads(answer.body)
     assert (answer.status, told["code"]) == (408, "request_timeout")
