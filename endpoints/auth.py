@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
@@ -29,7 +32,9 @@ from .validation import FORM_TYPES, View, answers, public, takes
 blueprint = Blueprint("auth", __name__)
 HOME = "/interface/"
 WELCOME = "/interface/?welcome=1"
+DEVICE_COOKIE = "anaphora_device"
 _COOKIE_SECONDS = 30 * 24 * 3600
+_DEVICE_SECONDS = 365 * 24 * 3600
 _FIELD_PROBLEMS = {
     "email": "That is not an e-mail address.",
     "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
@@ -135,16 +140,15 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     answer: BaseResponse = (
         redirect(_way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
     )
-    answer.set_cookie(
-        SESSION_COOKIE,
-        secret,
-        max_age=_COOKIE_SECONDS,
-        path="/",
-        httponly=True,
-        samesite="Lax",
-        secure=request.is_secure,
-    )
+    _set_cookie(answer, SESSION_COOKIE, secret, seconds=_COOKIE_SECONDS)
+    if _known_device(user.user_email) is None:
+        device = _device(user.user_email, secrets.token_hex(16))
+        _set_cookie(answer, DEVICE_COOKIE, device, seconds=_DEVICE_SECONDS)
     return answer
+
+
+def _set_cookie(answer: BaseResponse, name: str, value: str, *, seconds: int) -> None:
+    answer.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
 
 
 def _way_on(user: users.UserRow, next_page: str) -> str:
@@ -171,16 +175,30 @@ def safe_next(target: str) -> str:
 
 def _verified(body: schemas.Credentials) -> users.UserRow:
     users_dir = current_state().users_dir
-    subject = throttle.login_subject(body.email, request.remote_addr or "")
-    seconds = throttle.seconds_to_wait(users_dir=users_dir, subject=subject)
+    limits = throttle.login_limits(body.email, request.remote_addr or "", device=_known_device(body.email))
+    seconds = throttle.longest_wait(users_dir=users_dir, limits=limits)
     if seconds:
         raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
     user = users.verify_password(users_dir=users_dir, user_email=body.email, password=body.password)
     if user is None:
-        throttle.record_failure(users_dir=users_dir, subject=subject)
+        throttle.record_failures(users_dir=users_dir, limits=limits)
         raise UnauthorizedError("The e-mail address or the password is wrong.")
-    throttle.clear_failures(users_dir=users_dir, subject=subject)
+    throttle.clear_failures(users_dir=users_dir, subject=limits[0].subject)
     return user
+
+
+def _known_device(user_email: str) -> str | None:
+    """The name of the browser that asks, where `user_email` has signed in from it before."""
+    nonce, _, _ = request.cookies.get(DEVICE_COOKIE, "").partition(".")
+    valid = nonce and hmac.compare_digest(request.cookies[DEVICE_COOKIE].encode(), _device(user_email, nonce).encode())
+    return nonce if valid else None
+
+
+def _device(user_email: str, nonce: str) -> str:
+    """The cookie that says that `user_email` has signed in from the browser named `nonce`; it signs nobody in."""
+    said = f"device\0{users.normalise_email(user_email)}\0{nonce}".encode("utf-8", "surrogatepass")
+    secret = current_state().settings.secret_key.encode()
+    return f"{nonce}.{hmac.new(secret, said, hashlib.sha256).hexdigest()}"
 
 
 def _is_form() -> bool:
