@@ -123,6 +123,7 @@ def change_password(body: schemas.PasswordChange) -> BaseResponse:
 @blueprint.delete("/account")
 @takes(account_shapes.AccountDeletion)
 @answers(account_shapes.ClosedAccount)
+@works(Work.PASSWORD)
 def delete_account(body: account_shapes.AccountDeletion) -> Response:
     """Delete the own account with everything of it, for good; by session, with the password.
 

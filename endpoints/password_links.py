@@ -12,6 +12,7 @@ from . import account_shapes, shapes
 from .accounts import require_administrator
 from .auth import shown_again_in, signed_in
 from .errors import ForbiddenError, InvalidRequestError, RateLimitedError
+from .pools import Work, works
 from .replies import json_reply
 from .request_scope import current_access, current_state, own
 from .validation import answers, public, takes
@@ -48,6 +49,7 @@ def reset_page(token: str) -> BaseResponse:
 @shown_again_in("reset.html")
 @takes(account_shapes.PasswordReset, form=True)
 @answers(shapes.UserInfo)
+@works(Work.PASSWORD)
 def reset_password(token: str, body: account_shapes.PasswordReset) -> BaseResponse:
     """Set a new password by a link, which is used up, and sign in; 404 for a link that is not valid.
 
