@@ -306,7 +306,9 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
     ),
     SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", read.whole(1, 1_000_000), "Conversations kept ready in memory."),
     SettingRow("ANAPHORA_THREADS", "8", read.whole(1, 256), "Threads for requests that read or change a few rows."),
-    SettingRow("ANAPHORA_SEARCH_THREADS", "4", read.whole(1, 256), "Threads for searches."),
+    SettingRow(
+        "ANAPHORA_SEARCH_THREADS", "4", read.whole(1, 256), "Threads for searches, and as many for changes of memories."
+    ),
     SettingRow(
         "ANAPHORA_MODEL_THREADS",
         "8",

@@ -32,6 +32,7 @@ from . import (
 from .error_answers import register_error_handlers
 from .guards import register_guards
 from .pkb import claims, finding, groups, intake, keeping
+from .pools import Work, works
 from .request_bodies import STRANGERS_BYTES
 from .request_scope import EXTENSION, AppState
 from .response_headers import register_response_headers
@@ -90,6 +91,19 @@ def register(app: Flask, state: AppState) -> None:
     register_error_handlers(app)
     for noun in _NOUNS:
         app.register_blueprint(noun.blueprint)
+    _mark_changes_of_memories(app)
+
+
+def _mark_changes_of_memories(app: Flask) -> None:
+    """Note of each view that changes memories, and says nothing else of its work, that it waits for their writer."""
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        if (
+            rule.endpoint.startswith("pkb_")
+            and not {"GET", "HEAD"} & (rule.methods or set())
+            and not hasattr(view, "work")
+        ):
+            works(Work.MEMORIES)(view)
 
 
 def _allow_larger_bodies() -> None:

@@ -15,6 +15,7 @@ from database import errors as store
 from language_models import errors as models
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,
+    KnowledgeBusyError,
     KnowledgeError,
     KnowledgeNotFoundError,
     KnowledgeUnavailableError,
@@ -102,6 +103,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
     Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(InvalidKnowledgeError, HTTPStatus.BAD_REQUEST, "{code}"),
+    Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
     Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),

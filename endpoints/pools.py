@@ -32,6 +32,8 @@ class Work(StrEnum):
     """Searches; waits for an embedding model for a bounded time."""
     MODEL = "model"
     """Waits for a model, for as long as the model takes."""
+    MEMORIES = "memories"
+    """Changes memories, and waits for the knowledge base's one writer, which a large import keeps busy."""
     LONG = "long"
     """Reads, copies or writes as much as a person has."""
     PASSWORD = "password"
@@ -127,6 +129,7 @@ def pools(settings: Settings) -> dict[Work, WorkPool]:
     return {
         Work.SHORT: WorkPool(Work.SHORT, threads=settings.threads, waiting=settings.waiting_requests),
         Work.SEARCH: WorkPool(Work.SEARCH, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.MEMORIES: WorkPool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
         Work.MODEL: WorkPool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: WorkPool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
         # A place costs its client the time of the hashes before it: half a second, with these.

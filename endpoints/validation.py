@@ -11,12 +11,14 @@ from flask import request
 from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
 
-from .errors import InvalidRequestError, UnsupportedMediaError
+from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .schemas import LARGEST_NUMBER
 
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _MAX_PART = 2_000
+_MOST_CONTAINERS = 1_000_000
+"""Objects and arrays of one body: each takes 64 bytes of memory at least, and all are made in one step."""
 
 
 def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False) -> Callable[[View], View]:
@@ -98,6 +100,8 @@ def _body(model: type[BaseModel], *, form: bool, optional: bool) -> BaseModel:
 
 
 def _decoded(raw: bytes) -> Any:
+    if len(raw) > _MOST_CONTAINERS and raw.count(b"{") + raw.count(b"[") > _MOST_CONTAINERS:
+        raise TooLargeError(f"The body has more than {_MOST_CONTAINERS:,} objects and arrays.")
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError as error:

@@ -29,6 +29,7 @@ class PKBConfig:
         related_similarity: Cosine similarity from which on two statements are compared with each other.
         entity_dedup_threshold: Similarity of two entities' names from which on they may be one, 0 to 1.
         plan_ttl_hours: How long a proposed plan can be executed.
+        write_timeout: Seconds that a change waits for another one of the same process to end.
         synchronous: "normal" survives a killed process, "full" also a power failure.
     """
 
@@ -48,6 +49,7 @@ class PKBConfig:
     related_similarity: float = 0.6
     entity_dedup_threshold: float = 0.85
     plan_ttl_hours: float = 72.0
+    write_timeout: float = 5.0
     synchronous: str = "normal"
 
     @property

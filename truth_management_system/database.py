@@ -20,7 +20,7 @@ from database.errors import StorageBusyError
 from database.kept_connections import KeptConnections
 
 from .config import PKBConfig
-from .errors import InvalidKnowledgeError, KnowledgeTooNewError, KnowledgeUnavailableError
+from .errors import InvalidKnowledgeError, KnowledgeBusyError, KnowledgeTooNewError, KnowledgeUnavailableError
 from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 
 Parameters = Sequence[Any]
@@ -115,17 +115,29 @@ class PKBDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[PKBDatabase]:
-        """Everything inside happens or nothing does. An inner one joins the outer one."""
+        """Everything inside happens or nothing does. An inner one joins the outer one.
+
+        Raises KnowledgeBusyError where another change takes longer than the configured `write_timeout`.
+        """
         if getattr(self._local, "in_transaction", False):
             yield self
             return
-        with self._writing, self._our_errors(), _opened(self._writer).begin() as connection:
+        with self._being_the_writer(), self._our_errors(), _opened(self._writer).begin() as connection:
             self._local.in_transaction = True
             try:
                 with self._using(connection):
                     yield self
             finally:
                 self._local.in_transaction = False
+
+    @contextmanager
+    def _being_the_writer(self) -> Iterator[None]:
+        if not self._writing.acquire(timeout=self.config.write_timeout):
+            raise KnowledgeBusyError("Memories are being changed by somebody else just now. Try again in a moment.")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

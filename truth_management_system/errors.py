@@ -141,5 +141,11 @@ class KnowledgeUnavailableError(KnowledgeError):
     code = "knowledge_unavailable"
 
 
+class KnowledgeBusyError(KnowledgeUnavailableError):
+    """Another change, such as a large import, has the knowledge base's one writer for longer than a caller waits."""
+
+    code = "storage_busy"
+
+
 class KnowledgeTooNewError(KnowledgeUnavailableError):
     """A newer version of the program wrote this store."""

@@ -49,7 +49,6 @@ def list_claims(query: schemas.ClaimFilter) -> Response:
 @blueprint.post("/claims")
 @takes(schemas.NewClaim)
 @answers(shapes.AddedClaim)
-@works(Work.SEARCH)
 def add_claim(body: schemas.NewClaim) -> Response:
     """Remember something; `similar` are near duplicates and contradictions."""
     api = knowledge()

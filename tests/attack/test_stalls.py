@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -199,3 +200,42 @@ def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Fl
     assert {"/login", "/setup", "/users", "/password"} <= views.keys()
     wrong = {path for path, view in views.items() if work_of(view, {}) is not Work.PASSWORD}
     assert wrong == set(), "mark these views with @works(Work.PASSWORD)"
+
+
+def test_changes_of_memories_wait_for_a_large_import_and_nothing_else_does(
+    app: Flask, ada: Person, eve: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = app.extensions[EXTENSION].knowledge.database()
+    monkeypatch.setattr(database, "config", replace(database.config, write_timeout=0.05))
+    writing, done = Event(), Event()
+
+    def import_much() -> None:
+        with database.transaction():
+            writing.set()
+            assert done.wait(60)
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        importing = asyncio.get_running_loop().run_in_executor(None, import_much)
+        assert await asyncio.to_thread(writing.wait, 30)
+        changes = [request(eve, "POST", "/pkb/claims", {"statement": f"Tea number {number}"}) for number in range(8)]
+        waiting = [asyncio.create_task(answered(bridge, change)) for change in changes]
+        for path in ("/interface/", "/list_conversation_by_user/assistant", "/pkb/claims", "/search?q=tea"):
+            assert (await answered(bridge, request(ada, "GET", path))).status == 200, path
+        answers = await asyncio.gather(*waiting)
+        assert {(answer.status, json.loads(answer.body)["code"]) for answer in answers} == {(503, "storage_busy")}
+        done.set()
+        await importing
+        again = await answered(bridge, request(eve, "POST", "/pkb/claims", {"statement": "Tea is good"}))
+        assert again.status == 201
+
+    try:
+        run(scene())
+    finally:
+        done.set()
+
+
+def test_a_body_of_nothing_but_brackets_is_refused_unread(ada: Person) -> None:
+    body = b'{"payload": {"data": {"claims": [' + b"{}," * 1_000_001 + b"{}]}}}"
+    answer = ada.post("/pkb/import", data=body, content_type="application/json")
+    assert (answer.status_code, answer.json["code"]) == (413, "too_large")
