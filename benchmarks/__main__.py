@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, knowledge, pages, search
+from . import answers, footprint, history, knowledge, pages, search, stalls
 from .figures import Figure, table
 from .seeded import FULL, QUICK, Bench
 
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "acceptance": answers.acceptance,
     "streams": answers.streams,
     "burst": answers.burst,
+    "stalls": stalls.stalls,
     "start": footprint.start,
     "install": footprint.install,
     "page": pages.page_weight,

@@ -18,6 +18,7 @@ import uvloop
 _TICKING = re.compile(rb'"model":\s*"ticking-(\d+)-(\d+)"')
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_HANGING = re.compile(rb'"model": ?"hanging"')
 _LAST = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 
@@ -48,6 +49,8 @@ class FakeModel(asyncio.Protocol):
             return
         self._received = b""
         ticking = _TICKING.search(body)
+        if _HANGING.search(body):
+            return
         if ticking:
             self._begin(int(ticking[1]), int(ticking[2]))
         else:

@@ -88,6 +88,11 @@ class Bench:
             shutil.copytree(original, self._copied, dirs_exist_ok=True)
         return self._copied
 
+    @property
+    def small(self) -> Path:
+        """The seeded data of a person with 200 conversations and 20,000 messages; to be copied, not changed."""
+        return _made("small", conversations=200, messages=20_000, workspaces=5)
+
     def knowledge(self, claims: int) -> Path:
         """A fresh copy of the seeded knowledge base of so many claims, as `LiveServer` takes it."""
         copied = self.scratch(f"knowledge-{claims}")
