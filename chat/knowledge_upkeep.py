@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import asdict
 
 from database.knowledge_activities import store_changes
+from language_models.ports import EmbeddingModel
 from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
     EmbeddingIndexer,
@@ -40,6 +41,7 @@ class EmbeddingUpkeep:
     def __init__(self, knowledge: KnowledgeAccess) -> None:
         self._knowledge = knowledge
         self._finished_at: tuple[PKBDatabase, str, int] | None = None
+        self._indexer: EmbeddingIndexer | None = None
 
     def embed_pending(self) -> int:
         """Compute what is missing, for about half a second; how many vectors.
@@ -55,10 +57,17 @@ class EmbeddingUpkeep:
         state = (database, model.name, last_change(database))
         if state == self._finished_at:
             return 0
-        indexer = EmbeddingIndexer(database, model)
+        indexer = self._indexer_of(database, model)
         indexed = indexer.index_pending(budget_seconds=_EMBED_SECONDS)
         if indexed or indexer.embedded_count():
             unrelated_for(model)
         if indexed == 0:
             self._finished_at = state
         return indexed
+
+    def _indexer_of(self, database: PKBDatabase, model: EmbeddingModel) -> EmbeddingIndexer:
+        """The same one each time: it remembers which texts the model refuses, and whose turn it is."""
+        indexer = self._indexer
+        if indexer is None or indexer.db is not database or indexer.model is not model:
+            indexer = self._indexer = EmbeddingIndexer(database, model)
+        return indexer

@@ -2,8 +2,8 @@
 
 Run as `python -m language_models.embedded_child`. One line of JSON on standard input says what to load ({"path",
 "api_key", "threads", "slots", "context"}); one line on standard output says where it answers ({"url"}) or what is wrong
-({"error"}). What the runtime writes to standard output goes to standard error, where nobody has to read it. It ends
-when standard input does, and on Linux with its parent, however that ends.
+({"error"}). What the runtime writes to standard output goes to standard error, of which the parent keeps the last
+lines. It ends when standard input does, and on Linux with its parent, however that ends.
 """
 
 from __future__ import annotations

@@ -86,6 +86,7 @@ class EmbeddedRuntime:
         self._most_crashes = most_crashes
         self._room = room
         self._users = 0
+        self._hint = ""
         self._resting = False
         self._last_used = time.monotonic()
         self._state = ModelState(name=file.name, phase="waiting", detail=_AT_REST)
@@ -183,10 +184,8 @@ class EmbeddedRuntime:
                 return
             crashes.append(time.monotonic())
             if len(crashes) == self._most_crashes and crashes[-1] - crashes[0] < _CRASH_WINDOW:
-                raise ModelUnavailableError(
-                    f"{self.file.name} has crashed {self._most_crashes} times. There may be too little memory: "
-                    "try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
-                )
+                advice = self._hint or "The server's log has the last lines of its process."
+                raise ModelUnavailableError(f"{self.file.name} has crashed {self._most_crashes} times. {advice}")
             self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))
 
     def _is_over(self) -> bool:
@@ -202,6 +201,9 @@ class EmbeddedRuntime:
             self._say("ready", "")
             log.info("%s is ready", self.file.name)
             code = process.wait()
+            if not self._is_over():
+                process.log_last_words()
+                self._hint = process.hint()
             self._say("loading", "The model has crashed and is being started again.")
         finally:
             self._process = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from language_models import embedded_process
 from language_models.catalogue import CatalogueEntry, HubSource
 from language_models.embedded import EmbeddedChatModel, EmbeddedRuntime, ModelFile, model_file
 from language_models.errors import ModelUnavailableError
@@ -91,6 +93,31 @@ def test_one_who_asks_while_the_model_is_fetched_sees_how_far_it_is(hub: Hub, tm
     assert "bytes-of-one could not be fetched" in said
     assert runtime.state().phase == "failed"
     runtime.close()
+
+
+@pytest.mark.parametrize(
+    ("last", "hint"),
+    [
+        ("sys.stderr.write('failed to allocate buffer\\n'); sys.exit(3)", "too little memory"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "too little memory"),
+        ("os.kill(os.getpid(), signal.SIGILL)", "lacks instructions"),
+        ("sys.exit(3)", "whole GGUF file"),
+    ],
+)
+def test_the_last_lines_of_a_process_that_ends_badly_are_in_the_log_and_the_error_has_a_hint(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path, last: str, hint: str
+) -> None:
+    said = "for number in range(150): print('line', number, file=sys.stderr, flush=True)"
+    script = f"import os, signal, sys\n{said}\n{last}"
+    monkeypatch.setattr(embedded_process, "_COMMAND", [sys.executable, "-c", script])
+    process = embedded_process.EmbeddedProcess()
+    with pytest.raises(ModelUnavailableError, match=hint):
+        process.load(tmp_path / "model.gguf")
+    process.close()
+    logged = caplog.text
+    assert "line 149" in logged
+    assert "line 49\n" not in logged
+    assert len(process.last_words()) == 100
 
 
 def test_a_fetch_is_called_off_when_the_server_stops(hub: Hub, tmp_path: Path) -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from language_models.errors import ContextTooLongError, ModelUnavailableError
+from language_models.errors import (
+    BadCredentialsError,
+    ContextTooLongError,
+    ModelError,
+    ModelFailedError,
+    ModelRateLimitedError,
+    ModelUnavailableError,
+)
 from tests.truth_management_system.search.conftest import ANN, BEN, Person
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase
@@ -141,3 +149,71 @@ def test_a_model_that_finds_everything_too_long_is_given_up(db: PKBDatabase, ann
     refusing.fails_with = ContextTooLongError("Too long.")
     with pytest.raises(ContextTooLongError):
         EmbeddingIndexer(db, refusing).index_pending()
+
+
+class Picky(WordVectors):
+    """Refuses every batch with a poisoned text in it. fails_with: what a refusal is."""
+
+    def __init__(self, refusal: ModelError | None) -> None:
+        super().__init__()
+        self.refusal = refusal
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        poisoned = [number for number, text in enumerate(texts) if "poison" in text]
+        if poisoned and self.refusal is not None:
+            raise self.refusal
+        vectors = super().embed(texts)
+        vectors[poisoned] = np.nan
+        return vectors
+
+
+REFUSALS = [ModelFailedError("400"), ModelUnavailableError("500"), ContextTooLongError("413"), None]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["400", "500", "413", "not a number"])
+def test_a_text_that_is_refused_keeps_no_other_from_its_vector(
+    db: PKBDatabase, ann: Person, ben: Person, caplog: pytest.LogCaptureFixture, refusal: ModelError | None
+):
+    for number in range(9):
+        ann.claim(f"Tea {number}")
+    ann.claim("poison", tags=["poison", "fine"])
+    ben.claim("Coffee")
+    indexer = EmbeddingIndexer(db, Picky(refusal))
+    for _ in range(4):
+        with suppress(ModelUnavailableError):  # the provider might be out of order: it is given time
+            indexer.index_pending()
+    assert (indexer.embedded_count(), indexer.pending_count()) == (10, 1)
+    assert sum("can't embed a text" in record.message for record in caplog.records) == 1  # tag and claim say the same
+
+
+def test_a_refused_text_is_tried_again_only_when_it_changes(db: PKBDatabase, ann: Person):
+    claim = ann.claim("poison")
+    model = Picky(ModelFailedError("400"))
+    indexer = EmbeddingIndexer(db, model)
+    assert indexer.index_pending() == 0
+    calls = model.calls
+    assert indexer.index_pending() == 0
+    assert model.calls == calls
+    ann.claims.edit(claim.claim_id, {"statement": "antidote"})
+    assert indexer.index_pending() == 1
+
+
+def test_people_take_turns(db: PKBDatabase, ann: Person, ben: Person):
+    ben.claim("Coffee")
+    for number in range(6):
+        ann.claim(f"Tea {number}")
+    indexer = EmbeddingIndexer(db, WordVectors())
+    assert sum(indexer.index_pending(batch=2, budget_seconds=0) for _ in range(2)) == 3
+    assert (indexer.pending_count(BEN), indexer.pending_count(ANN)) == (0, 4)
+
+
+@pytest.mark.parametrize("error", [ModelRateLimitedError("Slow down."), BadCredentialsError("No.")])
+def test_a_provider_that_answers_nobody_is_not_asked_for_each_text(db: PKBDatabase, ann: Person, error: ModelError):
+    for text in ("poison", "Tea"):
+        ann.claim(text)
+    model = Picky(error)
+    with pytest.raises(type(error)):
+        EmbeddingIndexer(db, model).index_pending()
+    assert model.calls == 1
