@@ -89,7 +89,12 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         factory=load,
         is_current=lambda _, conversation: conversation.is_current(),
     )
-    turns = TurnRunner(users_dir=settings.users_dir, metrics=metrics, report_of=report_of)
+    turns = TurnRunner(
+        users_dir=settings.users_dir,
+        metrics=metrics,
+        report_of=report_of,
+        most_per_person=settings.turns_per_person,
+    )
 
     def forget(user_email: str) -> None:
         turns.cancel_all(user_email=user_email)

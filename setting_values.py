@@ -108,6 +108,15 @@ def model(text: str) -> str:
     return text
 
 
+def model_patterns(text: str) -> tuple[str, ...]:
+    """Names of models, separated by commas, in which `*` stands for anything."""
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    for pattern in patterns:
+        if pattern != "*" and not pattern.startswith(("embedded:", "openai:", "anthropic:")):
+            raise ValueError(f"{pattern!r} names no model; use embedded:<name>, openai:<model>, anthropic:<model> or *")
+    return patterns
+
+
 def embedding_model(text: str) -> str:
     """The name of a model that can embed."""
     if not _EMBEDDING_PATTERN.fullmatch(text):

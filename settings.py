@@ -49,6 +49,9 @@ class Settings:
     main_model: str
     cheap_model: str | None
     embedding_model: str | None
+    allowed_models: tuple[str, ...]
+    admin_models: tuple[str, ...]
+    turns_per_person: int
     openai_base_url: str | None
     openai_api_key: str | None = field(repr=False)
     anthropic_api_key: str | None = field(repr=False)
@@ -224,6 +227,24 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         read.embedding_model,
         "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB; when empty, unless the main model is "
         "`none`), `openai:<model>`; `none`: words alone.",
+    ),
+    SettingRow(
+        "ANAPHORA_ALLOWED_MODELS",
+        "",
+        read.model_patterns,
+        "Models that everybody may choose beside those of the settings, separated by commas: `openai:gpt-4*`, `*` for "
+        "all. When empty, embedded models that were fetched already.",
+        when_empty=(),
+    ),
+    SettingRow(
+        "ANAPHORA_ADMIN_MODELS",
+        "",
+        read.model_patterns,
+        "Models that administrators may choose besides; embedded ones they may always choose, and have fetched.",
+        when_empty=(),
+    ),
+    SettingRow(
+        "ANAPHORA_TURNS_PER_PERSON", "64", read.whole(1, 100_000), "Answers that one person may have written at once."
     ),
     SettingRow(
         "OPENAI_BASE_URL", "", read.web_address, "Service that serves `openai:<model>`; OpenAI's own when empty."

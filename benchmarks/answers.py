@@ -114,6 +114,7 @@ def _server(folder: Path, model: str) -> Iterator[tuple[LiveServer, Client]]:
         "ANAPHORA_MAIN_MODEL": f"openai:{model}",
         "ANAPHORA_CHEAP_MODEL": "openai:title",
         "ANAPHORA_CONTEXT_WINDOW": "32000",
+        "ANAPHORA_TURNS_PER_PERSON": "10000",
     }
     server = LiveServer(folder, environ)
     seeded = server.data_dir.exists()

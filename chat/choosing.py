@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
 from language_models.unavailable import UnavailableChatModel
 
@@ -35,7 +36,7 @@ def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServi
     """The model for a turn of a conversation with these `settings`.
 
     What the conversation has chosen may be gone since, and then the main model answers. Raises ValueError for a name
-    in the turn itself that makes no sense.
+    in the turn itself that makes no sense, ModelNotAllowedError for one that this person may not use.
     """
     return replace(_chosen(query, settings, services=services), answer_tokens=_answer_tokens(settings))
 
@@ -48,7 +49,7 @@ def _chosen(query: Mapping[str, Any], settings: Any, *, services: TurnServices) 
         return ChosenModel(model=services.models.main())
     try:
         model = services.models.for_name(own)
-    except ValueError:
+    except (ValueError, ModelNotAllowedError):
         return instead_of(own, services=services)
     # Its key is gone from the server's settings.
     if isinstance(model, UnavailableChatModel):

@@ -3,6 +3,7 @@
 TurnError
  ├─ EmptyMessageError     nothing was said
  ├─ MessageTooLongError   more than one message may hold
+ ├─ TooManyTurnsError     the person has as many answers written as one may
  └─ ShuttingDownError     the server is stopping and takes no new turns
 """
 
@@ -39,3 +40,14 @@ class ShuttingDownError(TurnError):
 
     def __init__(self) -> None:
         super().__init__("The server is stopping and takes no new messages. Try again in a moment.")
+
+
+class TooManyTurnsError(TurnError):
+    """The person has as many answers written at once as the operator allows. `retry_after` is in seconds."""
+
+    retry_after = 5.0
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(
+            f"{limit} of your messages are being answered, and no more may be at once. Wait until one of them is done."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -20,7 +21,7 @@ from database.turn_recovery import ReportMaker, close_interrupted_turns
 
 from . import events
 from .accepting import ANSWER_AGAIN
-from .errors import ShuttingDownError
+from .errors import ShuttingDownError, TooManyTurnsError
 from .journal import Journal
 from .live_stream import LiveStream, StoredStream
 from .metrics import Metrics
@@ -61,10 +62,17 @@ class TurnRunner:
 
     `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
     without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
-    mean that broke off before it could tell.
+    mean that broke off before it could tell. most_per_person: how many one person may run at once; None: any number.
     """
 
-    def __init__(self, *, users_dir: str, metrics: Metrics, report_of: ReportMaker | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        users_dir: str,
+        metrics: Metrics,
+        report_of: ReportMaker | None = None,
+        most_per_person: int | None = None,
+    ) -> None:
         self.report_of = report_of
         self.users_dir = users_dir
         self._metrics = metrics
@@ -77,7 +85,8 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
-        self._starting = 0
+        self._starting: Counter[str] = Counter()
+        self._most_per_person = most_per_person
         self._draining = False
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -111,7 +120,8 @@ class TurnRunner:
                 raise ShuttingDownError
             if query.get(ANSWER_AGAIN) in self._streams:
                 raise TurnInProgressError  # its last events are still on their way
-            self._starting += 1
+            self._check_room(conversation.user_id)
+            self._starting[conversation.user_id] += 1
         try:
             turn = conversation.reply(query)
             stream = LiveStream(
@@ -128,9 +138,19 @@ class TurnRunner:
                 loop.call_soon_threadsafe(self._spawn, turn, stream)
         finally:
             with self._lock:
-                self._starting -= 1
+                self._starting[conversation.user_id] -= 1
+                if not self._starting[conversation.user_id]:
+                    del self._starting[conversation.user_id]
         self._metrics.change("turns_running", +1)
         return stream
+
+    def _check_room(self, user_email: str) -> None:
+        """Raises TooManyTurnsError where the person runs as many turns as one may."""
+        if self._most_per_person is None:
+            return
+        running = sum(stream.user_email == user_email for stream in self._streams.values())
+        if running + self._starting[user_email] >= self._most_per_person:
+            raise TooManyTurnsError(limit=self._most_per_person)
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
         """The events of an answer after number `after`, live or stored.
@@ -167,7 +187,7 @@ class TurnRunner:
     def running(self) -> int:
         """How many turns are being accepted or answered."""
         with self._lock:
-            return len(self._streams) + self._starting
+            return len(self._streams) + self._starting.total()
 
     async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
         """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""

@@ -65,7 +65,10 @@ class Models(Protocol):
         ...
 
     def for_name(self, setting: str) -> ChatModel:
-        """The model that a setting like "openai:gpt-5" names; ValueError says what would be right."""
+        """The model that a setting like "openai:gpt-5" names.
+
+        Raises ValueError that says what would be right, ModelNotAllowedError for one that the person may not use.
+        """
         ...
 
 

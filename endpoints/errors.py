@@ -101,6 +101,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(turns.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    Row(turns.TooManyTurnsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_turns"),
     Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(InvalidKnowledgeError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
@@ -112,6 +113,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
     Row(ServerBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "server_busy"),
     Row(turns.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
+    Row(models.ModelNotAllowedError, HTTPStatus.FORBIDDEN, "model_not_allowed"),
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
     Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),
 )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict, cast
 from flask import current_app, g
 
 from database.errors import ConversationNotFoundError
+from database.users import get_user
+from language_models.allowed import AllowedModels, AllowedNames
 
 from .errors import UnauthorizedError
 
@@ -121,6 +123,13 @@ def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
         return conversation
 
     return load
+
+
+def allowed_models() -> AllowedModels:
+    """The models as the caller may use them; works outside of the request as well."""
+    state, caller = current_state(), own()
+    names = AllowedNames(everybody=state.settings.allowed_models, administrators=state.settings.admin_models)
+    return AllowedModels(state.models, names, is_admin=lambda: get_user(**caller).is_admin)
 
 
 class Own(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
@@ -13,7 +14,14 @@ from database.conversation_pins import FIELD as PINNED
 from . import schemas, shapes
 from .errors import InvalidRequestError
 from .replies import ok
-from .request_scope import access_conversation, conversation_loader, current_state, current_user_email, own
+from .request_scope import (
+    access_conversation,
+    allowed_models,
+    conversation_loader,
+    current_state,
+    current_user_email,
+    own,
+)
 from .streaming import NDJSON, StreamResponse, stream_response
 from .validation import answers, asks, takes
 
@@ -27,7 +35,11 @@ blueprint = Blueprint("turns", __name__)
 @takes(schemas.Outgoing)
 @answers(None, media=NDJSON)
 def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse:
-    """Send a message; the answer's events follow as they come. 409 `turn_in_progress` while another is answered."""
+    """Send a message; the answer's events follow as they come.
+
+    409 `turn_in_progress` while another is answered, 403 `model_not_allowed` for a model that the operator does not
+    allow, 429 `too_many_turns` where the person has as many answers written at once as one may.
+    """
     conversation = access_conversation(conversation_id)
     _check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
@@ -74,7 +86,7 @@ def cancel_response(conversation_id: str) -> Response:
 def _check_model(name: str | None) -> None:
     try:
         if name:
-            current_state().models.for_name(name)
+            allowed_models().for_name(name)
     except ValueError as error:
         raise InvalidRequestError(str(error)) from error
 
@@ -87,7 +99,7 @@ def _query(
         **body.model_dump(),
         ANSWER_AGAIN: again,
         "_users_dir": current_state().users_dir,
-        "_services": current_state().services,
+        "_services": replace(current_state().services, models=allowed_models()),
         "_conversation_loader": conversation_loader(current_user_email()),
         "conversation_pinned_claim_ids": conversation.get_field(PINNED) or [],
     }

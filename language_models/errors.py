@@ -5,6 +5,7 @@ ModelError
  │   └─ ModelUnknownError    the provider has no such model
  ├─ ModelRateLimitedError    the provider asks us to wait
  ├─ ContextTooLongError      prompt and answer do not fit the context window
+ ├─ ModelNotAllowedError     the operator does not let this person use it
  ├─ BadCredentialsError      the provider refuses the key
  └─ ModelFailedError         it broke off, or answered nonsense
 """
@@ -47,6 +48,12 @@ class ContextTooLongError(ModelError):
     """Prompt and answer do not fit the model's context window."""
 
     code = "context_too_long"
+
+
+class ModelNotAllowedError(ModelError):
+    """The operator does not let this person use the model, or have it fetched."""
+
+    code = "model_not_allowed"
 
 
 class BadCredentialsError(ModelError):

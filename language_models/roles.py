@@ -140,11 +140,39 @@ class ModelRoles:
 
         Raises ValueError as `for_name` does, and for a model that is not embedded.
         """
-        model = self.for_name(name)
-        setting = self._settings.get(cast("RoleName", name)) or parse_model_setting(name)
+        self._runtime(self._embedded(name)).start()
+
+    def is_own(self, name: str) -> bool:
+        """Whether the settings name this model; a role is the name of one."""
+        return name in self._overrides or name in self._settings or parse_model_setting(name) in self._settings.values()
+
+    def is_embedded(self, name: str) -> bool:
+        """Whether a name that `for_name` knows is an embedded model's."""
+        return self._setting_of(name).kind == "embedded"
+
+    def is_there(self, name: str) -> bool:
+        """Whether the file of an embedded model lies here. Raises ValueError as `begin` does."""
+        from language_models.embedded import model_file
+
+        return model_file(self._embedded(name).model, folder=self._model_dir).is_there()
+
+    def full_name(self, name: str) -> str:
+        """The name without an alias: "embedded:small" is "embedded:qwen2.5-coder-0.5b-instruct"."""
+        setting = self._setting_of(name)
+        if setting.kind == "embedded" and not setting.is_path:
+            from language_models.catalogue import entry_named
+
+            return f"embedded:{entry_named(setting.model, work='chat').name}"
+        return str(setting)
+
+    def _setting_of(self, name: str) -> ModelSetting:
+        return self._settings.get(cast("RoleName", name)) or parse_model_setting(name)
+
+    def _embedded(self, name: str) -> ModelSetting:
+        model, setting = self.for_name(name), self._setting_of(name)
         if setting.kind != "embedded":
             raise ValueError(f"{model.name} is not embedded: there is nothing to fetch")
-        self._runtime(setting).start()
+        return setting
 
     def states(self) -> dict[str, ModelState]:
         """Whether each role's model can answer now, by role."""

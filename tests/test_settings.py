@@ -64,6 +64,8 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
     ("name", "wrong", "hint"),
     [
         ("ANAPHORA_PORT", "http", "whole number from 1 to 65535"),
+        ("ANAPHORA_ALLOWED_MODELS", "embedded:small, gpt-4o", "'gpt-4o' names no model"),
+        ("ANAPHORA_TURNS_PER_PERSON", "0", "whole number from 1"),
         ("ANAPHORA_ANSWER_TOKENS", "0", "whole number from 1"),
         ("ANAPHORA_ANSWER_TOKENS", "gpt-4o=700", "names no model"),
         ("ANAPHORA_CONTEXT_WINDOW", "openai:gpt-4o=", "whole number from 512"),

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from chat import live_stream
-from chat.errors import ShuttingDownError
+from chat.errors import ShuttingDownError, TooManyTurnsError
 from chat.generation import TurnRunner
 from chat.live_stream import LiveStream
 from chat.metrics import Metrics
@@ -406,3 +406,20 @@ def test_stopping_after_any_piece_keeps_the_pieces_before_it(talk: Talk, runner:
     assert talk.models.main_model.closed_streams == 1
     stored = talk.again(conversation).get_message_list()[1]
     assert (stored["status"], stored["text"], joined(events)) == ("cancelled", "".join(pieces[:said]), stored["text"])
+
+
+def test_a_person_has_only_so_many_answers_written_at_once(talk: Talk, runner: TurnRunner) -> None:
+    hold = Hold()
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Well", hold)])
+    runner._most_per_person = 2
+    first, second = (runner.start(talk.new(), talk.query("Hello")) for _ in range(2))
+    refused = talk.new()
+    with pytest.raises(TooManyTurnsError, match="2 of your messages"):
+        runner.start(refused, talk.query("Hello"))
+    assert talk.again(refused).get_message_list() == []
+    other = runner.start(talk.new(email="ben@example.com"), talk.query("Hello", email="ben@example.com"))
+    hold.release()
+    for stream in (first, second, other):
+        assert list(stream.lines())
+    third = runner.start(refused, talk.query("Hello"))
+    assert list(third.lines())

@@ -18,7 +18,7 @@ from language_models.scripted import ScriptedChatModel
 from server import create_app
 from settings import Settings
 
-from .conftest import Person, told
+from .conftest import Person, refused, told
 
 
 @pytest.fixture
@@ -77,3 +77,19 @@ def test_loading_goes_on_behind_the_answer_and_the_models_tell_how_it_went(ada: 
 def cheap_state(person: Person) -> model_shapes.ChoiceState:
     choices = told(person.get("/models"), model_shapes.Models).choices
     return next(choice.state for choice in choices if choice.id == "cheap")
+
+
+def test_a_model_that_the_operator_does_not_allow_is_refused_and_nothing_is_stored(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    message = {"messageText": "Hello", "model": "openai:o1-pro"}
+    assert refused(ada.post(f"/send_message/{conversation_id}", json=message)) == (403, "model_not_allowed")
+    assert ada.get(f"/list_messages_by_conversation/{conversation_id}").json == []
+
+
+def test_a_conversation_whose_choice_is_not_allowed_is_answered_by_the_main_model(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    settings = {"model_overrides": {"main": "openai:o1-pro"}}
+    assert ada.put(f"/get_conversation_settings/{conversation_id}", json=settings).status_code == HTTPStatus.OK
+    events = ada.say(conversation_id, "Hello")
+    assert "".join(event["text"] for event in events) == "It is forty-two."
+    assert any("openai:o1-pro" in event.get("notice", "") for event in events)
