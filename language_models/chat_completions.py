@@ -47,7 +47,17 @@ def request_body(
 class ChunkReader:
     """Turns the data of one stream's events into deltas and remembers what only the end may tell."""
 
-    __slots__ = ("_calls", "_finish_reason", "_meter", "_model", "_stopwatch", "_thinking", "_usage", "complete")
+    __slots__ = (
+        "_calls",
+        "_finish_reason",
+        "_meter",
+        "_model",
+        "_stopwatch",
+        "_thinking",
+        "_told",
+        "_usage",
+        "complete",
+    )
 
     def __init__(self, model: str, *, meter: SpeedMeter, stopwatch: Stopwatch) -> None:
         """`stopwatch` runs since the request was sent; what the stream shows of the model's speed goes to `meter`."""
@@ -58,6 +68,7 @@ class ChunkReader:
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
         self._thinking = False
+        self._told = ""
         self.complete = False
 
     @property
@@ -77,11 +88,9 @@ class ChunkReader:
             raise self._nonsense() from error
 
     def _delta(self, chunk: Mapping[str, Any]) -> Delta | None:
-        if usage := chunk.get("usage"):
-            self._usage = _usage(usage)
-        if timings := chunk.get("timings"):
-            self._meter.note_timings(timings)
-            self._stopwatch = None
+        self._note_figures(chunk)
+        if progress := chunk.get("prompt_progress"):
+            return self._reading(progress)
         choices = chunk.get("choices")
         if not choices:
             return None
@@ -132,6 +141,21 @@ class ChunkReader:
             return None
         self._thinking = True
         return Delta(status=THINKING)
+
+    def _note_figures(self, chunk: Mapping[str, Any]) -> None:
+        if usage := chunk.get("usage"):
+            self._usage = _usage(usage)
+        if timings := chunk.get("timings"):
+            self._meter.note_timings(timings)
+            self._stopwatch = None
+
+    def _reading(self, progress: Any) -> Delta | None:
+        """How long llama.cpp's server will go on reading a long prompt, told when the estimate changes."""
+        sentence = self._meter.reading_left(progress)
+        if sentence is None or sentence == self._told:
+            return None
+        self._told = sentence
+        return Delta(status=sentence)
 
     def _tick(self) -> None:
         if self._stopwatch is not None:

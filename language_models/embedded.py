@@ -22,6 +22,7 @@ from language_models.ports import ChatMessage, Completion, Delta, ModelState, Sp
 from language_models.provider import ProviderChatModel
 from language_models.retries import RetryPolicy
 from language_models.slot_gate import Urgency
+from language_models.speed import in_steps
 
 __all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
 
@@ -114,7 +115,7 @@ class EmbeddedChatModel:
             async for status in self._until_ready():
                 yield Delta(status=status)
             if not self._runtime.gate.is_free_for(self._urgency):
-                yield Delta(status="Waiting for the model: it is answering others.")
+                yield Delta(status=self._why_waiting())
             async with self._runtime.gate.slot(self._urgency), aclosing(self._answer(body)) as steps:
                 async for step in _unquoted(steps) if is_quoted else steps:
                     yield step
@@ -143,6 +144,13 @@ class EmbeddedChatModel:
         """Close the connections; the process is the runtime's."""
         if self._client is not None:
             await self._client.aclose()
+
+    def _why_waiting(self) -> str:
+        gate = self._runtime.gate
+        ahead, seconds = gate.ahead(self._urgency), gate.estimated_wait(self._urgency)
+        place = f", and {ahead} more {'waits' if ahead == 1 else 'wait'} before you" if ahead else ""
+        estimate = f" (about {in_steps(seconds)} s)" if seconds is not None else ""
+        return f"Waiting for the model: it is answering others{place}{estimate}."
 
     async def _until_ready(self) -> AsyncGenerator[str, None]:
         said = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -28,15 +29,38 @@ class SlotGate:
         self._jobs_running = 0
         self._waiting: dict[Urgency, deque[_Waiter]] = {"answer": deque(), "job": deque()}
         self._lock = threading.Lock()
+        self._slots = slots
+        self._held_for: float | None = None
 
     @contextlib.asynccontextmanager
     async def slot(self, urgency: Urgency) -> AsyncIterator[None]:
         """Hold a slot for the block. Leaving it, also by cancellation, lets the next one in."""
         await self._enter(urgency)
+        begun = time.monotonic()
         try:
             yield
         finally:
+            if urgency == "answer":
+                self.note_answer(time.monotonic() - begun)
             self._leave(urgency)
+
+    def note_answer(self, seconds: float) -> None:
+        """Note how long an answer held its slot; the latest ones count most."""
+        before = seconds if self._held_for is None else self._held_for
+        self._held_for = (before + seconds) / 2
+
+    def ahead(self, urgency: Urgency) -> int:
+        """How many would be let in before one who came now."""
+        with self._lock:
+            answers = len(self._waiting["answer"])
+            return answers if urgency == "answer" else answers + len(self._waiting["job"])
+
+    def estimated_wait(self, urgency: Urgency) -> float | None:
+        """Seconds until one who came now would be let in, by how long answers took lately; None: none was measured."""
+        if self._held_for is None:
+            return None
+        # Those who hold a slot are half through, on average.
+        return self._held_for * (self.ahead(urgency) + 0.5) / self._slots
 
     def waiting(self, urgency: Urgency) -> int:
         """How many wait."""

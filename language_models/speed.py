@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from language_models.ports import Speed, Usage
 
 _FEWEST_READ = 32
 _FEWEST_WRITTEN = 8
+_LONG_PROMPT = 256
+_STEP = 5
 _WEIGHT = 0.5
 """Of a new measurement against those before: what a machine or provider did lately counts most."""
 
@@ -49,6 +52,27 @@ class SpeedMeter:
         with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
             self.note_reading(tokens=int(timings["prompt_n"]), seconds=float(timings["prompt_ms"]) / 1000)
             self.note_writing(tokens=int(timings["predicted_n"]), seconds=float(timings["predicted_ms"]) / 1000)
+
+    def reading_left(self, progress: Any) -> str | None:
+        """How long a prompt will go on being read, by the `prompt_progress` of llama.cpp's server.
+
+        None for a prompt that is read soon, and for a progress in another shape.
+        """
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+            total, cached, done = (int(progress[field]) for field in ("total", "cache", "processed"))
+            seconds = float(progress["time_ms"]) / 1000
+            if total - cached < _LONG_PROMPT or done >= total:
+                return None
+            speed = (done - cached) / seconds if done > cached and seconds > 0 else self._speed.reading
+            if not speed:
+                return "The model is reading your message and what goes with it."
+            return f"The model is reading: about {in_steps((total - done) / speed)} s left."
+        return None
+
+
+def in_steps(seconds: float) -> int:
+    """An estimate as people tell it: whole steps of five seconds, at least one."""
+    return max(_STEP, _STEP * math.ceil(seconds / _STEP))
 
 
 class Stopwatch:

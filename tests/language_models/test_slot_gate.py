@@ -198,3 +198,27 @@ def test_a_loop_that_was_closed_while_somebody_waited_takes_no_slot() -> None:
         asyncio.set_event_loop(None)
 
     asyncio.run(hold_and_leave())
+
+
+def test_one_who_would_have_to_wait_learns_the_place_and_the_time() -> None:
+    async def wait() -> list[tuple[int, float | None]]:
+        gate = SlotGate(2)
+        told = [(gate.ahead("answer"), gate.estimated_wait("answer"))]
+        gate.note_answer(40.0)
+        async with gate.slot("answer"), gate.slot("answer"):
+            told.append((gate.ahead("answer"), gate.estimated_wait("answer")))
+            waiting = asyncio.create_task(_pass_through(gate, "answer"))
+            job = asyncio.create_task(_pass_through(gate, "job"))
+            while not gate.waiting("job"):
+                await asyncio.sleep(0)
+            told.append((gate.ahead("answer"), gate.estimated_wait("answer")))
+            told.append((gate.ahead("job"), gate.estimated_wait("job")))
+        await asyncio.gather(waiting, job)
+        return told
+
+    assert asyncio.run(wait()) == [(0, None), (0, 10.0), (1, 30.0), (2, 50.0)]
+
+
+async def _pass_through(gate: SlotGate, urgency: Urgency) -> None:
+    async with gate.slot(urgency):
+        return

@@ -69,3 +69,32 @@ def test_the_latest_calls_count_most() -> None:
     assert meter.speed().reading == pytest.approx(150.0)
     meter.note_reading(tokens=200, seconds=1)
     assert meter.speed().reading == pytest.approx(175.0)
+
+
+def progress(done: int, *, total: int = 1_000, cache: int = 0, seconds: float = 1.0) -> bytes:
+    """What llama.cpp's server tells while it reads a prompt."""
+    told = {"total": total, "cache": cache, "processed": done, "time_ms": seconds * 1000}
+    return event({"choices": [{"delta": {"role": "assistant", "content": None}}], "prompt_progress": told})
+
+
+def statuses_after(*chunks: bytes) -> list[str]:
+    async def asked() -> list[str]:
+        async with answering(streaming(*chunks, piece("Blue."), ending(), DONE)) as server, asking(server) as model:
+            return [step.status async for step in model.stream(QUESTION) if step.status]
+
+    return asyncio.run(asked())
+
+
+def test_one_who_waits_while_a_long_prompt_is_read_is_told_how_long_it_takes() -> None:
+    chunks = [progress(0, seconds=0.0), progress(200), progress(210), progress(600, seconds=3.0), progress(1_000)]
+    assert statuses_after(*chunks) == [
+        "The model is reading your message and what goes with it.",
+        "The model is reading: about 5 s left.",
+    ]
+    assert statuses_after(progress(100, seconds=2.0)) == ["The model is reading: about 20 s left."]
+    assert statuses_after(progress(900, cache=800, seconds=2.0)) == []
+
+
+@pytest.mark.parametrize("told", [3, [1], {"total": "many"}, {"total": 1_000, "cache": 0, "processed": 5}])
+def test_progress_in_another_shape_is_passed_over(told: Any) -> None:
+    assert statuses_after(event({"choices": [{"delta": {}}], "prompt_progress": told})) == []
