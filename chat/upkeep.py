@@ -11,6 +11,7 @@ from database.erasure import purge_bin
 from database.errors import StoreError
 from database.fulltext import index_pending
 from database.reindexing import clear_retired_index
+from database.statistics import optimize
 from database.stream_events import purge_events
 from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
@@ -48,6 +49,8 @@ async def keep_up(
         hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
         hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
         hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
+        hourly(partial(optimize, users_dir=users_dir), what="statistics"),
+        hourly(lambda: knowledge.database().optimize(), what="statistics of memories"),
         quickly(tell_and_erase, what="memories"),
         # The first page is not to wait while a model is loaded.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, func, select, union_all
 
 from .connection import open_store
 from .schema import conversations
@@ -42,12 +42,34 @@ def autocomplete_conversations(
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
     query = _offered(user_email, domain)
     with open_store(users_dir).reading() as connection:
+        if not typed:
+            return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
         found = _by_friendly_id(connection, query, typed, limit)
         words = _WORD.findall(typed)
         if words and len(found) < limit:
             seen = {row.conversation_id for row in found}
             found += islice(_by_title(connection, query, words, seen), limit - len(found))
     return [_suggestion(row) for row in found]
+
+
+def _newest(connection: Connection, user_email: str, domain: str | None, limit: int) -> list[Row[Any]]:
+    """The newest of each domain, from the index of the list: it is in order of time only within one domain."""
+    domains = _domains(connection, user_email) if domain is None else [domain]
+    pages = [_offered(user_email, each).limit(limit).subquery() for each in domains]
+    if not pages:
+        return []
+    either = union_all(*(select(page) for page in pages)).subquery()
+    newest = select(either).order_by(either.c.updated_at.desc(), either.c.conversation_id.desc())
+    return list(connection.execute(newest.limit(limit)))
+
+
+def _domains(connection: Connection, user_email: str) -> Sequence[str]:
+    """The domains of the user's conversations: a step of the index for each, however many conversations there are."""
+    own = _c.user_email == user_email
+    domains = select(func.min(_c.domain).label("name")).where(own).cte(recursive=True)
+    following = select(func.min(_c.domain)).where(own, _c.domain > domains.c.name).scalar_subquery()
+    domains = domains.union_all(select(following).where(domains.c.name.is_not(None)))
+    return connection.execute(select(domains.c.name).where(domains.c.name.is_not(None))).scalars().all()
 
 
 def _offered(user_email: str, domain: str | None) -> Select[Any]:
@@ -63,21 +85,20 @@ def _offered(user_email: str, domain: str | None) -> Select[Any]:
 
 
 def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limit: int) -> list[Row[Any]]:
-    if typed:
-        if not _FRIENDLY_ID_PART.fullmatch(typed):
-            return []
-        # A range, not LIKE: the index answers it, and "_" means itself. "{" is the character after "z".
-        query = query.where(_c.conversation_friendly_id >= typed, _c.conversation_friendly_id < typed + "{")
+    if not _FRIENDLY_ID_PART.fullmatch(typed):
+        return []
+    # A range, not LIKE: the index answers it, and "_" means itself. "{" is the character after "z".
+    query = query.where(_c.conversation_friendly_id >= typed, _c.conversation_friendly_id < typed + "{")
     return list(connection.execute(query.limit(limit)))
 
 
 def _by_title(
     connection: Connection, query: Select[Any], words: Sequence[str], seen: Collection[str]
 ) -> Iterator[Row[Any]]:
-    """Titles are compared here, since the database folds the case of ASCII alone; what it can rule out, it does."""
+    """Titles are compared here, since LIKE ignores the case of ASCII letters alone; what it can rule out, it does."""
     for word in words:
         if word.isascii() or word.upper() == word:
-            query = query.where(_c.title.icontains(word, autoescape=True))
+            query = query.where(_c.title.contains(word, autoescape=True))
     folded = [word.casefold() for word in words]
     for row in connection.execute(query.execution_options(yield_per=100)):
         if row.conversation_id not in seen and _begins_words(folded, row.title.casefold()):

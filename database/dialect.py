@@ -27,6 +27,8 @@ _PRIMARY = 0xFF
 BUSY_TIMEOUT_MS = 10_000
 _UNEXPLAINED = "The database can't be read or written. See the server's log."
 READERS = 24
+ANALYSIS_LIMIT = 400
+"""So many rows of each index are read to make statistics of it."""
 
 
 def connect_sqlite(
@@ -46,6 +48,7 @@ def connect_sqlite(
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 268435456")
+    connection.execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
     return connection
 
 

@@ -144,6 +144,8 @@ def _nameless(user_email: _Value, domain: _Value) -> Any:
 
 
 def _unhashed(user_email: _Value, domain: _Value) -> Any:
+    # The owner is compared in `messages` alone: `idx_messages_unhashed` must come first. With the owner compared in
+    # both tables, SQLite without statistics walks through all conversations of the person instead.
     return (
         select(messages.c.seq, messages.c.conversation_id, messages.c.text, conversations.c.conversation_friendly_id)
         .join_from(messages, conversations, messages.c.conversation_id == conversations.c.conversation_id)
@@ -151,7 +153,6 @@ def _unhashed(user_email: _Value, domain: _Value) -> Any:
             messages.c.user_email == user_email,
             messages.c.message_short_hash.is_(None),
             messages.c.status != "streaming",
-            conversations.c.user_email == user_email,
             conversations.c.conversation_friendly_id.is_not(None),
             conversations.c.domain == domain,
             conversations.c.deleted_at.is_(None),

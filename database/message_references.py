@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, literal, select, update
 
 from .connection import open_store
 from .conversation_head import touch_quietly
@@ -87,10 +87,9 @@ def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[
 
 
 def _referring(user_email: str, message_id: str) -> Select[Any]:
-    refers = exists().where(
-        message_references.c.user_email == user_email,
-        message_references.c.target_message_id == message_id,
-        message_references.c.message_id == messages.c.message_id,
+    # A list of ids, not EXISTS: for EXISTS, SQLite reads all messages from the newest on.
+    referring = select(message_references.c.message_id).where(
+        message_references.c.user_email == user_email, message_references.c.target_message_id == message_id
     )
     earlier = messages.alias("earlier")
     index = (
@@ -118,7 +117,7 @@ def _referring(user_email: str, message_id: str) -> Select[Any]:
         )
         .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
         .where(
-            refers,
+            messages.c.message_id.in_(referring),
             messages.c.user_email == user_email,
             messages.c.deleted_at.is_(None),
             conversations.c.deleted_at.is_(None),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, union
+from sqlalchemy import Connection, func, or_, select
 
 from . import fulltext_index
 from .connection import open_store
@@ -32,7 +32,8 @@ _TAIL = 5_000
 _BINS = 200
 _CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
 
-# A length of the index is a number of words, and sorts as what it is stored as.
+# A length of the index is a number of words, and sorts as what it is stored as. Subqueries, not joins: SQLite with
+# statistics would read all conversations first, to make a Bloom filter of them.
 _CANDIDATES = """
     WITH hits AS MATERIALIZED ({hits}),
     chosen AS (
@@ -44,10 +45,12 @@ _CANDIDATES = """
         )
     )
     SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
-    FROM chosen JOIN messages ON messages.seq = chosen.seq
-    JOIN "UserToConversationId" AS conversations ON conversations.conversation_id = messages.conversation_id
-    WHERE messages.user_email = :user_email AND messages.deleted_at IS NULL
-        AND conversations.deleted_at IS NULL AND conversations.expires_at IS NULL
+    FROM messages
+    WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email AND messages.deleted_at IS NULL
+        AND (
+            SELECT deleted_at IS NULL AND expires_at IS NULL FROM "UserToConversationId" AS conversations
+            WHERE conversations.conversation_id = messages.conversation_id
+        )
     ORDER BY messages.seq DESC
 """
 _NEWEST_HITS = """
@@ -58,6 +61,27 @@ _NEWEST_HITS = """
 _FILTERED_HITS = """
     SELECT found.rowid AS rowid FROM ({hits}) AS found JOIN activities ON activities.seq = found.rowid
     WHERE {conditions} ORDER BY found.rowid DESC LIMIT :hits
+"""
+# Walks through what is left out alone, never through all conversations: the index of the list has deleted
+# conversations at the end of each domain.
+_LEFT_OUT = """
+    WITH RECURSIVE domains(name) AS (
+        SELECT min(domain) FROM "UserToConversationId" WHERE user_email = :user_email
+        UNION ALL
+        SELECT (
+            SELECT min(domain) FROM "UserToConversationId" WHERE user_email = :user_email AND domain > domains.name
+        ) FROM domains WHERE domains.name IS NOT NULL
+    )
+    SELECT conversation_id FROM (
+        SELECT conversation_id FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_temporary"
+        WHERE user_email = :user_email AND expires_at IS NOT NULL LIMIT :most
+    )
+    UNION
+    SELECT conversation_id FROM (
+        SELECT conversation_id FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_list"
+        WHERE user_email = :user_email AND domain IN (SELECT name FROM domains) AND deleted_at IS NOT NULL
+        ORDER BY deleted_at DESC LIMIT :most
+    )
 """
 _CONDITIONS = {
     "actor": "activities.actor_type = :actor",
@@ -181,12 +205,16 @@ class _Search:
         return [(seq, folded(text)) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
 
     def _unindexed(self, mark: int, up_to: int) -> list[tuple[int, str]]:
-        m, query = messages.c, self.query
+        m, query, c = messages.c, self.query, conversations.c
+        listed = (
+            select(c.deleted_at.is_(None) & c.expires_at.is_(None))
+            .where(c.conversation_id == m.conversation_id)
+            .correlate(messages)
+            .scalar_subquery()
+        )
         tail = (
             select(m.seq, m.text)
-            .join(conversations, conversations.c.conversation_id == m.conversation_id)
-            .where(m.seq > mark, m.seq <= up_to, m.user_email == self.user_email)
-            .where(m.deleted_at.is_(None), conversations.c.deleted_at.is_(None), conversations.c.expires_at.is_(None))
+            .where(m.seq > mark, m.seq <= up_to, m.user_email == self.user_email, m.deleted_at.is_(None), listed)
             .order_by(m.seq.desc())
             .limit(_TAIL)
         )
@@ -215,13 +243,8 @@ class _Search:
 
     def _left_out(self) -> list[str]:
         """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
-        c = conversations.c
-        own = c.user_email == self.user_email
-        temporary = select(c.conversation_id).where(own, c.expires_at.is_not(None)).limit(_BINS)
-        binned = select(c.conversation_id).where(own, c.deleted_at.is_not(None))
-        newest = binned.order_by(c.deleted_at.desc()).limit(_BINS)
-        both = union(select(temporary.subquery()), select(newest.subquery()))
-        return list(self.connection.execute(both).scalars())
+        parameters = {"user_email": self.user_email, "most": _BINS}
+        return list(self.connection.exec_driver_sql(_LEFT_OUT, parameters).scalars())
 
 
 def _conversation_id(connection: Connection, user_email: str, name: str | None) -> str | None:

@@ -88,7 +88,7 @@ def seed(*, users_dir: str, user_email: str, plan: SeedPlan) -> Iterator[int]:
     The account itself and the full-text index are left to others. Raises InvalidChangeError for a plan that makes no
     sense, and for an account that has conversations already.
     """
-    random = Random(SEED)
+    random = Random(f"{SEED} {user_email}")
     texts = TextMaker(random)
     seeded = [_conversation(random, texts, user_email, turns) for turns in plan.turns()]
     if plan.named:

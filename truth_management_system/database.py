@@ -18,6 +18,7 @@ from database.clock import now_iso
 from database.dialect import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
 from database.errors import StorageBusyError
 from database.kept_connections import KeptConnections
+from database.statistics import renew_statistics
 
 from .config import PKBConfig
 from .errors import InvalidKnowledgeError, KnowledgeBusyError, KnowledgeTooNewError, KnowledgeUnavailableError
@@ -191,6 +192,10 @@ class PKBDatabase:
         """Reads inside see one state of the store."""
         with self._reading() as connection, self._using(connection):
             yield self
+
+    def optimize(self) -> None:
+        """Make the statistics of the query planner that are missing, and renew those of tables that have grown."""
+        renew_statistics(lambda sql: [tuple(row.values()) for row in self.execute(sql).rows])
 
     def close(self) -> None:
         """Let go of the files."""

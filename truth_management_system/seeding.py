@@ -94,7 +94,7 @@ def seed_knowledge(db: PKBDatabase, *, user_email: str, plan: KnowledgePlan) -> 
     """
     if db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [user_email]):
         raise InvalidKnowledgeError("This account has memories already; seeding is for one that has none.")
-    random = Random(SEED)
+    random = Random(f"{SEED} {user_email}")
     owner = _Owner(random, user_email, plan.own, measured=plan)
     neighbour = _Owner(random, f"neighbour.{user_email}", plan.neighbours)
     batch = _Batch()

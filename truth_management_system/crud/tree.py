@@ -65,14 +65,17 @@ class Trees(Groups[Node]):
 
     def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
         """What is filed in it and up to ten levels below it."""
+        # The owner goes along from step to step: compared with a parameter, SQLite would first read all groups of
+        # everybody, to make a Bloom filter of this person's.
         found = (
-            f"WITH RECURSIVE below(id, depth) AS ("
-            f"SELECT {self.key}, 0 FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
-            f"UNION SELECT {self.table}.{self.key}, below.depth + 1 FROM below CROSS JOIN {self.table} "
-            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = ? AND below.depth < {DEEPEST}) "
+            f"WITH RECURSIVE below(id, depth, owner) AS ("
+            f"SELECT {self.key}, 0, user_email FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
+            f"UNION SELECT {self.table}.{self.key}, below.depth + 1, below.owner FROM below CROSS JOIN {self.table} "
+            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = below.owner "
+            f"AND below.depth < {DEEPEST}) "
             f"SELECT links.claim_id FROM below CROSS JOIN {self.links} AS links WHERE links.{self.key} = below.id"
         )
-        return found, [identity, self.user_email, self.user_email]
+        return found, [identity, self.user_email]
 
     def _action(self, fields: Mapping[str, Any]) -> str:
         return "move" if self.parent in fields else "edit"

@@ -15,18 +15,19 @@ from .parts import ApiParts
 
 Description = dict[str, Any]
 
+# CROSS JOIN: SQLite goes from the claims to their groups, never through all groups of everybody.
 _TAGS = (
     "SELECT claim_tags.claim_id, tags.tag_id, tags.name, tags.friendly_id FROM claim_tags "
-    "JOIN tags USING (tag_id) WHERE claim_tags.claim_id IN ({}) ORDER BY tags.name_key"
+    "CROSS JOIN tags USING (tag_id) WHERE claim_tags.claim_id IN ({}) ORDER BY tags.name_key"
 )
 _ENTITIES = (
     "SELECT claim_entities.claim_id, entities.entity_id, entities.name, entities.entity_type, claim_entities.role, "
-    "entities.friendly_id FROM claim_entities JOIN entities USING (entity_id) "
+    "entities.friendly_id FROM claim_entities CROSS JOIN entities USING (entity_id) "
     "WHERE claim_entities.claim_id IN ({}) ORDER BY entities.name_key"
 )
 _CONTEXTS = (
     "SELECT context_claims.claim_id, contexts.context_id, contexts.name, contexts.friendly_id FROM context_claims "
-    "JOIN contexts USING (context_id) WHERE context_claims.claim_id IN ({}) ORDER BY contexts.name_key"
+    "CROSS JOIN contexts USING (context_id) WHERE context_claims.claim_id IN ({}) ORDER BY contexts.name_key"
 )
 _CHILDREN = (
     "SELECT parent_context_id, COUNT(*) FROM contexts WHERE parent_context_id IN ({}) GROUP BY parent_context_id"
