@@ -40,8 +40,8 @@ _BEGINNING_WITH = """
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
-WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+")
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
 
 
 class IndexedText(NamedTuple):

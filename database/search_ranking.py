@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from .fulltext_index import WORD, folded, words
+from .fulltext_index import UNSPACED, WORD, folded, words
 
 _AROUND = 60
 _LENGTH = 220
 _CHUNK = 4_000
 _OVERLAP = 400
 _SIDE_BY_SIDE = 1.5
+_GOES_ON = re.compile(rf"(?:[^\W_{UNSPACED}]|[\u0900-\u0dff]){{2}}")
+"""Two characters that stand in the same word."""
 _CONTROLS = re.compile(r"[\s\x00-\x1f\x7f]")
 
 Phrases = Sequence[Sequence[str]]
@@ -84,31 +87,29 @@ def _best_chunk(text: str, phrases: Phrases) -> int:
 
 def _places(text: str, phrases: Phrases, *, beginning: bool) -> list[tuple[int, tuple[int, int]]]:
     """(number of the phrase, place in `text`) of each time that a phrase is said; none overlaps another."""
+    if not phrases:
+        return []
     plain, origin = _folded_with_origins(text)
-    cut = [(match[0], match.start(), match.end()) for match in WORD.finditer(plain)]
-    may_begin = _beginnings(phrases, beginning=beginning)
+    # Only where the first word of a phrase stands the text is cut into words.
+    first = re.compile("|".join(re.escape(phrase[0]) for phrase in phrases))
+    longest = max(len(phrase) for phrase in phrases)
     places, position = list[tuple[int, tuple[int, int]]](), 0
-    while position < len(cut):
-        number = _said_at(cut, position, phrases, beginning=beginning) if may_begin(cut[position][0]) else None
-        if number is None:
-            position += 1
-            continue
-        last = cut[position + len(phrases[number]) - 1]
-        places.append((number, (origin[cut[position][1]], origin[last[2] - 1] + 1)))
-        position += len(phrases[number])
+    while found := first.search(plain, position):
+        position = found.start() + 1
+        if found.start() > 0 and _GOES_ON.match(plain, found.start() - 1):
+            continue  # it stands within a word
+        cut = [match.span() for match in islice(WORD.finditer(plain, found.start()), longest)]
+        number = _said_at([plain[begin:end] for begin, end in cut], phrases, beginning=beginning)
+        if number is not None:
+            position = cut[len(phrases[number]) - 1][1]
+            places.append((number, (origin[found.start()], origin[position - 1] + 1)))
     return places
 
 
-def _beginnings(phrases: Phrases, *, beginning: bool) -> Callable[[str], bool]:
-    """Says of a word whether a phrase may begin with it: most words of a text are looked at no further."""
-    first = {phrase[0] for phrase in phrases}
-    open_end = phrases[-1][0] if beginning and phrases and len(phrases[-1]) == 1 else None
-    return lambda word: word in first or (open_end is not None and word.startswith(open_end))
-
-
-def _said_at(cut: Sequence[tuple[str, int, int]], position: int, phrases: Phrases, *, beginning: bool) -> int | None:
+def _said_at(words: Sequence[str], phrases: Phrases, *, beginning: bool) -> int | None:
+    """The number of the phrase with which `words` begin."""
     for number, phrase in enumerate(phrases):
-        said = [word for word, _, _ in cut[position : position + len(phrase)]]
+        said = words[: len(phrase)]
         if len(said) < len(phrase):
             continue
         goes_on = beginning and number == len(phrases) - 1
