@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME …] [--quick]`: measure, print a table, write benchmarks/results.json."""
+"""`python -m benchmarks [NAME …] [--quick]`: measure, print a table, write benchmarks/results.json.
+
+First this machine is measured, then what was asked for; figures are corrected by the ratio to the reference machine.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, knowledge, pages, search, stalls
+from . import answers, footprint, history, knowledge, pages, search, stalls, turn_cpu
 from .figures import Figure, table
+from .floors import FLOORS
+from .machine import Machine, measure
 from .seeded import FULL, QUICK, Bench
 
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -27,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "streams": answers.streams,
     "burst": answers.burst,
     "stalls": stalls.stalls,
+    "turn_cpu": turn_cpu.turn_cpu,
     "start": footprint.start,
     "install": footprint.install,
     "page": pages.page_weight,
@@ -39,32 +47,43 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all when left out")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repetitions")
+    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another state of the code, for turn_cpu")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    bench = Bench(QUICK if options.quick else FULL)
-    figures = [figure for name in options.names or BENCHMARKS for figure in _run(name, bench)]
-    print(f"\n{table(figures)}")
+    bench = Bench(QUICK if options.quick else FULL, beside=options.beside)
+    figures = list[Figure]()
+    machines = list[Machine]()
+    for name in options.names or BENCHMARKS:
+        # Anew for each: the machine is another one an hour later.
+        machines.append(measure())
+        figures += _run(name, bench, machines[-1])
+    told = ", ".join(f"{machine.factor:.2f}" for machine in machines)
+    print(f"\nThis machine takes {told} times as long as the reference machine.\n\n{table(figures)}")
     if not options.names:
-        _write(figures, bench)
+        _write(figures, bench, machines)
     return 1 if any(figure.within is False for figure in figures) else 0
 
 
-def _run(name: str, bench: Bench) -> Iterator[Figure]:
+def _run(name: str, bench: Bench, machine: Machine) -> Iterator[Figure]:
     print(f"{name} …", file=sys.stderr, flush=True)
-    for figure in BENCHMARKS[name](bench):
+    # All of them first: a floor is measured on what the benchmark has let go of.
+    for measured in list(BENCHMARKS[name](bench)):
+        floor = FLOORS[measured.name](bench) if measured.name in FLOORS else None
+        figure = replace(measured, factor=machine.factor, floor=floor)
         print(f"  {figure.name}: {figure.value:.4g} {figure.unit}", file=sys.stderr, flush=True)
         yield figure
 
 
-def _write(figures: Sequence[Figure], bench: Bench) -> None:
+def _write(figures: Sequence[Figure], bench: Bench, machines: Sequence[Machine]) -> None:
     result = {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
         "conversations": bench.size.conversations,
         "messages": bench.size.messages,
         "claims": bench.size.claims,
+        "machine": {"pieces": machines[0].pieces, "factors": [machine.factor for machine in machines]},
         "figures": [figure.as_dict() for figure in figures],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -1,8 +1,9 @@
 """An OpenAI-compatible model that says time stamps: `python -m benchmarks.fake_model`, a process of its own.
 
 The name of the model that a request asks for says how it answers: `ticking-100-20` says 100 words, 20 a second, each
-the time at which it was sent, the first as soon as the request is there; any other name says a title at once. Times
-are nanoseconds of the machine's monotonic clock. It prints its port when it is ready.
+the time at which it was sent, the first as soon as the request is there; `holding` says one word and then nothing;
+any other name says a title at once. Times are nanoseconds of the machine's monotonic clock. It prints its port when it
+is ready.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class FakeModel(asyncio.Protocol):
             return
         if ticking:
             self._begin(int(ticking[1]), int(ticking[2]))
+        elif b'"holding"' in body:
+            self._send(_HEAD + _chunk(_said(f"{time.monotonic_ns()} ")))
         else:
             self._send(_HEAD + _chunk(_said("A Measured Title") + _LAST) + b"0\r\n\r\n")
 

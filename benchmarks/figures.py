@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+_TIMES = ("ms", "s")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One measured thing.
 
     value: the median of `samples` measurements, or the one there is. p95: their 95th percentile, where there are many.
-    budget bounds the value, budget_p95 the percentile; None where nobody set one.
+    budget bounds the value, budget_p95 the percentile; None where nobody set one. factor: how much slower than the
+    reference machine this one was; budgets hold for the corrected figures. floor: what the same job takes without the
+    product around it, measured on the same machine.
     """
 
     name: str
@@ -25,30 +29,46 @@ class Figure:
     p95: float | None = None
     budget_p95: float | None = None
     samples: int = 1
+    factor: float = 1.0
+    floor: float | None = None
+
+    @property
+    def corrected(self) -> float:
+        """The value as the reference machine would have it; what is no time is the same everywhere."""
+        return self._corrected(self.value)
+
+    @property
+    def corrected_p95(self) -> float | None:
+        """The percentile as the reference machine would have it."""
+        return None if self.p95 is None else self._corrected(self.p95)
 
     @property
     def within(self) -> bool | None:
-        """Whether every budget holds; None where there is none."""
-        bounded = [
-            (measured, budget)
-            for measured, budget in ((self.value, self.budget), (self.p95, self.budget_p95))
-            if measured is not None and budget is not None
-        ]
-        return all(measured <= budget for measured, budget in bounded) if bounded else None
+        """Whether every budget holds for the corrected figures; None where there is none."""
+        return None if self.ratio is None else self.ratio <= 1
 
     @property
     def ratio(self) -> float | None:
         """The larger share of a budget that was used; 1.0 is all of it."""
         shares = [
             measured / budget
-            for measured, budget in ((self.value, self.budget), (self.p95, self.budget_p95))
+            for measured, budget in ((self.corrected, self.budget), (self.corrected_p95, self.budget_p95))
             if measured is not None and budget
         ]
         return max(shares, default=None)
 
+    @property
+    def times_floor(self) -> float | None:
+        """How many times the floor this is."""
+        return self.value / self.floor if self.floor else None
+
     def as_dict(self) -> dict[str, Any]:
         """For results.json."""
-        return {**asdict(self), "within": self.within}
+        derived = {"corrected": self.corrected, "corrected_p95": self.corrected_p95, "times_floor": self.times_floor}
+        return {**asdict(self), **derived, "within": self.within}
+
+    def _corrected(self, measured: float) -> float:
+        return measured / self.factor if self.unit in _TIMES else measured
 
 
 def of_samples(
@@ -91,11 +111,8 @@ def timed(work: Callable[[], object], *, times: int, warm: int = 3) -> list[floa
 
 def table(figures: Sequence[Figure]) -> str:
     """The figures as a Markdown table."""
-    rows = [
-        ("What", "Median", "p95", "Budget", "Used", ""),
-        ("---", "---:", "---:", "---:", "---:", "---"),
-        *(_row(figure) for figure in figures),
-    ]
+    head = ("What", "Measured", "p95", "Corrected", "p95", "Budget", "Used", "× floor", "")
+    rows = [head, ("---", *("---:" for _ in head[2:]), "---"), *(_row(figure) for figure in figures)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -105,9 +122,12 @@ def _row(figure: Figure) -> tuple[str, ...]:
     return (
         figure.name,
         f"{_number(figure.value)} {figure.unit}",
-        _number(figure.p95) if figure.p95 is not None else "",
+        _number(figure.p95),
+        f"{_number(figure.corrected)} {figure.unit}",
+        _number(figure.corrected_p95),
         ", ".join(budgets),
         f"{figure.ratio:.0%}" if figure.ratio is not None else "",
+        f"{figure.times_floor:.1f}" if figure.times_floor is not None else "",
         "over" if figure.within is False else "",
     )
 

@@ -62,9 +62,13 @@ QUICK = Size(
 
 @dataclass
 class Bench:
-    """What one run of benchmarks shares: the size, and a copy of the seeded data that may be written to."""
+    """What one run of benchmarks shares: the size, and a copy of the seeded data that may be written to.
+
+    beside: the folder of another state of the code, which is measured in turn with this one where that is offered.
+    """
 
     size: Size
+    beside: Path | None = None
     _copied: Path | None = field(default=None, repr=False)
 
     @property

@@ -22,7 +22,7 @@ _OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
 
 @dataclass
 class LiveServer:
-    """One server. `environ` adds settings; a model that is not among them it does not have.
+    """One server. `environ` adds settings; a model that is not among them it does not have. `root`: whose code runs.
 
     Started again after `stop` or `kill`, it has the same port and data.
     """
@@ -31,6 +31,7 @@ class LiveServer:
     environ: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
+    root: Path = ROOT
 
     @property
     def url(self) -> str:
@@ -52,7 +53,7 @@ class LiveServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = self.port or free_port()
         with (self.folder / "server.log").open("ab") as log:
-            command = [sys.executable, str(ROOT / "server.py")]
+            command = [sys.executable, str(self.root / "server.py")]
             # Another working folder than the repository: a developer's `.env` is none of the tests' business.
             self.process = subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
         self._wait_until_it_answers()
