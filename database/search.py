@@ -1,8 +1,8 @@
 """Searching all messages of a user, the not yet indexed ones too.
 
-Of very many hits the newest 20,000 take part; the newest and the shortest of those are read and ranked, since a
-search has to answer within a blink, whatever is asked for. `search_query` reads what was typed, `search_ranking`
-compares texts.
+Of very many hits the newest 5,000 take part; the newest and the shortest of those are read and ranked, 400 in all,
+since a search has to answer within a blink, whatever is asked for. Each page says where more was found than that.
+`search_query` reads what was typed, `search_ranking` compares texts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .search_query import SearchQuery
 from .search_ranking import Snippet, best, holds, snippet
 from .stored_text import storable
 
-_HITS = 20_000
+_HITS = 5_000
 _LOOKED_AT = 100_000
-_READ = 600
+_READ = 400
 _TAIL = 5_000
 _BINS = 200
 _CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
@@ -137,7 +137,7 @@ def search_messages(
     return FoundMessages(
         messages=found,
         next=f"{skipped + limit}-{newest}" if more else None,
-        warnings=["Not all of very many messages are listed."] if is_part and not more else [],
+        warnings=["Not all of very many messages are listed."] if is_part else [],
     )
 
 

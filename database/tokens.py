@@ -6,11 +6,12 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from .clock import iso, now, now_iso
 from .connection import open_store
 from .errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
+from .prepared import Prepared
 from .schema import api_tokens, users
 from .secret_tokens import fingerprint, new_secret
 from .store import Urgency
@@ -22,6 +23,12 @@ _LONGEST_NAME = 100
 _USED_EVERY = timedelta(minutes=1)
 
 _c = api_tokens.c
+# Asked at each request of a program.
+_OWNER = Prepared(
+    select(_c.user_email, _c.token_id, _c.read_only, _c.last_used_at)
+    .join_from(api_tokens, users, users.c.user_email == _c.user_email)
+    .where(_c.token_hash == bindparam("fingerprint"), users.c.disabled_at.is_(None))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +88,16 @@ def find_token(*, users_dir: str, token: str) -> TokenOwner | None:
     Notes at most once a minute that the token is in use, behind the answer.
     """
     token_hash, moment = fingerprint(token), now()
-    query = (
-        select(_c.user_email, _c.token_id, _c.read_only, _c.last_used_at)
-        .join_from(api_tokens, users, users.c.user_email == _c.user_email)
-        .where(_c.token_hash == token_hash, users.c.disabled_at.is_(None))
-    )
     store = open_store(users_dir)
     with store.reading() as connection:
-        row = connection.execute(query).first()
+        row = _OWNER.row(connection, fingerprint=token_hash)
     if row is None:
         return None
-    if row.last_used_at is None or row.last_used_at < iso(moment - _USED_EVERY):
+    user_email, token_id, read_only, last_used_at = row
+    if last_used_at is None or last_used_at < iso(moment - _USED_EVERY):
         used = update(api_tokens).where(_c.token_hash == token_hash).values(last_used_at=iso(moment))
         store.submit(lambda connection: connection.execute(used).rowcount, urgency=Urgency.INDEX)
-    return TokenOwner(user_email=row.user_email, token_id=row.token_id, read_only=bool(row.read_only))
+    return TokenOwner(user_email=user_email, token_id=token_id, read_only=bool(read_only))
 
 
 def list_tokens(*, users_dir: str, user_email: str) -> list[TokenRow]:
