@@ -44,6 +44,7 @@ PARTS: dict[str, Part] = {
         "Properties and state machines hold for twenty times as many examples",
         _pytest("-n", "2", "--dist", "loadfile", "-m", "hypothesis"),
     ),
+    "mutations": Part("Each written-down mutation is caught", ("-m", "tests.mutations")),
     "embedded": Part(
         "Everything that asks the real small model, three times",
         _pytest("-m", "embedded and not browser"),

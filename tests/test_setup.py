@@ -17,6 +17,9 @@ import assets
 import environment
 import stamps
 
+# Each makes virtual environments.
+pytestmark = pytest.mark.live
+
 TINY = "tiny-1.0.dist-info"
 
 

@@ -16,8 +16,8 @@ KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
 
 _EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
-# Whoever asks for one of these fixtures starts a server or a browser.
-_STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser"})
+# Whoever asks for one of these fixtures starts a server, a browser, or pip (`links`).
+_STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "links"})
 
 
 def examples(count: int = _USUAL_EXAMPLES, *, steps: int = 50) -> settings:
@@ -46,7 +46,7 @@ def load_hypothesis_profile() -> None:
 
 
 def mark_by_fixtures(items: list[pytest.Item]) -> None:
-    """Mark as `live` whatever starts a server or a browser by a fixture, or asks the embedded model."""
+    """Mark as `live` whatever starts a server, a browser or pip by a fixture, or asks the embedded model."""
     for item in items:
         fixtures = _STARTS_PROCESSES.intersection(getattr(item, "fixturenames", ()))
         if fixtures or item.get_closest_marker("browser") or item.get_closest_marker("embedded"):

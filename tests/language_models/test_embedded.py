@@ -200,10 +200,13 @@ def test_a_cancelled_task_frees_its_slot_while_the_prompt_is_still_read(
     model: EmbeddedChatModel, runtime: EmbeddedRuntime
 ) -> None:
     async def cancel() -> bool:
-        # Reading so much takes half a minute and more, also where another answer keeps the runtime busy.
-        asking = asyncio.create_task(model.complete(user("lighthouse " * 3_900)))
+        # However fast the machine, neither the prompt nor the story is over when the task is cancelled.
+        runtime.start()
+        await state_where(runtime, lambda state: state.phase == "ready")
+        asking = asyncio.create_task(model.complete(user("lighthouse " * 1_900 + LONG_STORY), max_tokens=4_000))
         while not await busy_slots(runtime):
             await asyncio.sleep(0.01)
+        assert not asking.done()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking

@@ -12,7 +12,9 @@ from pathlib import Path
 from .catalogue import ROOT, Mutation, UnfitMutationError, mutant, mutations
 
 _CAUGHT, _SURVIVED = 1, 0  # exit codes of pytest; any other means that the tests could not be run
-_SHARED = (".venv", ".anaphora", "interface/static/vendor", "interface/static/built")
+_SHARED = (".venv", ".anaphora")
+# The server serves no file that a link leads to.
+_COPIED = ("interface/static/vendor", "interface/static/built")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -20,6 +22,10 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [one for one in mutations() if not arguments or any(part in one.name for part in arguments)]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = _copied_tree(Path(folder) / "tree")
+        # Tests that fail without a mutation would count as having caught each.
+        if exit_code := _tested(sorted({test for one in chosen for test in one.tests}), tree):
+            print(f"without any mutation the tests end with {exit_code}: nothing is proved")
+            return 1
         fates = {one.name: _fate(one, tree) for one in chosen}
     caught = sum(fate == "caught" for fate in fates.values())
     print(f"{caught} of {len(chosen)} mutations caught")
@@ -35,6 +41,9 @@ def _copied_tree(tree: Path) -> Path:
     for name in _SHARED:
         if (ROOT / name).exists():
             (tree / name).symlink_to((ROOT / name).resolve(), target_is_directory=True)
+    for name in _COPIED:
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, tree / name)
     return tree
 
 
