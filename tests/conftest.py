@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
+from database.connection import close_store
 from database.passwords import hash_with
 from tests import tiers
 from tests.fakes import RecordingModel
@@ -50,3 +51,28 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
 def live_server(start_server: Callable[..., LiveServer], recording_model: RecordingModel) -> LiveServer:
     """A real server whose models are the recording one."""
     return start_server(**recording_model.environ)
+
+
+@pytest.fixture(scope="session")
+def shared_recording_model() -> Iterator[RecordingModel]:
+    """The model service of the shared server."""
+    with RecordingModel().serving() as model:
+        yield model
+
+
+@pytest.fixture(scope="session")
+def shared_server(
+    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel
+) -> Iterator[LiveServer]:
+    """A server for all tests that leave it as they found it; each has accounts of its own (`new_account`)."""
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ).start()
+    yield server
+    server.stop()
+    close_store(server.users_dir)
+
+
+@pytest.fixture
+def shared_model(shared_recording_model: RecordingModel) -> RecordingModel:
+    """The shared server's model, saying "Understood."."""
+    shared_recording_model.reset()
+    return shared_recording_model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -12,11 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from database.sessions import create_session
+from database.users import create_user
+from endpoints.guards import SESSION_COOKIE
 from tests.http_client import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
 NO_MODELS = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+_numbers = itertools.count(1)
 _OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
 
 
@@ -64,7 +69,7 @@ class LiveServer:
         own = {"ANAPHORA_DATA_DIR": str(self.data_dir), "ANAPHORA_PORT": str(self.port)}
         return inherited | NO_MODELS | own | dict(self.environ)
 
-    def _wait_until_it_answers(self, *, seconds: float = 30.0) -> None:
+    def _wait_until_it_answers(self, *, seconds: float = 120.0) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             assert self.process is not None
@@ -84,13 +89,13 @@ class LiveServer:
         """What it has written."""
         return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
 
-    def stop(self, *, seconds: float = 15.0) -> int:
+    def stop(self, *, seconds: float = 60.0) -> int:
         """SIGTERM, as an operator would; the exit code. A no-op (0) where it is not running."""
         return self._end(signal.SIGTERM, seconds)
 
     def kill(self) -> int:
         """SIGKILL: no time to say goodbye."""
-        return self._end(signal.SIGKILL, 15.0)
+        return self._end(signal.SIGKILL, 60.0)
 
     def _end(self, number: signal.Signals, seconds: float) -> int:
         if self.process is None:
@@ -123,6 +128,16 @@ class LiveServer:
         reply = client.post("/login", {"email": email, "password": PASSWORD})
         assert reply.status == 200, reply.text
         return client
+
+
+def new_account(server: LiveServer, email: str | None = None, *, is_admin: bool = False) -> Client:
+    """Somebody with a new account, put into the server's store, and signed in. Without `email`, one nobody has yet."""
+    email = email or f"person-{next(_numbers)}@example.org"
+    who = {"users_dir": server.users_dir, "user_email": email}
+    create_user(**who, password=PASSWORD, is_admin=is_admin)
+    client = server.client()
+    client.cookies[SESSION_COOKIE] = create_session(**who)
+    return client
 
 
 def free_port() -> int:

@@ -97,7 +97,7 @@ def test_examples_run(example, tmp_path):
     environ = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)}
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example],
-        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60,
+        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=180,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
 
@@ -123,7 +123,7 @@ def test_the_shell_steps_of_the_tutorial_work_with_a_real_server(
     environ = {"PATH": path, "PYTHONPATH": str(ROOT), "SERVER": server.url, "ANAPHORA_DATA_DIR": str(server.data_dir)}
     done = subprocess.run(
         ["/bin/sh", "-c", script],
-        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60,
+        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=180,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split(END_OF_STEP)

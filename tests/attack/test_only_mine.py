@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from flask import Flask
 from database.connection import open_store
 from database.sessions import list_sessions
 from endpoints.openapi import routes
+from language_models.scripted import ScriptedChatModel
 from settings import Settings
 from tests.attack import knowledge_probes
-from tests.endpoints.conftest import Person
+from tests.endpoints.conftest import Person, account, running_app, settings_in
 
 MISSING = {
     "conversation_id": "ada@example.org_" + "z" * 36,
@@ -147,7 +149,30 @@ WITHOUT_ID = {
 }
 
 
-@pytest.fixture
+# One application for the whole module: whatever is tried here changes nothing.
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return settings_in(tmp_path_factory.mktemp("only-mine"))
+
+
+@pytest.fixture(scope="module")
+def app(settings: Settings) -> Iterator[Flask]:
+    models = {name: ScriptedChatModel.saying("It is forty-two.") for name in ("main", "cheap")}
+    with running_app(settings, **models) as application:
+        yield application
+
+
+@pytest.fixture(scope="module")
+def ada(app: Flask) -> Person:
+    return account(app, "ada@example.org")
+
+
+@pytest.fixture(scope="module")
+def eve(app: Flask) -> Person:
+    return account(app, "eve@example.org")
+
+
+@pytest.fixture(scope="module")
 def things(ada: Person, settings: Settings) -> dict[str, str]:
     """One thing of each kind that ada owns, by the name of its id."""
     conversation_id = ada.new_conversation()

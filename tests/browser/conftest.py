@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from itertools import count
 
 import pytest
-from argon2 import PasswordHasher
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from database import passwords
-from database.connection import close_store
 from tests.browser.chromium import (
     CHROMIUM,
     CHROMIUM_OPTIONS,
@@ -25,13 +21,11 @@ from tests.browser.chromium import (
     PageProblems,
     SharedContext,
 )
-from tests.browser.history import new_account
 from tests.browser.screens import looked_at, shown_by
 from tests.fakes import RecordingModel
 from tests.http_client import Client
-from tests.live_server import LiveServer
+from tests.live_server import LiveServer, new_account
 
-_numbers = count(1)
 expect.set_options(timeout=TIMEOUT)
 
 
@@ -51,27 +45,6 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM.resolve()), args=list(CHROMIUM_OPTIONS))
         yield browser
         browser.close()
-
-
-@pytest.fixture(scope="session")
-def shared_recording_model() -> Iterator[RecordingModel]:
-    """The model service of the shared server."""
-    with RecordingModel().serving() as model:
-        yield model
-
-
-@pytest.fixture(scope="session")
-def shared_server(
-    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel
-) -> Iterator[LiveServer]:
-    """A server for all tests that leave it as they found it."""
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ).start()
-    with pytest.MonkeyPatch.context() as patch:
-        # Hundreds of accounts are made here, and none of them has anything to protect.
-        patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-        yield server
-    server.stop()
-    close_store(server.users_dir)
 
 
 @pytest.fixture(scope="session")
@@ -106,13 +79,6 @@ def open_page(browser: Browser, shared_context: SharedContext, page_problems: Pa
 
 
 @pytest.fixture
-def shared_model(shared_recording_model: RecordingModel) -> RecordingModel:
-    """The shared server's model, saying "Understood."."""
-    shared_recording_model.reset()
-    return shared_recording_model
-
-
-@pytest.fixture
 def server(shared_server: LiveServer, shared_model: RecordingModel) -> LiveServer:
     """The shared server; its model says one thing."""
     assert shared_model
@@ -123,7 +89,7 @@ def server(shared_server: LiveServer, shared_model: RecordingModel) -> LiveServe
 def newcomer(server: LiveServer, administrator: Client) -> Callable[[], Client]:
     """Makes an account on the shared server, signed in, with nothing in it yet."""
     assert administrator
-    return lambda: new_account(server, f"person-{next(_numbers)}@example.org")
+    return lambda: new_account(server)
 
 
 @pytest.fixture

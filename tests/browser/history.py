@@ -10,12 +10,9 @@ from sqlalchemy import select
 
 from database.connection import open_store
 from database.schema import message_edits
-from database.sessions import create_session
 from database.turns import accept_turn, finish_turn
-from database.users import create_user
-from endpoints.guards import SESSION_COOKIE
 from tests.http_client import Client
-from tests.live_server import PASSWORD, LiveServer
+from tests.live_server import LiveServer
 
 # All that an answer can hold.
 RICH_ANSWER = """## Rows
@@ -57,15 +54,6 @@ class Talk:
     def reference(self, index: int) -> str:
         """What names its message, counted from 1."""
         return f"@conversation_{self.friendly_id}_message_{self.hashes[index - 1]}"
-
-
-def new_account(server: LiveServer, email: str, *, is_admin: bool = False) -> Client:
-    """Somebody with a new account, put into the server's store, and signed in."""
-    who = {"users_dir": server.users_dir, "user_email": email}
-    create_user(**who, password=PASSWORD, is_admin=is_admin)
-    client = server.client()
-    client.cookies[SESSION_COOKIE] = create_session(**who)
-    return client
 
 
 def hold_talk(client: Client, title: str, *texts: str, workspace_id: str | None = None) -> Talk:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from sqlalchemy import Connection, update
 
+from chat.generation import TurnRunner
 from chat.knowledge_access import KnowledgeAccess, close_knowledge
+from chat.live_stream import LiveStream
+from chat.metrics import Metrics
 from chat.ports import TurnServices
 from Conversation import Conversation
 from database import schema
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
-from language_models.scripted import ScriptedChatModel
+from language_models.scripted import Reply, ScriptedChatModel
 from tests.stores import put_empty_store
 from truth_management_system import Claim
 
@@ -108,6 +114,49 @@ def talk(tmp_path: Path) -> Iterator[Talk]:
     yield Talk(users_dir)
     close_knowledge(users_dir)
     close_store(users_dir)
+
+
+@pytest.fixture
+def runner(talk: Talk) -> Iterator[TurnRunner]:
+    """Runs turns on a loop of its own; the test ends when they have."""
+    runner = TurnRunner(users_dir=talk.users_dir, metrics=Metrics())
+    yield runner
+    wait_until(lambda: runner.running() == 0)
+    if runner._loop is not None:
+        loop = runner._loop
+        asyncio.run_coroutine_threadsafe(_quiet(), loop).result(60)
+        loop.call_soon_threadsafe(loop.stop)
+        wait_until(lambda: not loop.is_running())
+        loop.close()
+
+
+async def _quiet() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=30)
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
+    """Return once `condition` holds; a failure after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.005)
+
+
+def wait_until_shown(stream: LiveStream, seq: int) -> None:
+    """Return once watchers may see event number `seq`."""
+    wait_until(lambda: stream.last_seq >= seq)
+
+
+def parsed(chunks: Iterator[bytes]) -> list[dict[str, Any]]:
+    """The events of streamed lines."""
+    return [orjson.loads(line) for chunk in chunks for line in chunk.splitlines()]
+
+
+def slowly(*words: str) -> ScriptedChatModel:
+    """A model that takes 20 ms for each word."""
+    return ScriptedChatModel(replies=[Reply(*words, delay=0.02)])
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_a_slow_load_blocks_nobody_who_wants_another_key() -> None:
 
     def load(key: str) -> str:
         if key == "slow":
-            assert release.wait(5)
+            assert release.wait(60)
         return key
 
     cache = DefaultDictQueue[str, str](maxsize=8, factory=load)

@@ -42,7 +42,7 @@ def condensed(
 ) -> tuple[Distilled, list[str]]:
     """What becomes of `items`, and the prompts that the model was given."""
     model = ScriptedChatModel(replies=replies, context_window=8_192, speed=speed)
-    services = TurnServices(models=ScriptedModels(cheap_model=model), distill_timeout=5.0)
+    services = TurnServices(models=ScriptedModels(cheap_model=model), distill_timeout=60.0)
     work = distil(
         items,
         query="Which?",

@@ -17,10 +17,7 @@ from database.stream_events import append_events
 from language_models.hold import Hold
 from language_models.scripted import Reply, ScriptedChatModel
 
-from .conftest import EMAIL, Talk
-from .test_generation import parsed, runner, wait_until
-
-__all__ = ["runner"]
+from .conftest import EMAIL, Talk, parsed, wait_until
 
 
 def begin(talk: Talk, runner: TurnRunner, conversation: Conversation, message_id: str) -> LiveStream:
@@ -37,13 +34,13 @@ def test_the_last_events_of_a_turn_are_waited_for(
     def held_at_the_end(connection: Any, rows: Any) -> None:
         if any(b'"done"' in event for _, _, event in rows):
             storing_the_end.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
         append_events(connection, rows)
 
     with monkeypatch.context() as held:
         held.setattr("chat.generation.append_events", held_at_the_end)
         first = begin(talk, runner, conversation, message_id)
-        assert storing_the_end.wait(10)
+        assert storing_the_end.wait(60)
         variants = talk.again(conversation).get_message_list()[1]["variants"]
         with pytest.raises(TurnInProgressError):
             begin(talk, runner, conversation, message_id)

@@ -267,7 +267,7 @@ class TestKeepingUp:
 
         async def keep() -> None:
             task = asyncio.create_task(keep_up(users_dir=talk.users_dir, knowledge=knowledge))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while not condition() and not task.done():
                     await asyncio.sleep(0.01)
             task.cancel()
@@ -291,7 +291,7 @@ class TestKeepingUp:
 
         def hanging(texts: Sequence[str]) -> Any:
             asked.set()
-            released.wait(30)
+            released.wait(60)
             raise ModelUnavailableError("Too late.")
 
         def told_meanwhile() -> bool:

@@ -92,7 +92,8 @@ def test_a_forced_distillation_changes_nothing_of_what_was_named(talk: Talk, che
         "fails": ScriptedChatModel.failing(ModelFailedError("no")),
         "hangs": ScriptedChatModel.hanging(),
     }[cheap]
-    talk.configure(distill_budget=10, distill_timeout=0.05, title_timeout=0.05)
+    patience = 0.05 if cheap == "hangs" else 60.0
+    talk.configure(distill_budget=10, distill_timeout=patience, title_timeout=patience)
     events = talk.say(talk.new(), f"@conversation_{fid(source)}_message_2")
     assert f"#2 (Assistant):\n{body}</pkb_item>" in talk.last_prompt
     assert "**User's explicitly referenced memories (ground truth):**" in talk.last_prompt

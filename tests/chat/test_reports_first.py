@@ -18,10 +18,7 @@ from database.message_references import backlinks
 from database.stream_events import read_events
 from database.turns import accept_turn
 
-from .conftest import EMAIL, Talk, fid
-from .test_generation import parsed, runner, wait_until
-
-__all__ = ["runner"]
+from .conftest import EMAIL, Talk, fid, parsed, wait_until
 
 
 class Gate:
@@ -34,7 +31,7 @@ class Gate:
 
     def __call__(self, conversation_id: str) -> Conversation:
         self.reached.set()
-        self.open.wait(10)
+        self.open.wait(60)
         return Conversation(EMAIL, self.talk.store, conversation_id)
 
 
@@ -48,7 +45,7 @@ def stopped_at(gate: Gate, ref: str, runner: TurnRunner, *, before_end: Callable
     """The events of an answer that is stopped while its references are gathered."""
     conversation = gate.talk.new()
     stream = runner.start(conversation, gate.talk.query(f"Is {ref} right?", _conversation_loader=gate))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(60)
     runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
     wait_until(lambda: stream.message_id in runner._stopping)
     before_end()

@@ -24,10 +24,7 @@ from language_models.errors import ModelFailedError
 from language_models.hold import Hold
 from language_models.scripted import Reply, ScriptedChatModel
 
-from .conftest import EMAIL, Talk, fid, joined, part
-from .test_generation import parsed, runner, wait_until
-
-__all__ = ["runner"]
+from .conftest import EMAIL, Talk, fid, joined, parsed, part, wait_until
 
 KEPT = ("How much water?", "A litre a day.")
 

@@ -16,10 +16,7 @@ from language_models.hold import Hold
 from language_models.ports import ChatMessage
 from language_models.scripted import Reply, ScriptedChatModel
 
-from .conftest import EMAIL, Talk
-from .test_generation import parsed, runner, wait_until
-
-__all__ = ["runner"]
+from .conftest import EMAIL, Talk, parsed, wait_until
 
 
 def read_by_the_summary(talk: Talk, *, up_to: int = 100_000) -> list[str]:

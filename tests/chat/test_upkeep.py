@@ -32,7 +32,7 @@ def keep_up_until(condition: Callable[[], bool], users_dir: str) -> None:
 
     async def keep() -> None:
         task = asyncio.create_task(upkeep.keep_up(users_dir=users_dir, knowledge=knowledge))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not condition() and not task.done():
                 await asyncio.sleep(0.01)
         task.cancel()

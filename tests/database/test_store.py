@@ -27,21 +27,21 @@ from database.store import Store, Urgency
 
 def test_what_was_begun_comes_before_what_begins_and_indexing_comes_last(users_dir: str) -> None:
     store, order, gate = open_store(users_dir), list[str](), threading.Event()
-    blocking = store.submit(lambda _: gate.wait(10))
+    blocking = store.submit(lambda _: gate.wait(60))
     jobs = [
         store.submit(lambda _, urgency=urgency: order.append(urgency.name), urgency=urgency)
         for urgency in (Urgency.INDEX, Urgency.CHANGE, Urgency.ACCEPT, Urgency.STREAM, Urgency.ACCEPT)
     ]
     gate.set()
-    assert blocking.result(10)
+    assert blocking.result(60)
     for job in jobs:
-        job.result(10)
+        job.result(60)
     assert order == ["STREAM", "ACCEPT", "ACCEPT", "CHANGE", "INDEX"]
 
 
 def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) -> None:
     store, gate = open_store(users_dir), threading.Event()
-    blocking = store.submit(lambda _: gate.wait(10))
+    blocking = store.submit(lambda _: gate.wait(60))
 
     def note(number: int, connection: Connection) -> int:
         connection.execute(insert(login_attempts).values(subject=f"{number}", attempted_at="now"))
@@ -51,10 +51,10 @@ def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) ->
 
     jobs = [store.submit(partial(note, number), urgency=Urgency.ACCEPT) for number in range(5)]
     gate.set()
-    assert blocking.result(10)
-    assert [job.result(10) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
+    assert blocking.result(60)
+    assert [job.result(60) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
     with pytest.raises(ValueError, match="not this one"):
-        jobs[2].result(10)
+        jobs[2].result(60)
     with store.reading() as connection:
         assert connection.execute(select(login_attempts.c.subject)).scalars().all() == ["0", "1", "3", "4"]
 
@@ -113,10 +113,10 @@ def test_whoever_submits_while_the_store_closes_gets_an_answer(tmp_path: Path) -
     closing: list[Future[None]] = []
     store._jobs.put = close_meanwhile  # type: ignore[method-assign]
     with ThreadPoolExecutor(1) as pool:
-        assert store.submit(lambda _: "done").result(10) == "done"
-        closing[0].result(10)
+        assert store.submit(lambda _: "done").result(60) == "done"
+        closing[0].result(60)
     with pytest.raises(StorageFailedError, match="closed"):
-        store.submit(lambda _: None).result(10)
+        store.submit(lambda _: None).result(60)
 
 
 @pytest.mark.parametrize(("setting", "pragma"), [("normal", 1), ("full", 2)])

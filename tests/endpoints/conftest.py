@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -90,11 +92,45 @@ def events_of(answer: TestResponse) -> list[dict[str, Any]]:
     return [event for event in events if not event.get("heartbeat")]
 
 
+def settings_in(folder: Path) -> Settings:
+    """The settings of a server on loopback whose data folder is `folder`."""
+    environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    return load_settings(environ, env_file=folder / "no.env")
+
+
+@contextmanager
+def running_app(settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedChatModel) -> Iterator[Flask]:
+    """The application over real parts; the models alone are scripted."""
+    models = ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=settings.model_dir,
+        overrides={"main": main, "cheap": cheap},
+    )
+    put_empty_store(settings.users_dir)
+    application = create_app(settings, models=models, serves=False)
+    yield application
+    application.extensions[EXTENSION].knowledge.close()
+    close_store(settings.users_dir)
+
+
+def account(app: Flask, email: str, *, is_admin: bool = False) -> Person:
+    """Somebody with a new account who has signed in."""
+    users_dir = app.extensions[EXTENSION].users_dir
+    create_user(users_dir=users_dir, user_email=email, password=PASSWORD, is_admin=is_admin)
+    client = app.test_client()
+    client.set_cookie(SESSION_COOKIE, create_session(users_dir=users_dir, user_email=email))
+    return Person(email, client)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """The settings of a server on loopback with its own data folder."""
-    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
-    return load_settings(environ, env_file=tmp_path / "no.env")
+    return settings_in(tmp_path)
 
 
 @pytest.fixture
@@ -112,34 +148,14 @@ def cheap_model() -> ScriptedChatModel:
 @pytest.fixture
 def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: ScriptedChatModel) -> Iterator[Flask]:
     """The application over real parts; the models alone are scripted."""
-    models = ModelRoles(
-        main="none",
-        cheap="none",
-        embedding="none",
-        openai_base_url=None,
-        openai_api_key=None,
-        anthropic_api_key=None,
-        model_dir=settings.model_dir,
-        overrides={"main": main_model, "cheap": cheap_model},
-    )
-    put_empty_store(settings.users_dir)
-    application = create_app(settings, models=models, serves=False)
-    yield application
-    application.extensions[EXTENSION].knowledge.close()
-    close_store(settings.users_dir)
+    with running_app(settings, main=main_model, cheap=cheap_model) as application:
+        yield application
 
 
 @pytest.fixture
-def person(app: Flask, settings: Settings) -> Callable[[str], Person]:
+def person(app: Flask) -> Callable[..., Person]:
     """Makes an account and signs in: person("ada@example.org")."""
-
-    def make(email: str, *, is_admin: bool = False) -> Person:
-        create_user(users_dir=settings.users_dir, user_email=email, password=PASSWORD, is_admin=is_admin)
-        client = app.test_client()
-        client.set_cookie(SESSION_COOKIE, create_session(users_dir=settings.users_dir, user_email=email))
-        return Person(email, client)
-
-    return make
+    return partial(account, app)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_the_result_comes_back_to_the_thread_that_asked() -> None:
         await asyncio.sleep(0)
         return threading.current_thread().name
 
-    assert blocking.run(answer(), timeout=10) == "blocking-model-calls"
+    assert blocking.run(answer(), timeout=60) == "blocking-model-calls"
 
 
 def test_what_the_coroutine_raises_is_raised() -> None:
@@ -38,9 +38,9 @@ def test_what_the_coroutine_raises_is_raised() -> None:
         raise error
 
     with pytest.raises(ModelFailedError, match="broke off"):
-        blocking.run(fail(ModelFailedError("It broke off")), timeout=10)
+        blocking.run(fail(ModelFailedError("It broke off")), timeout=60)
     with pytest.raises(TimeoutError, match="of its own"):
-        blocking.run(fail(TimeoutError("of its own")), timeout=10)
+        blocking.run(fail(TimeoutError("of its own")), timeout=60)
 
 
 def test_threads_share_one_loop_and_do_not_wait_for_each_other() -> None:
@@ -56,9 +56,9 @@ def test_threads_share_one_loop_and_do_not_wait_for_each_other() -> None:
         hold.release()
 
     with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(blocking.run, held(), timeout=10)
+        waiting = pool.submit(blocking.run, held(), timeout=60)
         assert hold.wait_until_reached()
-        pool.submit(blocking.run, release(), timeout=10).result()
+        pool.submit(blocking.run, release(), timeout=60).result()
         waiting.result()
     assert loops[0] is loops[1]
 
@@ -99,7 +99,7 @@ def test_a_thread_whose_loop_is_running_is_sent_back_to_await() -> None:
 
     async def ask() -> None:
         with pytest.raises(RuntimeError, match="await the coroutine"):
-            blocking.run(answer(), timeout=10)
+            blocking.run(answer(), timeout=60)
 
     asyncio.run(ask())
 
@@ -111,13 +111,13 @@ def test_closing_ends_what_runs_and_the_next_call_begins_anew() -> None:
         return "back again"
 
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(blocking.run, hold.wait(), timeout=10)
+        waiting = pool.submit(blocking.run, hold.wait(), timeout=60)
         assert hold.wait_until_reached()
         blocking.close()
         with pytest.raises(ModelUnavailableError, match="was stopped"):
             waiting.result()
     assert not [thread for thread in threading.enumerate() if thread.name == "blocking-model-calls"]
-    assert blocking.run(answer(), timeout=10) == "back again"
+    assert blocking.run(answer(), timeout=60) == "back again"
 
 
 def test_closing_with_nothing_open_is_fine() -> None:
@@ -131,7 +131,7 @@ def test_a_model_answers_worker_threads_and_an_event_loop_side_by_side(recording
     model = ProviderChatModel(base_url=recording_model.base_url, api_key=None, model="main")
 
     async def on_a_loop() -> list[str]:
-        asked = [asyncio.to_thread(blocking.run, model.complete(HELLO), timeout=10) for _ in range(4)]
+        asked = [asyncio.to_thread(blocking.run, model.complete(HELLO), timeout=60) for _ in range(4)]
         answers = await asyncio.gather(model.complete(HELLO), *asked, model.complete(HELLO))
         await model.aclose()
         return [answer.text for answer in answers]

@@ -61,12 +61,12 @@ def test_one_that_is_in_use_keeps_its_place_until_it_is_idle() -> None:
     entered = threading.Event()
     thread = threading.Thread(target=lambda: other.enter() and entered.set())
     thread.start()
-    assert busy.was_asked_to_leave.wait(10)
+    assert busy.was_asked_to_leave.wait(60)
     assert busy.is_in()
     assert not entered.is_set()
     busy.busy = False
-    assert entered.wait(10)
-    thread.join(10)
+    assert entered.wait(60)
+    thread.join(60)
     assert not busy.is_in()
 
 

@@ -36,7 +36,7 @@ class Hub:
                 self.end_headers()
                 self.wfile.write(BODY[: len(BODY) // 2])
                 self.wfile.flush()
-                hub.go_on.wait(30)
+                hub.go_on.wait(60)
                 self.wfile.write(BODY[len(BODY) // 2 :])
 
             def log_message(self, *_: object) -> None:
@@ -55,7 +55,7 @@ def hub() -> Iterator[Hub]:
     hub.go_on.set()
     hub.server.shutdown()
     hub.server.server_close()
-    thread.join(10)
+    thread.join(60)
 
 
 def published(hub: Hub, folder: Path) -> ModelFile:

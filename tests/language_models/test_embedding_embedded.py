@@ -140,7 +140,7 @@ def test_threads_that_ask_first_at_the_same_time_share_one_model(monkeypatch: py
     together = threading.Barrier(2)
 
     def ask(texts: list[str]) -> object:
-        together.wait(10)
+        together.wait(60)
         return model.embed(texts)
 
     texts = sentences(40)

@@ -78,7 +78,7 @@ def test_without_a_key_no_provider_is_asked(tmp_path: Path) -> None:
 
 
 async def until_known(models: ModelRoles, *, phase: str) -> ModelMenu:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while (menu := models.menu()).providers[0].phase != phase:
             await asyncio.sleep(0.01)
     return menu
@@ -151,7 +151,7 @@ def test_a_list_is_asked_for_once_while_it_is_fresh() -> None:
     known = ProviderList(ask)
 
     async def until_ready() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while known.known().phase != "ready":
                 await asyncio.sleep(0.01)
 

@@ -240,12 +240,12 @@ def test_a_listener_who_takes_his_time_is_not_taken_for_a_silent_model() -> None
             return response
 
         said = ""
-        async with answering(handler) as server, asking(server, timeouts=Timeouts(idle=0.2)) as model:
+        async with answering(handler) as server, asking(server, timeouts=Timeouts(idle=1.0)) as model:
             async for step in model.stream(QUESTION):
                 said += step.text
                 if step.text == "world":
                     # longer than the silence that is allowed, with nobody listening
-                    await asyncio.sleep(0.3)
+                    await asyncio.sleep(1.2)
                     read.set()
         return said
 
@@ -607,7 +607,7 @@ def test_closing_the_stream_hangs_up_at_once() -> None:
         async with answering(streaming(piece("Once "), then=hang)) as server, asking(server) as model:
             async with aclosing(model.stream(QUESTION)) as stream:
                 await anext(stream)
-            await asyncio.wait_for(server.hung_up.wait(), 10)
+            await asyncio.wait_for(server.hung_up.wait(), 60)
             return server.hung_up.is_set()
 
     assert asyncio.run(close())
@@ -623,7 +623,7 @@ def test_cancelling_the_task_hangs_up_at_once(handler: Handler) -> None:
             asked.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asked
-            await asyncio.wait_for(server.hung_up.wait(), 10)
+            await asyncio.wait_for(server.hung_up.wait(), 60)
             return server.hung_up.is_set()
 
     assert asyncio.run(cancel())
@@ -640,7 +640,7 @@ def test_cancelling_while_a_refusal_is_read_leaves_nothing_open() -> None:
         async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=0.1)) as model:
             with pytest.raises(ModelUnavailableError):
                 await model.complete(QUESTION)
-            await asyncio.wait_for(server.hung_up.wait(), 10)
+            await asyncio.wait_for(server.hung_up.wait(), 60)
             gc.collect()  # an open answer would warn now, and warnings are errors
             return server.hung_up.is_set()
 

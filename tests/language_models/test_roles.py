@@ -240,7 +240,7 @@ def test_roles_that_name_one_file_share_its_runtime_also_when_threads_ask_at_onc
     runtimes = []
 
     def ask(number: int) -> None:
-        asked.wait(10)
+        asked.wait(60)
         model: Any = models.main() if number % 2 else models.cheap()
         runtimes.append(model._runtime)
 
@@ -248,7 +248,7 @@ def test_roles_that_name_one_file_share_its_runtime_also_when_threads_ask_at_onc
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert len(runtimes) == 8
     assert len(set(runtimes)) == 1
     assert models.states()["main"].phase == "waiting"

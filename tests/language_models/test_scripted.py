@@ -124,7 +124,7 @@ def test_a_hold_is_let_go_from_another_thread() -> None:
     assert hold.wait_until_reached()
     assert said == []
     hold.release()
-    asking.join(10)
+    asking.join(60)
     assert said == ["Hello world"]
     assert asyncio.run(model.complete(HELLO)).text == "Hello world"  # it stays open
 

@@ -169,7 +169,7 @@ def test_loops_of_several_threads_share_the_slots() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert 1 <= most <= 2
     assert gate.is_free_for("job")

@@ -82,7 +82,7 @@ class Crowd:
                 self._talking -= 1
                 self._changed.notify_all()
 
-    def wait_for_events(self, count: int, *, seconds: float = 30.0) -> None:
+    def wait_for_events(self, count: int, *, seconds: float = 120.0) -> None:
         """Wait until so many events were seen by all together; earlier if nobody talks any more."""
         with self._changed:
             begun = self._changed.wait_for(lambda: self._seen >= count or self.witnesses, seconds)

@@ -54,7 +54,7 @@ def test_no_text_waits_long_for_a_model_that_hangs(make_api: MakeApi, monkeypatc
     vectors = WordVectors()
     api = make_api(None, vectors, embedding_timeout=0.01)
     api.add_claim("I live in Lisbon", auto_extract=False)
-    monkeypatch.setattr(vectors, "embed", lambda texts: released.wait(30))
+    monkeypatch.setattr(vectors, "embed", lambda texts: released.wait(60))
     try:
         similar = find_similar_to_each(api, ["I live in Lisbon.", *(f"I have {count} cats" for count in range(2, 40))])
     finally:

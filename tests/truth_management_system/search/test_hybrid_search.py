@@ -118,7 +118,7 @@ def test_a_model_that_does_not_answer_holds_no_search_up(ann: Person, db: PKBDat
     embed = model.embed
 
     def hanging(texts: Sequence[str]) -> object:
-        released.wait(30)
+        released.wait(60)
         return embed(texts)
 
     monkeypatch.setattr(model, "embed", hanging)
@@ -143,7 +143,7 @@ def test_nobody_waits_again_for_a_model_that_is_still_late(
 
     def hanging(texts: Sequence[str]) -> object:
         asked.extend(texts)
-        released.wait(30)
+        released.wait(60)
         return embed(texts)
 
     remember(ann, model, "I drink tea")

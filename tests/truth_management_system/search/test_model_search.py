@@ -23,11 +23,11 @@ def words(db: PKBDatabase, ann: Person) -> FTSSearchStrategy:
 
 
 def rewriting(words: FTSSearchStrategy, model: ScriptedChatModel | None) -> RewriteSearchStrategy:
-    return RewriteSearchStrategy(words, model=model, timeout=5)
+    return RewriteSearchStrategy(words, model=model, timeout=60)
 
 
 def judging(words: FTSSearchStrategy, model: ScriptedChatModel | None) -> MapReduceSearchStrategy:
-    return MapReduceSearchStrategy(words, model=model, timeout=5)
+    return MapReduceSearchStrategy(words, model=model, timeout=60)
 
 
 def answering(*answers: object) -> ScriptedChatModel:

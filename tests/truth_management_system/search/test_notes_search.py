@@ -87,18 +87,18 @@ def test_an_edited_note_gets_a_new_vector(db: PKBDatabase, ann: Person, model: W
 def test_where_the_model_fails_or_hangs_words_are_searched_and_that_is_said(
     db: PKBDatabase, model: WordVectors, monkeypatch: pytest.MonkeyPatch
 ):
-    search = NoteSearch(db=db, user_email=ANN, model=model, within=0.01)
+    patient = NoteSearch(db=db, user_email=ANN, model=model, within=60.0)
     model.fails_with = ModelUnavailableError("It is being fetched: 40 %")
-    failed = search.find("car")
+    failed = patient.find("car")
     assert ([note.title for note, _ in failed.pairs], "40 %" in failed.warnings[0]) == (["Garage"], True)
     released = Event()
 
     def hanging(_: Sequence[str]) -> None:
-        released.wait(30)
+        released.wait(60)
 
     monkeypatch.setattr(model, "embed", hanging)
     try:
-        late = search.find("car")
+        late = NoteSearch(db=db, user_email=ANN, model=model, within=0.01).find("car")
     finally:
         released.set()
     assert ([note.title for note, _ in late.pairs], "in time" in late.warnings[0]) == (["Garage"], True)

