@@ -13,7 +13,7 @@ from flask import Flask
 
 from database import clock
 from database.connection import open_store
-from database.throttle import FAILURES_ALLOWED
+from database.throttle import Limit
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, refused
 
@@ -133,10 +133,9 @@ def test_of_two_who_use_a_link_at_once_one_wins(app: Flask, ada: Person, link: s
 
 def test_guessing_links_is_slowed_down(app: Flask) -> None:
     client = app.test_client()
-    statuses = [
-        client.post(f"/reset/guess{n}", json={"password": NEW}).status_code for n in range(FAILURES_ALLOWED + 1)
-    ]
-    assert statuses == [404] * FAILURES_ALLOWED + [429]
+    allowed = Limit(subject="a link").allowed
+    statuses = [client.post(f"/reset/guess{n}", json={"password": NEW}).status_code for n in range(allowed + 1)]
+    assert statuses == [404] * allowed + [429]
     refusal = client.get("/reset/guess")
     assert refusal.status_code == 429
     assert int(refusal.headers["Retry-After"]) > 0
