@@ -18,7 +18,7 @@ from chat.pkb_items import extract_referenced
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.references import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.summaries import refresh_summary
-from chat.threads import in_thread, undisturbed
+from chat.threads import undisturbed
 from chat.turn import Turn, TurnStream, wait_for_abandoned_turns
 from database.connection import open_store
 from database.errors import ConversationNotFoundError
@@ -80,9 +80,8 @@ class Conversation:
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
-                history = await in_thread(self._recent_messages, turn)
                 distilled = await journeys.distilled(turn, context)
-                async for event in journeys.answer(turn, distilled, context=context, history=history, keep=keep):
+                async for event in journeys.answer(turn, distilled, context=context, history=turn.history, keep=keep):
                     title = title or journeys.begin_title(turn)
                     yield event
             except ModelError as error:
@@ -342,7 +341,7 @@ class Conversation:
 
     def _gather(self, turn: Turn) -> GatheredContext:
         turn.summary = journeys.summary_before(turn, self._history)
-        return self._gathered_context(
+        context = self._gathered_context(
             turn.references,
             knowledge_request(turn, summary=turn.summary),
             user_email=self.user_id,
@@ -352,6 +351,9 @@ class Conversation:
             current=running(turn),
             max_chars=journeys.max_context_chars(turn),
         )
+        # Read here too: another hand-over to a thread costs more than reading does.
+        turn.history = self._recent_messages(turn)
+        return context
 
     def _keep_report(self, turn: Turn) -> KeepReport:
         return partial(self._history.store_report, turn.accepted.user_message_id)

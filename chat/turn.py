@@ -30,7 +30,7 @@ from database.turn_identity import AcceptedTurn
 from language_models.ports import ChatModel
 
 from .events import Event
-from .ports import ConversationLoader, TurnServices
+from .ports import ConversationLoader, Message, TurnServices
 from .preferences import Preferences
 
 log = logging.getLogger(__name__)
@@ -48,8 +48,9 @@ class Turn:
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
     what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
-    the question. has_own_model: the model is the one that the conversation has chosen. answer_tokens: the most tokens
-    of an answer that the conversation's settings allow; None: as many as the model can write.
+    the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
+    that the conversation has chosen. answer_tokens: the most tokens of an answer that the conversation's settings
+    allow; None: as many as the model can write.
     notice: what the person ought to know of this choice. status: the answer's, as it will be stored. under_way: set
     when there is time for what is not urgent, such as the title. flush: where a server runs the turn, waits until its
     events are stored; False where they could not be. finished: the answer is stored with its status.
@@ -65,6 +66,7 @@ class Turn:
     loader: ConversationLoader | None
     preferences: Preferences
     summary: str = ""
+    history: Sequence[Message] = ()
     has_own_model: bool = False
     answer_tokens: int | None = None
     notice: str = ""

@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from chat.errors import EmptyMessageError, MessageTooLongError
+from chat.threads import WorkerThreads
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations import delete_conversation
@@ -35,6 +38,25 @@ def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk:
     assert events[-1]["done"] is True
     assert "message_ids" in events[-2]
     assert all({"text", "status"} <= event.keys() for event in events)
+
+
+def test_one_hand_over_to_a_thread_comes_before_the_model_is_asked(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """References, summary and history are read together: each hand-over costs more than such a reading."""
+    conversation = talk.new()
+    talk.say(conversation, "How are you?")
+    submitted, submit = list[int](), WorkerThreads.submit
+
+    def counted(pool: WorkerThreads, *work: Any, **more: Any) -> Future[Any]:
+        submitted.append(len(talk.models.main_model.calls))
+        return submit(pool, *work, **more)
+
+    monkeypatch.setattr(WorkerThreads, "submit", counted)
+    talk.say(conversation, "And since when?")
+    assert submitted.count(1) == 1
+    assert [message["content"] for message in talk.models.main_model.calls[-1].prompt][-3:-1] == [
+        "How are you?",
+        "Fine, thank you.",
+    ]
 
 
 def test_no_constant_limits_an_answer(talk: Talk) -> None:
