@@ -79,7 +79,7 @@ def _server(folder: Path, root: Path) -> Iterator[LiveServer]:
         "ANAPHORA_MAIN_MODEL": "openai:holding",
         "ANAPHORA_CHEAP_MODEL": "openai:title",
         "ANAPHORA_CONTEXT_WINDOW": "32000",
-        "ANAPHORA_TURNS_PER_USER": "1000",
+        "ANAPHORA_TURNS_PER_PERSON": "1000",
     }
     server = LiveServer(folder, environ, root=root)
     try:
