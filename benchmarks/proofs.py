@@ -55,6 +55,10 @@ PARTS: dict[str, Part] = {
         _pytest("-m", "embedded and browser"),
         times=3,
     ),
+    "fuzzer": Part(
+        "Whatever the API's description allows gets an answer that it describes",
+        ("-m", "tests.attack.fuzz", "--examples", "100"),
+    ),
     "million": Part(
         "Lists, references, appending and search within their budgets at a million messages",
         ("-m", "benchmarks", "lists", "references", "append", "backfill", "search"),

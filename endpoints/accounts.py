@@ -19,14 +19,15 @@ from .guards import SESSION_COOKIE
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_access, current_state, own
-from .validation import answers, takes
+from .validation import answers, fails, takes
 
 blueprint = Blueprint("accounts", __name__)
 
 
 @blueprint.post("/users")
 @takes(schemas.NewAccount)
-@answers(shapes.UserInfo)
+@answers(shapes.UserInfo, status=HTTPStatus.CREATED)
+@fails("conflict")
 @works(Work.PASSWORD)
 def create_user(body: schemas.NewAccount) -> Response:
     """Make a further account; administrators only."""
@@ -43,6 +44,7 @@ def create_user(body: schemas.NewAccount) -> Response:
 
 @blueprint.get("/users")
 @answers(list[account_shapes.AccountItem])
+@fails("forbidden")
 def list_users() -> Response:
     """All accounts of this server; administrators only."""
     require_administrator("Only an administrator sees the accounts.")
@@ -112,6 +114,7 @@ def modify_user_preference(body: schemas.UserPreference) -> Response:
 @blueprint.put("/password")
 @takes(schemas.PasswordChange)
 @answers(shapes.UserInfo)
+@fails("conflict")
 @works(Work.PASSWORD)
 def change_password(body: schemas.PasswordChange) -> BaseResponse:
     """Change the password; every session ends, and this one is begun anew."""
@@ -124,6 +127,7 @@ def change_password(body: schemas.PasswordChange) -> BaseResponse:
 @takes(account_shapes.AccountDeletion)
 @answers(account_shapes.ClosedAccount)
 @works(Work.PASSWORD)
+@fails("conflict")
 def delete_account(body: account_shapes.AccountDeletion) -> Response:
     """Delete the own account with everything of it, for good; by session, with the password.
 
@@ -137,6 +141,7 @@ def delete_account(body: account_shapes.AccountDeletion) -> Response:
 
 @blueprint.delete("/users/<user_email>")
 @answers(account_shapes.ClosedAccount)
+@fails("conflict")
 def delete_user(user_email: str) -> Response:
     """Delete an account with everything of it, for good; administrators only, by session, and never their own."""
     require_administrator("Only an administrator deletes accounts.")
@@ -183,7 +188,7 @@ def list_tokens() -> Response:
 
 @blueprint.post("/api_tokens")
 @takes(schemas.NewToken)
-@answers(shapes.NewTokenItem)
+@answers(shapes.NewTokenItem, status=HTTPStatus.CREATED)
 def create_token(body: schemas.NewToken) -> Response:
     """Make a token for a program; this answer alone holds its secret."""
     row, secret = tokens.create_token(**own(), name=body.name, read_only=body.read_only)

@@ -27,7 +27,7 @@ from .guards import SESSION_COOKIE
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state
-from .validation import FORM_TYPES, View, answers, public, takes
+from .validation import FORM_TYPES, View, answers, fails, public, takes
 
 blueprint = Blueprint("auth", __name__)
 HOME = "/interface/"
@@ -61,7 +61,8 @@ def shown_again_in(template: str) -> Callable[[View], View]:
 
 @blueprint.get("/login")
 @public
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+@fails("store_incomplete")
 def login_page() -> BaseResponse:
     """The sign-in page; while there is no account, the way to `/setup`."""
     if not users.any_user_exists(users_dir=current_state().users_dir):
@@ -73,7 +74,8 @@ def login_page() -> BaseResponse:
 @public
 @shown_again_in("login.html")
 @takes(schemas.Credentials, form=True)
-@answers(shapes.UserInfo)
+@answers(shapes.UserInfo, redirect=HTTPStatus.SEE_OTHER)
+@fails("unauthorized")
 @works(Work.PASSWORD)
 def login(body: schemas.Credentials) -> BaseResponse:
     """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
@@ -83,7 +85,7 @@ def login(body: schemas.Credentials) -> BaseResponse:
 @blueprint.post("/logout")
 @public
 @takes(schemas.Nothing, form=True, optional=True)
-@answers(shapes.Done)
+@answers(shapes.Done, redirect=HTTPStatus.SEE_OTHER)
 def logout(body: schemas.Nothing) -> BaseResponse:
     """End this session."""
     secret = request.cookies.get(SESSION_COOKIE)
@@ -96,7 +98,8 @@ def logout(body: schemas.Nothing) -> BaseResponse:
 
 @blueprint.get("/setup")
 @public
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+@fails("store_incomplete")
 def setup_page() -> BaseResponse:
     """The page that makes the first account; afterwards the way to `/login`."""
     if users.any_user_exists(users_dir=current_state().users_dir):
@@ -109,7 +112,8 @@ def setup_page() -> BaseResponse:
 @public
 @shown_again_in("setup.html")
 @takes(schemas.FirstAccount, form=True)
-@answers(shapes.UserInfo)
+@answers(shapes.UserInfo, redirect=HTTPStatus.SEE_OTHER)
+@fails("conflict", "store_incomplete")
 @works(Work.PASSWORD)
 def setup(body: schemas.FirstAccount) -> BaseResponse:
     """Make the first account, an administrator's, and sign in; 409 once there is one.

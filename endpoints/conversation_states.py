@@ -16,7 +16,7 @@ from .conversations import check_domain
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
-from .validation import answers, takes
+from .validation import answers, fails, takes
 
 blueprint = Blueprint("conversation_states", __name__)
 
@@ -57,6 +57,7 @@ def unpin_conversation(conversation_id: str) -> Response:
 @blueprint.post("/conversations/bulk")
 @takes(bulk_shapes.BulkChange)
 @answers(bulk_shapes.BulkResults)
+@fails("conversation_not_found", "workspace_not_found")
 @works(Work.LONG)
 def change_conversations(body: bulk_shapes.BulkChange) -> Response:
     """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
@@ -70,7 +71,7 @@ def change_conversations(body: bulk_shapes.BulkChange) -> Response:
 
 
 @blueprint.post("/create_temporary_conversation/<domain>")
-@answers(shapes.ConversationItem)
+@answers(shapes.ConversationItem, status=HTTPStatus.CREATED)
 def create_temporary_conversation(domain: str) -> Response:
     """A new conversation that no list shows: gone when it is deleted, or after a day."""
     row = create_temporary(**own(), domain=check_domain(domain))

@@ -16,7 +16,7 @@ from .errors import InvalidRequestError
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
-from .validation import answers, asks, takes
+from .validation import answers, asks, fails, takes
 
 blueprint = Blueprint("conversations", __name__)
 
@@ -44,14 +44,14 @@ def list_conversation_by_user(domain: str, query: schemas.ConversationPage) -> R
 
 
 @blueprint.post("/create_conversation/<domain>/")
-@answers(shapes.ConversationItem)
+@answers(shapes.ConversationItem, status=HTTPStatus.CREATED)
 def create_conversation(domain: str) -> Response:
     """A new, empty conversation in the domain's default workspace."""
     return _created(domain, workspace_id=None)
 
 
 @blueprint.post("/create_conversation/<domain>/<workspace_id>")
-@answers(shapes.ConversationItem)
+@answers(shapes.ConversationItem, status=HTTPStatus.CREATED)
 def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response:
     """A new, empty conversation in a workspace."""
     return _created(domain, workspace_id=workspace_id)
@@ -91,7 +91,8 @@ def set_title(conversation_id: str, body: schemas.TitleChange) -> Response:
 
 
 @blueprint.post("/clone_conversation/<conversation_id>")
-@answers(shapes.ConversationName)
+@answers(shapes.ConversationName, status=HTTPStatus.CREATED)
+@fails("conflict", "turn_in_progress")
 @works(Work.LONG)
 def clone_conversation(conversation_id: str) -> Response:
     """Copy a conversation with its messages; the copy has ids of its own."""
@@ -107,6 +108,7 @@ def clone_conversation(conversation_id: str) -> Response:
 
 @blueprint.delete("/delete_conversation/<conversation_id>")
 @answers(shapes.Done)
+@fails("turn_in_progress")
 def delete_conversation(conversation_id: str) -> Response:
     """Put a conversation into the bin for 30 days; an answer still being written is stopped."""
     current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)

@@ -74,6 +74,9 @@ class RateLimitedError(RequestError):
         self.retry_after = retry_after
 
 
+AMBIGUOUS = "ambiguous"
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of the table: which error, its HTTP status, its code. `{noun}` and `{code}` are the error's own."""
@@ -122,3 +125,13 @@ ERROR_TABLE: tuple[Row, ...] = (
 def row_of(error: Exception) -> Row:
     """The line of the table that decides for `error`. Raises StopIteration for an error that is not in it."""
     return next(row for row in ERROR_TABLE if isinstance(error, row.error))
+
+
+def status_of_code(code: str) -> HTTPStatus:
+    """The status of answers whose error has this code. Raises KeyError for a code that no error has."""
+    if code.endswith("not_found"):
+        return HTTPStatus.NOT_FOUND
+    for row in ERROR_TABLE:
+        if row.code == code:
+            return row.status
+    return {AMBIGUOUS: HTTPStatus.CONFLICT}[code]

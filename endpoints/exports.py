@@ -9,6 +9,7 @@ from anyascii import anyascii
 from flask import Blueprint
 from pydantic import Field
 
+from portability.exports import MEDIA_TYPES
 from portability.exports import export_conversation as export
 
 from .file_streams import FileStream
@@ -32,7 +33,7 @@ class ConversationExport(Query):
 
 @blueprint.get("/export_conversation/<conversation_id>")
 @asks(ConversationExport)
-@answers(None, media="application/octet-stream")
+@answers(None, media=MEDIA_TYPES)
 @works(Work.LONG)
 def export_conversation(conversation_id: str, query: ConversationExport) -> StreamResponse:
     """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle."""

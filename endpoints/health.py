@@ -48,7 +48,7 @@ def healthz() -> Response:
 
 @blueprint.get("/readyz")
 @public
-@answers(shapes.Readiness)
+@answers(shapes.Readiness, unable=shapes.Readiness)
 def readyz() -> Response:
     """Whether store and main model can do their work, 503 where not; without memories it goes on, `degraded`."""
     store = _store_state()

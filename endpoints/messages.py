@@ -13,7 +13,7 @@ from . import schemas, shapes
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import own
-from .validation import answers, asks, takes
+from .validation import answers, asks, fails, takes
 
 blueprint = Blueprint("messages", __name__)
 
@@ -21,6 +21,7 @@ blueprint = Blueprint("messages", __name__)
 @blueprint.get("/list_messages_by_conversation/<conversation_id>")
 @asks(schemas.MessageWindow)
 @answers(list[shapes.MessageItem])
+@fails("message_not_found")
 def list_messages_by_conversation(conversation_id: str, query: schemas.MessageWindow) -> Response:
     """Live messages in order: all, or a window before, after or around one of them."""
     around: int | str | None = query.around
@@ -40,6 +41,7 @@ def list_messages_by_conversation(conversation_id: str, query: schemas.MessageWi
 @blueprint.post("/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @takes(schemas.MessageEdit)
 @answers(shapes.Done)
+@fails("conflict", "turn_in_progress")
 def edit_message(conversation_id: str, message_id: str, index: int, body: schemas.MessageEdit) -> Response:
     """Change a message's text; its hash stays, its history is kept. 409 where index or `based_on` no longer fit."""
     message_changes.edit_message(
@@ -55,6 +57,7 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: schema
 
 @blueprint.delete("/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @answers(shapes.Done)
+@fails("conflict", "turn_in_progress")
 def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
     """Take a message out of the conversation. 409 where the index no longer fits the id."""
     message_changes.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
@@ -63,6 +66,7 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> Respons
 
 @blueprint.post("/restore_message/<conversation_id>/<message_id>")
 @answers(shapes.Done)
+@fails("conflict", "turn_in_progress")
 def restore_message(conversation_id: str, message_id: str) -> Response:
     """Bring a deleted message back to its old place."""
     message_changes.restore_message(**own(), conversation_id=conversation_id, message_id=message_id)
@@ -72,6 +76,7 @@ def restore_message(conversation_id: str, message_id: str) -> Response:
 @blueprint.post("/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @takes(schemas.MessageVisibility)
 @answers(shapes.Done)
+@fails("conflict", "turn_in_progress")
 def show_hide_message(conversation_id: str, message_id: str, index: int, body: schemas.MessageVisibility) -> Response:
     """Hide a message from models, or show it to them again. 409 where the index no longer fits the id."""
     message_marks.show_or_hide_message(
@@ -111,7 +116,8 @@ def list_pinned_messages(conversation_id: str) -> Response:
 
 
 @blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
-@answers(shapes.ConversationName)
+@answers(shapes.ConversationName, status=HTTPStatus.CREATED)
+@fails("conflict", "turn_in_progress")
 @works(Work.LONG)
 def fork_conversation(conversation_id: str, message_id: str) -> Response:
     """Copy a conversation up to a message, with that one; the copy has ids of its own."""
@@ -125,6 +131,7 @@ def fork_conversation(conversation_id: str, message_id: str) -> Response:
 @blueprint.post("/move_messages_up_or_down/<conversation_id>")
 @takes(schemas.MessageMove)
 @answers(shapes.Done)
+@fails("conflict", "turn_in_progress")
 def move_messages(conversation_id: str, body: schemas.MessageMove) -> Response:
     """Move messages together by one place."""
     message_changes.move_messages(

@@ -26,7 +26,7 @@ def list_models() -> Response:
 
 
 @blueprint.post("/models/<path:model_id>/fetch")
-@answers(model_shapes.Begun)
+@answers(model_shapes.Begun, status=HTTPStatus.ACCEPTED)
 def fetch_model(model_id: str) -> Response:
     """Begin to fetch and load an embedded model; a fetch that broke off goes on where it was.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -22,7 +23,7 @@ _LONGEST_INDEX = 15
 
 
 @blueprint.get("/")
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def home() -> Response:
     """The way to the interface."""
     return redirect("/interface/")
@@ -30,7 +31,7 @@ def home() -> Response:
 
 @blueprint.get("/interface/")
 @blueprint.get("/interface/<conversation_id>")
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def interface(conversation_id: str | None = None) -> str:
     """The page to chat in, open at a conversation; `?message=` jumps to a message."""
     if conversation_id is not None:
@@ -39,21 +40,21 @@ def interface(conversation_id: str | None = None) -> str:
 
 
 @blueprint.get("/settings")
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def settings() -> str:
     """The page of the own account and of all that can be set."""
     return render_template("settings.html", bootstrap=_bootstrap())
 
 
 @blueprint.get("/account")
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def account() -> Response:
     """The way to the settings, for bookmarks of old."""
     return redirect("/settings")
 
 
 @blueprint.get("/r/<friendly_id>/<identifier>")
-@answers(None, media="text/html")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def permalink(friendly_id: str, identifier: str) -> Response:
     """The way to a message, named by its short hash or its index."""
     conversation_id = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from flask import Blueprint, Response, make_response, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -15,13 +17,14 @@ from .errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from .pools import Work, works
 from .replies import json_reply
 from .request_scope import current_access, current_state, own
-from .validation import answers, public, takes
+from .validation import answers, fails, public, takes
 
 blueprint = Blueprint("password_links", __name__)
 
 
 @blueprint.post("/users/<user_email>/password_link")
 @answers(account_shapes.PasswordLinkItem)
+@fails("conflict")
 def create_password_link(user_email: str) -> Response:
     """Make a one-time link that sets an account's password, valid for 24 hours; administrators only, by session."""
     require_administrator("Only an administrator makes password links.")
@@ -36,6 +39,7 @@ def create_password_link(user_email: str) -> Response:
 @blueprint.get("/reset/<token>")
 @public
 @answers(None, media="text/html")
+@fails("password_link_not_found")
 def reset_page(token: str) -> BaseResponse:
     """The page on which the receiver of a password link sets a new password; 404 for a link that is not valid."""
     owner = _owner_of(token)
@@ -48,7 +52,8 @@ def reset_page(token: str) -> BaseResponse:
 @public
 @shown_again_in("reset.html")
 @takes(account_shapes.PasswordReset, form=True)
-@answers(shapes.UserInfo)
+@answers(shapes.UserInfo, redirect=HTTPStatus.SEE_OTHER)
+@fails("password_link_not_found", "unauthorized")
 @works(Work.PASSWORD)
 def reset_password(token: str, body: account_shapes.PasswordReset) -> BaseResponse:
     """Set a new password by a link, which is used up, and sign in; 404 for a link that is not valid.

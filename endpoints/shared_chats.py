@@ -12,7 +12,7 @@ from . import share_shapes
 from .error_answers import wants_page
 from .replies import json_reply
 from .request_scope import current_state
-from .validation import answers, asks, public
+from .validation import answers, asks, fails, public
 
 blueprint = Blueprint("shared_chats", __name__)
 # The address is the secret: no page that is linked to, no search engine and no cache is to learn it.
@@ -28,6 +28,7 @@ _HEADERS = {
 @public
 @asks(share_shapes.SharedWindow)
 @answers(share_shapes.SharedChat)
+@fails("share_not_found")
 def shared_chat(token: str, query: share_shapes.SharedWindow) -> Response:
     """A shared conversation as it was when it was shared; for whoever has the link, without an account."""
     users_dir = current_state().users_dir

@@ -14,13 +14,14 @@ from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import current_state, own
 from .shapes import Done
-from .validation import answers
+from .validation import answers, fails
 
 blueprint = Blueprint("shares", __name__)
 
 
 @blueprint.post("/share/<conversation_id>")
 @answers(share_shapes.ShareItem)
+@fails("conflict")
 @works(Work.LONG)
 def share(conversation_id: str) -> Response:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
@@ -30,6 +31,7 @@ def share(conversation_id: str) -> Response:
 
 @blueprint.get("/share/<conversation_id>")
 @answers(share_shapes.ShareState)
+@fails("share_not_found")
 def get_share(conversation_id: str) -> Response:
     """Whether and since when a conversation is shared, and what sharing it now would show."""
     found = shares.preview_share(**own(), conversation_id=conversation_id, secret_key=_secret_key())
@@ -44,6 +46,7 @@ def get_share(conversation_id: str) -> Response:
 
 @blueprint.delete("/share/<conversation_id>")
 @answers(Done)
+@fails("share_not_found")
 def revoke_share(conversation_id: str) -> Response:
     """Withdraw the link of a conversation: it leads nowhere, for good."""
     shares.revoke_share(**own(), conversation_id=conversation_id)

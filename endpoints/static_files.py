@@ -14,7 +14,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import NotFound
 
-from .validation import answers, public
+from .validation import answers, fails, public
 
 blueprint = Blueprint("static_files", __name__)
 _EXTENSION = "anaphora-static"
@@ -108,6 +108,7 @@ def static_base() -> str:
 @blueprint.get("/static/<version>/<path:name>")
 @public
 @answers(None, media="*/*")
+@fails("not_found")
 def send_asset(version: str, name: str) -> Response:
     """A file of the page."""
     try:

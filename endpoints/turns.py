@@ -23,7 +23,7 @@ from .request_scope import (
     own,
 )
 from .streaming import NDJSON, StreamResponse, stream_response
-from .validation import answers, asks, takes
+from .validation import answers, asks, fails, takes
 
 if TYPE_CHECKING:
     from Conversation import Conversation
@@ -34,6 +34,7 @@ blueprint = Blueprint("turns", __name__)
 @blueprint.post("/send_message/<conversation_id>")
 @takes(schemas.Outgoing)
 @answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
 def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse:
     """Send a message; the answer's events follow as they come.
 
@@ -48,6 +49,7 @@ def send_message(conversation_id: str, body: schemas.Outgoing) -> StreamResponse
 @blueprint.post("/regenerate/<conversation_id>/<message_id>")
 @takes(schemas.Repetition, optional=True)
 @answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
 def regenerate(conversation_id: str, message_id: str, body: schemas.Repetition) -> StreamResponse:
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
@@ -57,6 +59,7 @@ def regenerate(conversation_id: str, message_id: str, body: schemas.Repetition) 
 
 @blueprint.put("/variant/<message_id>/<int:number>")
 @answers(shapes.Done)
+@fails("turn_in_progress", "variant_not_found")
 def choose_variant(message_id: str, number: int) -> Response:
     """Let an answer that was made again be another of its variants, counted from 1."""
     variants.choose_variant(**own(), message_id=message_id, number=number)
@@ -66,6 +69,7 @@ def choose_variant(message_id: str, number: int) -> Response:
 @blueprint.get("/stream/<message_id>")
 @asks(schemas.StreamPosition)
 @answers(None, media=NDJSON)
+@fails("stream_expired")
 def watch_stream(message_id: str, query: schemas.StreamPosition) -> StreamResponse:
     """Watch an answer from the event after number `after` on, whether it is still being written or stored."""
     stream = current_state().turns.watch(user_email=current_user_email(), message_id=message_id, after=query.after)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import orjson
@@ -31,6 +32,7 @@ def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False)
 
         checked.body_model = model  # type: ignore[attr-defined]
         checked.takes_form = form  # type: ignore[attr-defined]
+        checked.body_optional = optional  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
@@ -50,12 +52,39 @@ def asks(model: type[BaseModel]) -> Callable[[View], View]:
     return decorate
 
 
-def answers(shape: Any, *, media: str = "application/json") -> Callable[[View], View]:
-    """Note what the view answers when all goes well, for the API's description."""
+def answers(
+    shape: Any,
+    *,
+    media: str | Sequence[str] = "application/json",
+    status: HTTPStatus = HTTPStatus.OK,
+    redirect: HTTPStatus | None = None,
+    unable: Any = None,
+) -> Callable[[View], View]:
+    """Note what the view answers when all goes well, for the API's description.
+
+    shape: what the JSON holds; None for what is no JSON. redirect: the status with which it may lead elsewhere instead.
+    unable: what a 503 holds where that is no error of the usual shape.
+    """
 
     def decorate(view: View) -> View:
         view.answer_shape = shape  # type: ignore[attr-defined]
-        view.answer_media = media  # type: ignore[attr-defined]
+        view.answer_media = (media,) if isinstance(media, str) else tuple(media)  # type: ignore[attr-defined]
+        view.answer_status = status  # type: ignore[attr-defined]
+        view.answer_redirect = redirect  # type: ignore[attr-defined]
+        view.answer_unable = unable  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def fails(*codes: str) -> Callable[[View], View]:
+    """Note the codes of errors that are this view's own, for the API's description.
+
+    Those that follow from its address, its body and who may ask need not be named (see `openapi`).
+    """
+
+    def decorate(view: View) -> View:
+        view.error_codes = codes  # type: ignore[attr-defined]
         return view
 
     return decorate

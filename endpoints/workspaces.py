@@ -15,7 +15,7 @@ from .errors import InvalidRequestError
 from .pools import Work, works
 from .replies import json_reply, ok
 from .request_scope import own
-from .validation import answers, takes
+from .validation import answers, fails, takes
 
 if TYPE_CHECKING:
     from database.workspace_shapes import RemovedWorkspace
@@ -33,7 +33,8 @@ def list_workspaces(domain: str) -> Response:
 
 @blueprint.post("/create_workspace/<domain>/<path:name>")
 @takes(schemas.WorkspaceDraft, optional=True)
-@answers(shapes.WorkspaceItem)
+@answers(shapes.WorkspaceItem, status=HTTPStatus.CREATED)
+@fails("workspace_not_found")
 def create_workspace(domain: str, name: str, body: schemas.WorkspaceDraft) -> Response:
     """A new, empty workspace."""
     if len(name) > _LONGEST_NAME or not name.strip():
@@ -78,6 +79,7 @@ def delete_workspace(domain: str, workspace_id: str) -> Response:
 @blueprint.post("/restore_workspace/<domain>")
 @takes(bulk_shapes.LostWorkspace)
 @answers(shapes.Done)
+@fails("conflict", "workspace_not_found")
 @works(Work.LONG)
 def restore_workspace(domain: str, body: bulk_shapes.LostWorkspace) -> Response:
     """Bring a deleted workspace back, with what lay in it and has not been put elsewhere since."""
@@ -89,6 +91,7 @@ def restore_workspace(domain: str, body: bulk_shapes.LostWorkspace) -> Response:
 @blueprint.put("/move_workspace/<workspace_id>")
 @takes(schemas.WorkspaceMove)
 @answers(shapes.Done)
+@fails("workspace_not_found")
 def move_workspace(workspace_id: str, body: schemas.WorkspaceMove) -> Response:
     """Put a workspace below another one, or at the top; below itself is a 400."""
     workspaces.moveWorkspaceToParent(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
@@ -98,6 +101,7 @@ def move_workspace(workspace_id: str, body: schemas.WorkspaceMove) -> Response:
 @blueprint.put("/move_conversation_to_workspace/<conversation_id>")
 @takes(schemas.ConversationMove)
 @answers(shapes.Done)
+@fails("workspace_not_found")
 def move_conversation(conversation_id: str, body: schemas.ConversationMove) -> Response:
     """Put a conversation into another workspace."""
     conversations.move_conversation(**own(), conversation_id=conversation_id, workspace_id=body.workspace_id)

@@ -35,6 +35,8 @@ _FORMATS: dict[str, tuple[str, str, Writer]] = {
     "html": ("html", "text/html", export_html.written),
     "json": ("json", "application/json", export_json.written),
 }
+MEDIA_TYPES = (*(media for _, media, _ in _FORMATS.values()), "application/zip")
+"""Of all formats that there are."""
 
 
 def export_conversation(

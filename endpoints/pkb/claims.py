@@ -16,7 +16,7 @@ from truth_management_system.interface.structured_api import MOST_FOUND, group_n
 from ..pools import Work, works
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
-from ..validation import answers, asks, takes
+from ..validation import answers, asks, fails, takes
 from . import schemas, shapes
 from .views import audited, claim_named, described, described_all, given, knowledge, work_of_list
 
@@ -28,6 +28,7 @@ _NOT_ALL = "The best {:,} are shown; narrow the search or filter."
 @blueprint.get("/claims")
 @asks(schemas.ClaimFilter)
 @answers(shapes.ClaimPage)
+@fails("context_not_found", "entity_not_found", "tag_not_found")
 @works(work_of_list)
 def list_claims(query: schemas.ClaimFilter) -> Response:
     """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
@@ -48,7 +49,8 @@ def list_claims(query: schemas.ClaimFilter) -> Response:
 
 @blueprint.post("/claims")
 @takes(schemas.NewClaim)
-@answers(shapes.AddedClaim)
+@answers(shapes.AddedClaim, status=HTTPStatus.CREATED)
+@fails("claim_not_found", "conflict", "context_not_found", "message_not_found")
 def add_claim(body: schemas.NewClaim) -> Response:
     """Remember something; `similar` are near duplicates and contradictions."""
     api = knowledge()
@@ -69,6 +71,7 @@ def add_claim(body: schemas.NewClaim) -> Response:
 @blueprint.post("/claims/bulk")
 @takes(schemas.NewClaims)
 @answers(shapes.BulkAdded)
+@fails("conflict")
 @works(Work.LONG)
 def add_claims(body: schemas.NewClaims) -> Response:
     """Remember up to 100 things as one change; each has its own result."""
@@ -77,10 +80,10 @@ def add_claims(body: schemas.NewClaims) -> Response:
 
 
 @blueprint.post("/claims/bulk_change")
-@takes(schemas.BulkChange)
+@takes(schemas.ClaimsChange)
 @answers(shapes.BulkChanged)
 @works(Work.LONG)
-def change_claims(body: schemas.BulkChange) -> Response:
+def change_claims(body: schemas.ClaimsChange) -> Response:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
     return json_reply({**given(changed), **audited(changed)})
@@ -88,6 +91,7 @@ def change_claims(body: schemas.BulkChange) -> Response:
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
 @answers(shapes.OneClaim)
+@fails("claim_not_found")
 def get_claim_by_friendly_id(friendly_id: str) -> Response:
     """A claim by its readable id."""
     api = knowledge()
@@ -105,6 +109,7 @@ def get_claim(claim_id: str) -> Response:
 @blueprint.put("/claims/<claim_id>")
 @takes(schemas.ClaimChange)
 @answers(shapes.ChangedClaim)
+@fails("conflict")
 def edit_claim(claim_id: str, body: schemas.ClaimChange) -> Response:
     """Change a claim."""
     api = knowledge()
@@ -123,6 +128,7 @@ def retract_claim(claim_id: str) -> Response:
 @blueprint.post("/claims/<claim_id>/supersede")
 @takes(schemas.Successor)
 @answers(shapes.ChangedClaim)
+@fails("conflict")
 def supersede_claim(claim_id: str, body: schemas.Successor) -> Response:
     """Let another claim take this one's place."""
     api = knowledge()
@@ -159,6 +165,7 @@ def list_pinned() -> Response:
 @blueprint.put("/conversation/<conversation_id>/pin")
 @takes(schemas.PinnedClaim)
 @answers(shapes.ClaimIds)
+@fails("claim_not_found")
 def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
     """Let a claim go into every message of one conversation."""
     conversation = access_conversation(conversation_id)
@@ -170,6 +177,7 @@ def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Resp
 @blueprint.delete("/conversation/<conversation_id>/pin")
 @takes(schemas.PinnedClaim)
 @answers(shapes.ClaimIds)
+@fails("claim_not_found")
 def unpin_from_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
     """Let a claim, also one that is gone, no longer go into one conversation."""
     conversation = access_conversation(conversation_id)

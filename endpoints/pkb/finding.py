@@ -9,7 +9,7 @@ from chat.relevant_memories import relevant_memories
 
 from ..pools import Work, works
 from ..replies import json_reply
-from ..validation import answers, asks, takes
+from ..validation import answers, asks, fails, takes
 from . import schemas, shapes
 from .claims import filters_of
 from .views import described_all, given, knowledge, work_of_search
@@ -19,10 +19,11 @@ _MOST_OF_A_GROUP = 2_000
 
 
 @blueprint.get("/search")
-@asks(schemas.Search)
-@answers(shapes.SearchResults)
+@asks(schemas.ClaimSearch)
+@answers(shapes.ClaimSearchResults)
+@fails("context_not_found", "model_unavailable")
 @works(work_of_search)
-def search(query: schemas.Search) -> Response:
+def search(query: schemas.ClaimSearch) -> Response:
     """The claims that fit `q`, best first; `warnings` say which search could not take part."""
     api = knowledge()
     text = query.q or query.query
@@ -56,6 +57,7 @@ def autocomplete(query: schemas.Completion) -> Response:
 
 @blueprint.get("/resolve/<path:reference>")
 @answers(shapes.ResolvedReference)
+@fails("ambiguous")
 def resolve(reference: str) -> Response:
     """What a reference names, of a group the newest 2,000; several things: 409 `ambiguous`, `details` say which."""
     api = knowledge()
@@ -68,6 +70,7 @@ def resolve(reference: str) -> Response:
 @blueprint.post("/relevant_context")
 @takes(schemas.ContextQuestion)
 @answers(shapes.RelevantContext)
+@fails("model_unavailable")
 @works(Work.SEARCH)
 def relevant_context(body: schemas.ContextQuestion) -> Response:
     """The memories that fit a question, as a model would be given them."""

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from flask import Blueprint, Response
 
 from ..replies import json_reply
-from ..validation import answers, asks, takes
+from ..validation import answers, asks, fails, takes
 from . import group_shapes, schemas, shapes
 from .views import audited, claim_named, described_all, given, knowledge
 
@@ -24,7 +24,8 @@ def list_contexts() -> Response:
 
 @blueprint.post("/contexts")
 @takes(schemas.ContextDraft)
-@answers(group_shapes.ChangedContext)
+@answers(group_shapes.ChangedContext, status=HTTPStatus.CREATED)
+@fails("conflict", "context_not_found")
 def create_context(body: schemas.ContextDraft) -> Response:
     """A new context."""
     api = knowledge()
@@ -44,6 +45,7 @@ def get_context(context_id: str) -> Response:
 @blueprint.put("/contexts/<context_id>")
 @takes(schemas.ContextChange)
 @answers(group_shapes.ChangedContext)
+@fails("conflict")
 def edit_context(context_id: str, body: schemas.ContextChange) -> Response:
     """Rename, describe or move a context; below itself is a 400."""
     api = knowledge()
@@ -118,7 +120,8 @@ def list_entities(query: schemas.GroupFilter) -> Response:
 
 @blueprint.post("/entities")
 @takes(schemas.EntityDraft)
-@answers(group_shapes.ChangedEntity)
+@answers(group_shapes.ChangedEntity, status=HTTPStatus.CREATED)
+@fails("conflict")
 def create_entity(body: schemas.EntityDraft) -> Response:
     """A new entity."""
     api = knowledge()
@@ -130,6 +133,7 @@ def create_entity(body: schemas.EntityDraft) -> Response:
 @blueprint.put("/entities/<entity_id>")
 @takes(schemas.EntityChange)
 @answers(group_shapes.ChangedEntity)
+@fails("conflict")
 def edit_entity(entity_id: str, body: schemas.EntityChange) -> Response:
     """Change an entity."""
     api = knowledge()
@@ -156,7 +160,8 @@ def list_tags(query: schemas.GroupFilter) -> Response:
 
 @blueprint.post("/tags")
 @takes(schemas.TagDraft)
-@answers(group_shapes.ChangedTag)
+@answers(group_shapes.ChangedTag, status=HTTPStatus.CREATED)
+@fails("conflict", "tag_not_found")
 def create_tag(body: schemas.TagDraft) -> Response:
     """A new tag."""
     api = knowledge()
@@ -168,6 +173,7 @@ def create_tag(body: schemas.TagDraft) -> Response:
 @blueprint.put("/tags/<tag_id>")
 @takes(schemas.TagChange)
 @answers(group_shapes.ChangedTag)
+@fails("conflict")
 def edit_tag(tag_id: str, body: schemas.TagChange) -> Response:
     """Rename or move a tag; below itself is a 400."""
     api = knowledge()
@@ -244,7 +250,8 @@ def list_types() -> Response:
 
 @blueprint.post("/types")
 @takes(schemas.Category)
-@answers(group_shapes.TypeList)
+@answers(group_shapes.TypeList, status=HTTPStatus.CREATED)
+@fails("conflict")
 def add_type(body: schemas.Category) -> Response:
     """A type of the person's own."""
     api = knowledge()
@@ -261,7 +268,8 @@ def list_domains() -> Response:
 
 @blueprint.post("/domains")
 @takes(schemas.Category)
-@answers(group_shapes.DomainList)
+@answers(group_shapes.DomainList, status=HTTPStatus.CREATED)
+@fails("conflict")
 def add_domain(body: schemas.Category) -> Response:
     """A domain of the person's own."""
     api = knowledge()

@@ -13,7 +13,7 @@ from ..errors import TooLargeError
 from ..pools import Work, works
 from ..replies import json_reply
 from ..request_scope import access_conversation, own
-from ..validation import answers, takes
+from ..validation import answers, fails, takes
 from . import intake_shapes, schemas
 from .claims import similar_claims
 from .views import described_all, given, knowledge
@@ -25,6 +25,7 @@ _MOST_BYTES = 50 * 1024
 @blueprint.post("/analyze_statement")
 @takes(schemas.StatementText)
 @answers(intake_shapes.Analysis)
+@fails("model_unavailable")
 @works(Work.MODEL)
 def analyze_statement(body: schemas.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
@@ -36,6 +37,7 @@ def analyze_statement(body: schemas.StatementText) -> Response:
 @blueprint.post("/ingest_text")
 @takes(schemas.TextToIngest)
 @answers(intake_shapes.Plan)
+@fails("model_unavailable")
 @works(Work.MODEL)
 def ingest_text(body: schemas.TextToIngest) -> Response:
     """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
@@ -54,6 +56,7 @@ def ingest_text(body: schemas.TextToIngest) -> Response:
 @blueprint.post("/execute_ingest")
 @takes(schemas.Approval)
 @answers(intake_shapes.Executed)
+@fails("conflict", "plan_not_found")
 @works(Work.LONG)
 def execute_ingest(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
@@ -63,6 +66,7 @@ def execute_ingest(body: schemas.Approval) -> Response:
 @blueprint.post("/propose_updates")
 @takes(schemas.TurnToRemember)
 @answers(intake_shapes.Plan)
+@fails("conversation_not_found", "message_not_found", "model_unavailable")
 @works(Work.MODEL)
 def propose_updates(body: schemas.TurnToRemember) -> Response:
     """Propose claims out of a message and its answer; what is accepted links back to the message."""
@@ -78,6 +82,7 @@ def propose_updates(body: schemas.TurnToRemember) -> Response:
 @blueprint.post("/execute_updates")
 @takes(schemas.Approval)
 @answers(intake_shapes.Executed)
+@fails("conflict", "plan_not_found")
 @works(Work.LONG)
 def execute_updates(body: schemas.Approval) -> Response:
     """Carry out what was approved of a plan; once."""

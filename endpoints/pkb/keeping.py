@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from ..pools import Work, works
 from ..replies import json_reply
-from ..validation import answers, asks, takes
+from ..validation import answers, asks, fails, takes
 from . import keeping_shapes, schemas
 from .views import audited, described_conflicts, given, knowledge
 
@@ -25,7 +25,8 @@ def list_conflicts() -> Response:
 
 @blueprint.post("/conflicts")
 @takes(schemas.ConflictDraft)
-@answers(keeping_shapes.ChangedConflict)
+@answers(keeping_shapes.ChangedConflict, status=HTTPStatus.CREATED)
+@fails("claim_not_found", "conflict")
 def create_conflict(body: schemas.ConflictDraft) -> Response:
     """Say that claims contradict each other."""
     api = knowledge()
@@ -37,6 +38,7 @@ def create_conflict(body: schemas.ConflictDraft) -> Response:
 @blueprint.post("/conflicts/<conflict_id>/resolve")
 @takes(schemas.Decision)
 @answers(keeping_shapes.ChangedConflict)
+@fails("claim_not_found", "conflict")
 def resolve_conflict(conflict_id: str, body: schemas.Decision) -> Response:
     """Decide a conflict; the others are superseded by the winner, without one all stay."""
     api = knowledge()
@@ -56,6 +58,7 @@ def list_changes(query: schemas.HistoryPage) -> Response:
 
 @blueprint.post("/undo/<audit_id>")
 @answers(keeping_shapes.Undone)
+@fails("conflict")
 @works(Work.LONG)
 def undo(audit_id: str) -> Response:
     """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
@@ -65,7 +68,7 @@ def undo(audit_id: str) -> Response:
 
 @blueprint.get("/export")
 @asks(schemas.ExportFormat)
-@answers(dict[str, object])
+@answers(dict[str, object], media=("application/json", "text/markdown"))
 @works(Work.LONG)
 def export(query: schemas.ExportFormat) -> Response:
     """Everything the person knows, as a file."""

@@ -77,7 +77,7 @@ class ClaimChange(Body):
     meta_json: JsonObject | None = None
 
 
-class BulkChange(Body):
+class ClaimsChange(Body):
     """One change to many claims."""
 
     claim_ids: Annotated[Ids, Field(min_length=1)]
@@ -118,7 +118,7 @@ class ClaimFilter(Page):
     pinned: bool | None = None
 
 
-class Search(ClaimFilter):
+class ClaimSearch(ClaimFilter):
     """A search."""
 
     model_config = ConfigDict(extra="ignore")

@@ -127,7 +127,7 @@ class AddedClaim(ChangedClaim):
     warnings: list[str]
 
 
-class BulkResult(Shape):
+class ClaimResult(Shape):
     """What became of one of many."""
 
     index: int
@@ -140,7 +140,7 @@ class BulkResult(Shape):
 class BulkAdded(Changed):
     """What became of each."""
 
-    results: list[BulkResult]
+    results: list[ClaimResult]
     added_count: int
     failed_count: int
 
@@ -175,7 +175,7 @@ class SearchResult(Shape):
     warnings: list[str]
 
 
-class SearchResults(Shape):
+class ClaimSearchResults(Shape):
     """What was found, best first."""
 
     results: list[SearchResult]

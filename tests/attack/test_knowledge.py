@@ -159,7 +159,7 @@ def test_hostile_text_is_just_text_to_a_search(text: str, ada: Person) -> None:
     ada.remember("An ordinary memory")
     for strategy in ("hybrid", "fts", "embedding", "rewrite", "mapreduce"):
         found = ada.get("/pkb/search", query_string={"q": text, "strategy": strategy})
-        told(found, shapes.SearchResults)
+        told(found, shapes.ClaimSearchResults)
     told(ada.get("/pkb/claims", query_string={"query": text}), shapes.ClaimPage)
     told(ada.get("/pkb/autocomplete", query_string={"q": text[:200]}), shapes.Completions)
     told(ada.get("/pkb/tags", query_string={"q": text[:200]}), group_shapes.TagPage)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 import pytest
-from flask import Flask
+from flask import Flask, Response, request
 from flask.testing import FlaskClient
 from pydantic import BaseModel
 from werkzeug.test import TestResponse
@@ -21,6 +21,7 @@ from database.connection import close_store
 from database.sessions import create_session
 from database.users import create_user
 from endpoints.guards import SESSION_COOKIE
+from endpoints.openapi import describe, path_of
 from endpoints.pkb import shapes
 from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
@@ -113,7 +114,9 @@ def running_app(settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedC
     )
     put_empty_store(settings.users_dir)
     application = create_app(settings, models=models, serves=False)
+    undescribed = watch_answers(application)
     yield application
+    assert undescribed == [], "answers that the API's description does not promise"
     application.extensions[EXTENSION].knowledge.close()
     close_store(settings.users_dir)
 
@@ -150,6 +153,24 @@ def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: Scripted
     """The application over real parts; the models alone are scripted."""
     with running_app(settings, main=main_model, cheap=cheap_model) as application:
         yield application
+
+
+def watch_answers(app: Flask) -> list[str]:
+    """Answers of `app` from now on whose status its OpenAPI description doesn't name for the operation."""
+    paths = describe(app)["paths"]
+    undescribed: list[str] = []
+
+    def check(answer: Response) -> Response:
+        rule = request.url_rule
+        operation = None if rule is None else paths[path_of(rule.rule)].get(request.method.lower())
+        status = str(answer.status_code)
+        # 304 is the client's own doing, and 500 a defect, which tests of defects provoke.
+        if operation is not None and status not in {*operation["responses"], "304", "500"}:
+            undescribed.append(f"{request.method} {rule}: {status} {answer.get_data(as_text=True)[:200]}")
+        return answer
+
+    app.after_request(check)
+    return undescribed
 
 
 @pytest.fixture

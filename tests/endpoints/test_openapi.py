@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
-from endpoints.errors import ERROR_TABLE
-from endpoints.openapi import describe, routes
+from endpoints.errors import ERROR_TABLE, status_of_code
+from endpoints.openapi import describe, error_codes, routes
 from tests.attack.knowledge_probes import things_of
 from tests.endpoints.conftest import Person
 
@@ -37,6 +37,42 @@ def test_error_codes_are_words_and_each_error_stands_before_its_base(app: Flask)
         assert row.code.format(noun="thing", code="own_code").replace("_", "").isalpha()
         earlier = [other.error for other in ERROR_TABLE[:position]]
         assert not any(issubclass(row.error, error) for error in earlier), f"{row.error} is never reached"
+
+
+def test_each_operation_names_its_own_answers(app: Flask) -> None:
+    for path, operations in describe(app)["paths"].items():
+        for method, operation in operations.items():
+            assert "default" not in operation["responses"], (method, path)
+            assert {"400", "503"} <= set(operation["responses"]), (method, path)
+            if operation["security"]:
+                assert "401" in operation["responses"], (method, path)
+            if "requestBody" in operation:
+                assert {"413", "415"} <= set(operation["responses"]), (method, path)
+
+
+def test_every_code_that_a_view_names_is_in_the_table_of_errors(app: Flask) -> None:
+    for path, method, view in routes(app):
+        for code in error_codes(path, method, view):
+            assert 400 <= status_of_code(code) <= 599, code
+
+
+def test_no_two_models_of_the_api_share_a_name() -> None:
+    def below(model: type[BaseModel]) -> list[type[BaseModel]]:
+        return [model, *(found for child in model.__subclasses__() for found in below(child))]
+
+    named: dict[str, set[str]] = {}
+    for model in below(BaseModel):
+        if model.__module__.startswith("endpoints"):
+            named.setdefault(model.__name__, set()).add(model.__module__)
+    assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "shape"), [("/search", "get", "SearchResults"), ("/pkb/search", "get", "ClaimSearchResults")]
+)
+def test_the_two_searches_have_answers_of_their_own(path: str, method: str, shape: str, app: Flask) -> None:
+    content = describe(app)["paths"][path][method]["responses"]["200"]["content"]
+    assert content["application/json"]["schema"] == {"$ref": f"#/components/schemas/{shape}"}
 
 
 @pytest.mark.parametrize("with_things", [False, True])

@@ -41,7 +41,7 @@ def resolved(person: Person, reference: str) -> shapes.ResolvedReference:
 def test_a_search_gives_the_best_first_and_says_what_took_no_part(ada: Person) -> None:
     ada.remember("I prefer morning workouts")
     ada.remember("Tea is good")
-    found = told(ada.get("/pkb/search?q=workout"), shapes.SearchResults)
+    found = told(ada.get("/pkb/search?q=workout"), shapes.ClaimSearchResults)
     assert [result.claim.statement for result in found.results] == ["I prefer morning workouts"]
     assert found.results[0].source == "hybrid"
     assert found.results[0].score > 0
@@ -100,15 +100,15 @@ def test_a_search_that_finds_too_much_says_that_the_rest_is_not_shown(
 def test_a_contested_result_says_so(ada: Person) -> None:
     ids = [ada.remember(statement).claim_id for statement in ("Tea is good", "Tea is bad")]
     ada.post("/pkb/conflicts", json={"claim_ids": ids})
-    results = told(ada.get("/pkb/search?q=tea"), shapes.SearchResults).results
+    results = told(ada.get("/pkb/search?q=tea"), shapes.ClaimSearchResults).results
     assert [result.is_contested for result in results] == [True, True]
     assert all(result.warnings for result in results)
 
 
 def test_a_search_finds_no_more_than_it_is_asked_for(ada: Person) -> None:
     ada.post("/pkb/claims/bulk", json={"claims": [{"statement": f"Tea number {n}"} for n in range(30)]})
-    assert len(told(ada.get("/pkb/search?q=tea&k=7"), shapes.SearchResults).results) == 7
-    assert len(told(ada.get("/pkb/search?q=tea"), shapes.SearchResults).results) == 20
+    assert len(told(ada.get("/pkb/search?q=tea&k=7"), shapes.ClaimSearchResults).results) == 7
+    assert len(told(ada.get("/pkb/search?q=tea"), shapes.ClaimSearchResults).results) == 20
 
 
 @pytest.mark.parametrize("query", [{"k": 0}, {"k": 101}, {"strategy": "magic"}, {"status": "gone"}])
