@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, TypedDict
 
@@ -17,6 +17,14 @@ _LONGEST_QUERY = 200
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 _WORD = re.compile(r"[^\W_]+")
+# Left alone, SQLite reads each row by another index. This one holds the titles, so rows are read of matches alone.
+_TITLED = """
+    SELECT conversation_friendly_id, title, conversation_id, updated_at
+    FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_title"
+    WHERE user_email = ? AND deleted_at IS NULL {conditions}
+        AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
+    ORDER BY updated_at DESC, conversation_id DESC
+"""
 
 _c = conversations.c
 
@@ -40,15 +48,15 @@ def autocomplete_conversations(
     is not offered. At most two queries.
     """
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
-    query = _offered(user_email, domain)
     with open_store(users_dir).reading() as connection:
         if not typed:
             return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
-        found = _by_friendly_id(connection, query, typed, limit)
+        found = _by_friendly_id(connection, _offered(user_email, domain), typed, limit)
         words = _WORD.findall(typed)
         if words and len(found) < limit:
             seen = {row.conversation_id for row in found}
-            found += islice(_by_title(connection, query, words, seen), limit - len(found))
+            titled = _by_title(connection, user_email, domain, words)
+            found += islice((row for row in titled if row.conversation_id not in seen), limit - len(found))
     return [_suggestion(row) for row in found]
 
 
@@ -92,16 +100,16 @@ def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limi
     return list(connection.execute(query.limit(limit)))
 
 
-def _by_title(
-    connection: Connection, query: Select[Any], words: Sequence[str], seen: Collection[str]
-) -> Iterator[Row[Any]]:
+def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
     """Titles are compared here, since LIKE ignores the case of ASCII letters alone; what it can rule out, it does."""
-    for word in words:
-        if word.isascii() or word.upper() == word:
-            query = query.where(_c.title.contains(word, autoescape=True))
+    # A word has neither of LIKE's wildcards in it.
+    conditions = {"title LIKE ?": [f"%{word}%" for word in words if word.isascii() or word.upper() == word]}
+    conditions["domain = ?"] = [domain] if domain is not None else []
+    sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
+    parameters = (user_email, *(value for values in conditions.values() for value in values))
     folded = [word.casefold() for word in words]
-    for row in connection.execute(query.execution_options(yield_per=100)):
-        if row.conversation_id not in seen and _begins_words(folded, row.title.casefold()):
+    for row in connection.exec_driver_sql(_TITLED.format(conditions=sql), parameters):
+        if _begins_words(folded, row.title.casefold()):
             yield row
 
 

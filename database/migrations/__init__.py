@@ -24,6 +24,7 @@ from . import (
     m0006_password_links,
     m0007_client_message_ids,
     m0008_account_erasure,
+    m0009_titles,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0006_password_links.upgrade,
     m0007_client_message_ids.upgrade,
     m0008_account_erasure.upgrade,
+    m0009_titles.upgrade,
 )
 
 

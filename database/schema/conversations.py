@@ -57,6 +57,13 @@ conversations = Table(
         "conversation_id",
         "archived",
     ),
+    Index(
+        "idx_UserToConversationId_title",
+        "user_email",
+        "title",
+        sqlite_where=text("deleted_at IS NULL"),
+        postgresql_where=text("deleted_at IS NULL"),
+    ),
 )
 
 conversation_workspaces = Table(

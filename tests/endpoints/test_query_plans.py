@@ -46,7 +46,7 @@ LIST, UNHASHED, FRIENDLY_ID, TEMPORARY = (
     "idx_UserToConversationId_friendly_id",
     "idx_UserToConversationId_temporary",
 )
-LIVE = "idx_messages_live"
+LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
 CREDENTIALS = {"sqlite_autoindex_sessions_1", "sqlite_autoindex_users_1"}
 
 
@@ -345,7 +345,7 @@ HOT = {
     "a friendly id typed": Hot(
         get("/conversations/autocomplete", q="{world.other[conversation_friendly_id]}"), {FRIENDLY_ID}, grows=True
     ),
-    "a title typed": Hot(get("/conversations/autocomplete", q="zz zz"), grows=True),
+    "a title typed": Hot(get("/conversations/autocomplete", q="zz zz"), {TITLE}, grows=True),
     "messages to refer to": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q=""), {LIVE}),
     "messages found": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q="the"), {LIVE}),
     "a search for messages": Hot(get("/search", q="zzunsaid", kind="message"), {LIST, TEMPORARY}),
