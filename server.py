@@ -26,7 +26,7 @@ from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
 from endpoints.logs import write_logs_as
-from endpoints.request_scope import EXTENSION, SETTINGS, AppState
+from endpoints.request_scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from language_models.roles import ModelRoles
 from portability import restoring
 from settings import Settings, SettingsError, load_settings
@@ -100,11 +100,13 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         turns.cancel_all(user_email=user_email)
         cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
 
+    requests = RequestsUnderWay()
     account_erasure = AccountErasure(
         users_dir=settings.users_dir,
         knowledge=knowledge,
         compact_up_to=settings.compact_up_to,
         forget=forget,
+        is_busy=requests.has_any,
     )
     upkeep = partial(
         keep_up,
@@ -122,6 +124,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         services=services,
         knowledge=knowledge,
         account_erasure=account_erasure,
+        requests=requests,
         server=ServerProcess(
             data_dir=settings.data_dir,
             store=store,

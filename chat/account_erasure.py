@@ -32,8 +32,9 @@ class AccountErasure:
     """Erases what was given up; what a crash leaves is done by the next call.
 
     forget: called with an account's address before it is erased, to stop its turns and drop what is kept of it in
-    memory. compact_up_to: stores of so many megabytes at most are compacted at once; beyond, `flask data compact` is
-    left to the operator, since writers wait meanwhile.
+    memory. is_busy: whether a request of this account, authenticated before it was closed, may still write; the account
+    is then erased by a later call. compact_up_to: stores of so many megabytes at most are compacted at once; beyond,
+    `flask data compact` is left to the operator, since writers wait meanwhile.
     """
 
     def __init__(
@@ -43,21 +44,24 @@ class AccountErasure:
         knowledge: KnowledgeAccess,
         compact_up_to: int,
         forget: Callable[[str], None] = lambda _user_email: None,
+        is_busy: Callable[[str], bool] = lambda _user_email: False,
     ) -> None:
         self._users_dir = users_dir
         self._knowledge = knowledge
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
+        self._is_busy = is_busy
 
     def erase_closed(self) -> int:
-        """Erase the accounts that are closed; how many. One that is still being answered has to wait.
+        """Erase the accounts that are closed; how many. One that has a request or an answer under way waits.
 
         Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
         """
         erased = 0
         for user_email in closed_accounts(users_dir=self._users_dir):
             self._forget(user_email)
-            if has_running_turn(users_dir=self._users_dir, user_email=user_email):
+            # Requests first: one that is under way may begin a turn, but no turn begins a request.
+            if self._is_busy(user_email) or has_running_turn(users_dir=self._users_dir, user_email=user_email):
                 continue
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)

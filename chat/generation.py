@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from database.connection import open_store
 from database.conversations import get_conversation
 from database.errors import AlreadySentError, StoreError, TurnInProgressError
+from database.sent_messages import refuse_sent_before
 from database.store import Urgency
 from database.stream_events import append_events, read_events
 from database.turn_recovery import ReportMaker, close_interrupted_turns
@@ -102,16 +103,34 @@ class TurnRunner:
 
         A request that was sent before, under the same `client_message_id`, gets the stream of the turn that it began.
         Raises what `reply` raises before anything is stored; afterwards the turn survives anything. ConflictError:
-        another message was sent under this `client_message_id`.
+        another message was sent under this `client_message_id`. TooManyTurnsError: this would be a new turn, and the
+        person runs as many as one may.
         """
         sent = sent_message(query, user_email=conversation.user_id, conversation_id=conversation.conversation_id)
         if sent is None:
             return self._start(conversation, query)
         with self._sent.one_at_a_time(sent):
             try:
-                return self._sent.stream_of(sent) or self._start(conversation, query, sent)
+                return self._sent.stream_of(sent) or self._start_unless_sent(conversation, query, sent)
             except AlreadySentError as error:
                 return self.watch(user_email=sent.user_email, message_id=error.message_id, after=0)
+
+    def _start_unless_sent(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage) -> LiveStream:
+        try:
+            return self._start(conversation, query, sent)
+        except TooManyTurnsError:
+            # Only new turns are bounded. This is asked here because `reply`, which would find the earlier one in the
+            # store, was not called.
+            conversation_id, again, text = sent.what
+            refuse_sent_before(
+                users_dir=self.users_dir,
+                user_email=sent.user_email,
+                conversation_id=conversation_id,
+                client_message_id=sent.client_message_id,
+                text=text,
+                again=again,
+            )
+            raise
 
     def _start(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage | None = None) -> LiveStream:
         loop = self._running_loop()

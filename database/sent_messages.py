@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, select
 
+from .connection import open_store
 from .errors import AlreadySentError, ConflictError, StreamExpiredError
 from .prepared import Prepared
 from .schema import message_edits, message_variants, messages
+from .stored_text import storable
 
 _OTHER = "This client_message_id belongs to another message. Send this one under an id of its own."
 
@@ -16,6 +18,27 @@ _SENT = Prepared(
         _m.user_email == bindparam("owner"), _m.client_message_id == bindparam("client")
     )
 )
+
+
+def refuse_sent_before(
+    *, users_dir: str, user_email: str, conversation_id: str, client_message_id: str, text: str, again: str | None
+) -> None:
+    """Does nothing for a request that is not stored yet. It changes nothing in the store.
+
+    again: the answer (message_id) that the request wants made again; None: it sends `text`.
+    Raises AlreadySentError, ConflictError, StreamExpiredError: see below.
+    """
+    with open_store(users_dir).reading() as connection:
+        if again is not None:
+            refuse_attempt_sent_before(connection, message_id=again, client_message_id=client_message_id)
+            return
+        refuse_message_sent_before(
+            connection,
+            user_email=user_email,
+            conversation_id=conversation_id,
+            client_message_id=client_message_id,
+            text=storable(text),
+        )
 
 
 def refuse_message_sent_before(

@@ -101,9 +101,7 @@ def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details
     """The one shape of errors; a page for browsers that asked for one."""
     remember_error_code(code)
     if wants_page():
-        page = render_template(
-            "error.html", status=int(status), title=status.phrase, message=message, request_id=request_id()
-        )
+        page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
         return Response(page, status=status, mimetype="text/html")
     body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
     if details is not None:

@@ -17,7 +17,7 @@ from database.tokens import find_token
 
 from .error_answers import wants_page
 from .errors import ForbiddenError, InvalidRequestError, UnauthorizedError, UnsupportedMediaError
-from .request_scope import Access, current_state, remember_access
+from .request_scope import EXTENSION, Access, AppState, current_state, remember_access, request_id
 from .validation import FORM_TYPES, refuse_hostile_address
 
 SESSION_COOKIE = "anaphora_session"
@@ -32,6 +32,7 @@ def register_guards(app: Flask) -> None:
     app.before_request(refuse_hostile_address)
     app.before_request(find_out_who_asks)
     app.before_request(refuse_forged_requests)
+    app.teardown_request(_end_request)
 
 
 def refuse_foreign_host() -> None:
@@ -89,11 +90,14 @@ def find_out_who_asks() -> Response | None:
     """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
     if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
         return None  # nor does it take a store that can be read
+    state, this = current_state(), request_id()
+    state.requests.begin(this)
     access = _access(
-        current_state().users_dir,
+        state.users_dir,
         authorization=request.headers.get("Authorization"),
         session=request.cookies.get(SESSION_COOKIE, ""),
     )
+    state.requests.belongs_to(this, None if access is None else access.user_email)
     remember_access(access)
     if access is None and request.endpoint is not None and not _is_public():
         if wants_page():
@@ -102,6 +106,12 @@ def find_out_who_asks() -> Response | None:
     if access is not None and access.read_only and request.method not in _SAFE_METHODS:
         raise ForbiddenError("This token may only read.")
     return None
+
+
+def _end_request(_error: BaseException | None) -> None:
+    state: AppState | None = current_app.extensions.get(EXTENSION)
+    if state is not None:
+        state.requests.end(request_id())
 
 
 def refuse_forged_requests() -> None:

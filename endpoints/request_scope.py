@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
@@ -31,6 +32,41 @@ EXTENSION = "anaphora"
 SETTINGS = "anaphora.settings"
 
 
+class RequestsUnderWay:
+    """Whose requests are being answered. Safe to use from any thread.
+
+    A request counts from before its credentials are checked until its view has returned: until then it may write for
+    an account that was closed meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[object, str | None] = {}
+
+    def begin(self, request: object) -> None:
+        """It is not known yet who asks."""
+        with self._lock:
+            self._of[request] = None
+
+    def belongs_to(self, request: object, user_email: str | None) -> None:
+        """Its credentials were checked. None: nobody has signed in, so it writes for no account."""
+        with self._lock:
+            if user_email is None:
+                self._of.pop(request, None)
+            else:
+                self._of[request] = user_email
+
+    def end(self, request: object) -> None:
+        """It writes nothing any more. A no-op for one that never began."""
+        with self._lock:
+            self._of.pop(request, None)
+
+    def has_any(self, user_email: str) -> bool:
+        """Whether one of them is, or may turn out to be, of this account."""
+        with self._lock:
+            return any(owner is None or owner == user_email for owner in self._of.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppState:
     """What one server consists of; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
@@ -44,6 +80,7 @@ class AppState:
     services: TurnServices
     knowledge: KnowledgeAccess
     account_erasure: AccountErasure
+    requests: RequestsUnderWay
     server: ServerProcess
 
 

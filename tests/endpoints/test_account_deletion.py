@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 
 from chat.knowledge_upkeep import tell_changes
 from chat.server_process import sole_server
 from database.fulltext import index_pending
+from endpoints.errors import ForbiddenError
 from endpoints.request_scope import EXTENSION, AppState
 from language_models.hold import Hold
 from language_models.scripted import Reply, ScriptedChatModel
@@ -188,6 +189,44 @@ def test_a_running_answer_is_stopped_before_anything_is_erased(
         erased.wait(0.02)
     assert b'"answer_status":"cancelled"' in running.get_data()
     assert files_with(settings.data_dir, "zqxada") == {"zqxada": set()}
+
+
+@pytest.mark.parametrize("late", ["conversation", "memory", "refused"])
+def test_what_a_request_writes_that_was_authenticated_before_is_erased_too(
+    late: str, app: Flask, settings: Settings, state: AppState, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authenticated, closed = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        if request.headers.get("X-Late"):
+            authenticated.set()
+            assert closed.wait(30)
+            if late == "refused":
+                raise ForbiddenError("no")
+
+    monkeypatch.setitem(app.before_request_funcs, None, [*app.before_request_funcs[None], wait])
+    client = app.test_client()
+    client.set_cookie("anaphora_session", ada.client.get_cookie("anaphora_session").value)
+    statuses: list[int] = []
+
+    def ask() -> None:
+        slow, header = Person(ada.email, client), {"X-Late": "1"}
+        if late == "memory":
+            answer = slow.post("/pkb/claims", json={"statement": "zqxlate is remembered"}, headers=header)
+        else:
+            answer = slow.post("/create_conversation/zqxlate/", headers=header)
+        statuses.append(answer.status_code)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert authenticated.wait(30)
+    assert ada.delete("/account", json={"password": PASSWORD}).status_code == 200
+    assert state.account_erasure.erase_closed() == 0
+    closed.set()
+    asking.join()
+    assert statuses == [{"conversation": 201, "memory": 201, "refused": 403}[late]]
+    assert state.account_erasure.erase_closed() == 1
+    assert files_with(settings.data_dir, "zqxlate", ada.email) == {"zqxlate": set(), ada.email: set()}
 
 
 def test_the_password_is_asked_for_and_no_token_may(app: Flask, ada: Person) -> None:

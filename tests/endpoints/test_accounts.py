@@ -63,8 +63,12 @@ def test_whoever_comes_first_gets_nothing_that_is_left_of_others_when_the_accoun
     client, account = app.test_client(), {"email": "ada@example.org", "password": PASSWORD}
     page = client.get("/setup", headers=BROWSER)
     assert (page.status_code, page.mimetype) == (409, "text/html")
-    for way_on in ("data restore", "users create"):
-        assert way_on in page.get_data(as_text=True)
+    text = page.get_data(as_text=True)
+    for way_on in ("<code>flask --app server data restore</code>", "<code>flask --app server users create</code>"):
+        assert way_on in text
+    assert '<h1 class="panel-title">The accounts are missing</h1>' in text
+    assert 'href="/setup"' in text
+    assert "/interface/" not in text
     refused = client.post("/setup", json=account, headers=OWN_PAGE)
     assert (refused.status_code, refused.json["code"]) == (409, "store_incomplete")
     form = client.post("/setup", data=account, headers={**OWN_PAGE, **BROWSER})

@@ -189,6 +189,33 @@ def test_an_answer_made_again_under_one_id_is_one_attempt(ada: Person, main_mode
     assert main_model.started_streams == 3
 
 
+def test_who_runs_as_many_turns_as_one_may_still_gets_what_was_sent_before(
+    ada: Person, app: Flask, hold: Hold, main_model: ScriptedChatModel
+) -> None:
+    done, busy, answered = ada.new_conversation(), ada.new_conversation(), ada.new_conversation()
+    first = events_of(send(ada, done))
+    ada.say(answered, "How much light?")
+    regenerate = f"/regenerate/{answered}/{listed(ada, answered)[1]['message_id']}"
+    again = events_of(ada.post(regenerate, json={"client_message_id": "again"}))
+    app.extensions[EXTENSION].turns._most_per_person = 1
+    running = ada.post(
+        f"/send_message/{busy}", json={"messageText": "wait", "client_message_id": "busy"}, buffered=False
+    )
+    assert hold.wait_until_reached()
+
+    assert events_of(send(ada, done)) == first
+    assert events_of(ada.post(regenerate, json={"client_message_id": "again"})) == again
+    assert refused(send(ada, done, "Something else")) == (409, "conflict")
+    assert refused(send(ada, done, client_message_id="new")) == (429, "too_many_turns")
+    assert refused(ada.post(regenerate, json={"client_message_id": "new"})) == (429, "too_many_turns")
+    followed = ada.post(
+        f"/send_message/{busy}", json={"messageText": "wait", "client_message_id": "busy"}, buffered=False
+    )
+    hold.release()
+    assert followed.get_data() == running.get_data()
+    assert main_model.started_streams == 4
+
+
 @pytest.mark.parametrize("client_message_id", ["", "x" * 65, "line\nbreak", "nul\x00", 7])
 def test_only_short_printable_ids_are_taken(client_message_id: object, ada: Person) -> None:
     conversation_id = ada.new_conversation()
