@@ -17,6 +17,8 @@ export class SidebarTree {
   // Openings by the page itself, which are not the person's wish and are not remembered.
   #openedByPage = new Set();
   #closingAll = false;
+  #reloads = 0;
+  #wantedFocus = [];
   #moved = [];
   #inView;
 
@@ -53,8 +55,9 @@ export class SidebarTree {
   async reload(workspaceId) {
     const node = this.#tree.get_node(workspaceId === ROOT ? ROOT : workspaceNodeId(workspaceId));
     if (!node) return;
-    const focused = this.#container.contains(document.activeElement) ? document.activeElement.closest('.jstree-node') : null;
-    const wanted = focused ? rowsAround(focused).map(({ id }) => `${id}_anchor`) : [];
+    const wanted = this.#rowsToFocus();
+    this.#reloads += 1;
+    this.#wantedFocus = wanted;
     const top = this.#scroller.scrollTop;
     const selected = this.#tree.get_selected();
     if (node.id === ROOT) await this.#load(node);
@@ -66,7 +69,16 @@ export class SidebarTree {
       anchor?.focus({ preventScroll: true });
       return anchor && document.activeElement === anchor;
     });
+    this.#reloads -= 1;
     this.#forgetGoneRow();
+  }
+
+  /** The anchors that may take the focus after a reload, best first. While another reload has taken the focused row out of the page, they are that one's. */
+  #rowsToFocus() {
+    const active = document.activeElement;
+    const focused = this.#container.contains(active) ? active.closest('.jstree-node') : null;
+    if (focused) return rowsAround(focused).map(({ id }) => `${id}_anchor`);
+    return this.#reloads > 0 && (!active || active === document.body) ? this.#wantedFocus : [];
   }
 
   /** Show a conversation as the open one, its workspaces opened and its row in view. Null: none is open. */
