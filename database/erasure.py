@@ -6,17 +6,22 @@ and a start goes on where a crash stopped.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
-from .clock import iso_in, now_iso
+from .clock import iso, iso_in, now, now_iso
 from .connection import open_store
 from .fulltext_index import forget
-from .schema import activities, conversations, messages, shares, stream_events, threads
+from .schema import activities, conversations, messages, purge_clock, shares, stream_events, threads
 from .store import Store, Urgency
 
+log = logging.getLogger(__name__)
 BIN_DAYS = 30
+_LONGEST_STEP = timedelta(days=1)
+"""The bin is purged hourly. Between two runs the clock goes on by less than this, or it was set."""
 _MESSAGES_AT_ONCE = 100
 _PARTS_AT_ONCE = 8
 
@@ -24,17 +29,44 @@ _c = conversations.c
 
 
 def purge_bin(*, users_dir: str, older_than_days: float = BIN_DAYS) -> int:
-    """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many."""
+    """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many.
+
+    Of the bin nothing is erased for a day after the clock was set: after a wrong date everything in it looks old.
+    """
     binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
     over = and_(
         _c.expires_at.is_not(None),
         or_(_c.expires_at < now_iso(), _c.deleted_at.is_not(None)),
         _c.running_message_id.is_(None),
     )
+
+    def job(connection: Connection) -> Sequence[str]:
+        return condemn(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
+
     store = open_store(users_dir)
-    condemned = store.write(lambda connection: condemn(connection, or_(binned, over)), urgency=Urgency.INDEX)
+    condemned = store.write(job, urgency=Urgency.INDEX)
     erase(store, condemned)
     return len(condemned)
+
+
+def _is_clock_trusted(connection: Connection) -> bool:
+    """Whether the clock was not set within the last day, as far as the runs of this function tell; notes this run.
+
+    A clock that stands before the last run, or more than a day behind it, was set, or no server ran meanwhile: for the
+    rows in the bin the two look the same.
+    """
+    moment = now()
+    row = connection.execute(select(purge_clock.c.last_run_at, purge_clock.c.trusted_from)).first()
+    trusted_from = moment if row is None else datetime.fromisoformat(row.trusted_from)
+    if row is not None:
+        step = moment - datetime.fromisoformat(row.last_run_at)
+        if not timedelta() <= step <= _LONGEST_STEP:
+            trusted_from = moment + _LONGEST_STEP
+            log.warning("the last purge was %s ago by the clock: nothing in the bin is erased for a day", step)
+    noted = {"last_run_at": iso(moment), "trusted_from": iso(trusted_from)}
+    connection.execute(delete(purge_clock))
+    connection.execute(insert(purge_clock).values(id=1, **noted))
+    return moment >= trusted_from
 
 
 def condemn(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]:

@@ -25,6 +25,7 @@ from . import (
     m0007_client_message_ids,
     m0008_account_erasure,
     m0009_titles,
+    m0010_purge_clock,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0007_client_message_ids.upgrade,
     m0008_account_erasure.upgrade,
     m0009_titles.upgrade,
+    m0010_purge_clock.upgrade,
 )
 
 

@@ -10,7 +10,7 @@ from .accounts import api_tokens, login_attempts, password_links, sessions, user
 from .base import metadata
 from .conversations import conversation_workspaces, conversations, shares, workspaces
 from .messages import activities, message_edits, message_references, message_variants, messages, threads
-from .upkeep import schema_version, search_state, stream_events
+from .upkeep import purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
     "activities",
@@ -24,6 +24,7 @@ __all__ = [
     "messages",
     "metadata",
     "password_links",
+    "purge_clock",
     "schema_version",
     "search_state",
     "sessions",

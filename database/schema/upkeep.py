@@ -25,3 +25,12 @@ search_state = Table(
     Column("name", Text, primary_key=True),
     Column("indexed_seq", BigInteger, nullable=False, server_default="0"),
 )
+
+# One row: by it `database.erasure` sees that the clock was set. Both times are ISO 8601 in UTC.
+purge_clock = Table(
+    "purge_clock",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("last_run_at", Text, nullable=False),
+    Column("trusted_from", Text, nullable=False),
+)
