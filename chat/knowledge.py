@@ -67,6 +67,7 @@ class Knowledge:
     api: ApiMaker | None
     limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
     _api: StructuredAPI | None = None
+    _has_claims: bool | None = None
     _unavailable: str = ""
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
@@ -197,13 +198,19 @@ class Knowledge:
         items = [_item(claim, "attached", note="; ".join(notes[claim.claim_id])) for claim in claims]
         return Found(items=items, entries=entries)
 
+    def _stores_claims(self, api: StructuredAPI) -> bool:
+        """Whether the user has any memory, read once per message: without one, pins and search find nothing."""
+        if self._has_claims is None:
+            self._has_claims = api.claims.has_any()
+        return self._has_claims
+
     def _pinned(self, api: StructuredAPI) -> Found:
-        if self.limits.pinned < 1:
+        if self.limits.pinned < 1 or not self._stores_claims(api):
             return Found()
         return self._listed(api.get_pinned_claims(self.limits.pinned), "pinned")
 
     def _conversation_pinned(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
-        if not claim_ids or self.limits.conversation_pinned < 1:
+        if not claim_ids or self.limits.conversation_pinned < 1 or not self._stores_claims(api):
             return Found()
         newest = list(claim_ids)[-self.limits.conversation_pinned :]
         return self._listed(api.get_claims_by_ids(newest), "conv_pinned")
@@ -216,21 +223,22 @@ class Knowledge:
         return Found(items=[_item(claim, source) for claim in kept if claim.is_valid_at(moment)])
 
     def _searched(self, api: StructuredAPI, request: KnowledgeRequest) -> Found:
+        at_most = self.limits.found if request.found_at_most is None else request.found_at_most
+        if at_most < 1 or not self._stores_claims(api):
+            return Found()
         query = request.query[:_LONGEST_QUERY]
         if len(_extract_meaningful_words(query, max_words=_FEW_WORDS)) < _FEW_WORDS:
             query = f"{query} {request.conversation_summary[:_SUMMARY_CHARS]}".strip()
-        at_most = self.limits.found if request.found_at_most is None else request.found_at_most
-        if not query or at_most < 1:
+        if not query:
             return Found()
         result = relevant_memories(api, query, k=at_most)
         if not result.success:
             return self._failed(result)
-        warnings = result.warnings if result.warnings and api.claims.list(limit=1) else []
-        for warning in warnings:
+        for warning in result.warnings:
             log.info("memories were searched in part: %s", warning)
         return Found(
             items=[_item(found.claim, "auto") for found in result.data],
-            entries=[unavailable(WHOLE, warning, muted=True) for warning in warnings],
+            entries=[unavailable(WHOLE, warning, muted=True) for warning in result.warnings],
         )
 
 

@@ -31,6 +31,8 @@ class Preferences:
 
         It holds nothing that could be read as an item of context, or as the end of the context.
         """
+        if not self.about and not self.manner:
+            return ""
         room = _room(model)
         about, _ = cut(self.about, max(room // 2, room - len(self.manner)))
         manner, _ = cut(self.manner, max(room // 2, room - len(self.about)))

@@ -36,8 +36,10 @@ def register_response_headers(app: Flask) -> None:
 
 def add_headers(response: Response) -> Response:
     """Set what the view has not set itself."""
+    own = set(response.headers.keys(lower=True))
     for name, value in DEFAULT_HEADERS.items():
-        response.headers.setdefault(name, value)
+        if name.lower() not in own:
+            response.headers.add(name, value)
     response.headers["X-Request-ID"] = request_id()
     return response
 

@@ -383,6 +383,14 @@ class TestCosts:
                 counts.append(database.statements - before)
         assert counts[0] == counts[1] <= 5
 
+    def test_for_a_person_without_memories_the_knowledge_base_is_asked_once(
+        self, talk: Talk, knowledge: KnowledgeAccess
+    ) -> None:
+        database = knowledge.database()
+        before = database.statements
+        talk.say(talk.new(), "What do you know of my mornings?")
+        assert database.statements - before == 1
+
     @pytest.mark.parametrize("words", [5, 2_000])
     def test_a_message_without_references_takes_a_bounded_number_of_queries(
         self, words: int, talk: Talk, knowledge: KnowledgeAccess

@@ -59,6 +59,54 @@ def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) ->
         assert connection.execute(select(login_attempts.c.subject)).scalars().all() == ["0", "1", "3", "4"]
 
 
+def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(users_dir: str) -> None:
+    store, order, gate = open_store(users_dir), list[str](), threading.Event()
+    assert store.write(lambda _: threading.current_thread()) is threading.current_thread()
+    blocking = store.submit(lambda _: gate.wait(60))
+    waiting = store.submit(lambda _: order.append("submitted"), urgency=Urgency.STREAM)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(store.write, lambda _: order.append(threading.current_thread().name))
+        gate.set()
+        assert blocking.result(60)
+        waiting.result(60)
+        written.result(60)
+    assert order[0] == "submitted"
+
+
+def test_a_submitted_job_waits_for_a_write_in_a_calling_thread_and_so_does_the_end(tmp_path: Path) -> None:
+    store, begun, gate = Store(tmp_path / "users.db"), threading.Event(), threading.Event()
+
+    def hold(_connection: Connection) -> str:
+        begun.set()
+        gate.wait(60)
+        return "written"
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(store.write, hold)
+        assert begun.wait(60)
+        submitted = store.submit(lambda _: writing.done())
+        closing = pool.submit(store.close)
+        assert not closing.done()
+        gate.set()
+        assert writing.result(60) == "written"
+        submitted.result(60)
+        closing.result(60)
+    with pytest.raises(StorageFailedError, match="closed"):
+        store.write(lambda _: None)
+
+
+def test_a_write_that_fails_in_the_calling_thread_is_taken_back_and_lets_others_write(users_dir: str) -> None:
+    store = open_store(users_dir)
+
+    def fail(connection: Connection) -> None:
+        connection.execute(insert(login_attempts).values(subject="ann", attempted_at="now"))
+        raise ValueError("not this one")
+
+    with pytest.raises(ValueError, match="not this one"):
+        store.write(fail)
+    assert store.submit(lambda connection: connection.execute(select(login_attempts.c.subject)).all()).result(60) == []
+
+
 def test_a_number_that_no_column_can_hold_is_the_callers_mistake(users_dir: str) -> None:
     store, c = open_store(users_dir), login_attempts.c
     too_large = insert(login_attempts).values(attempt_id=2**70, subject="ann", attempted_at="now")

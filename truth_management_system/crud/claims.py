@@ -137,6 +137,10 @@ class ClaimCRUD(OwnedRows[Claim]):
         """How many claims the filters let through."""
         return self._count(*_condition(filters))
 
+    def has_any(self) -> bool:
+        """Whether the user has any claim, of whatever status."""
+        return bool(self.db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [self.user_email]))
+
     def get_by_claim_number(self, number: int) -> Claim | None:
         """The user's claim with this number, or None."""
         return self._first("claims.claim_number = ?", [number]) if 0 < number < _LARGEST_NUMBER else None
