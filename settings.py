@@ -364,7 +364,7 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "ANAPHORA_CONNECTIONS_OF_ADDRESS",
         "1000",
         read.whole(1, 1_000_000),
-        "Connections at once of one address, trusted proxies apart.",
+        "Connections at once of one address (of IPv6: of one /64 network), trusted proxies apart.",
     ),
     SettingRow(
         "ANAPHORA_BODY_MEMORY",

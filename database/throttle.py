@@ -49,7 +49,7 @@ def login_limits(user_email: str, address: str, *, device: str | None = None) ->
     account = user_email.strip().lower()
     return (
         Limit(subject=login_subject(user_email, address)),
-        Limit(subject=f"address {_network(address)}", allowed=20, first_wait=5, longest_wait=60),
+        Limit(subject=f"address {network_of(address)}", allowed=20, first_wait=5, longest_wait=60),
         Limit(subject=f"account {account}", allowed=10, first_wait=5, longest_wait=60),
     )
 
@@ -131,7 +131,7 @@ def _purge(connection: Connection) -> None:
     connection.execute(delete(login_attempts).where(outdated))
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """The address, of IPv6 its network: one client has all addresses of that."""
     try:
         found = ipaddress.ip_address(address)

@@ -7,12 +7,14 @@ import contextlib
 import ipaddress
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
 import orjson
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from database.throttle import network_of
 
 from .request_scope import new_request_id
 from .response_headers import DEFAULT_HEADERS
@@ -24,6 +26,8 @@ HEAD_BYTES = 64 * 1024
 """The longest head of a request: address and headers together."""
 
 _MOST_HEADERS = 128
+_MOST_QUEUED = 16
+"""Requests that may wait on one connection for the answer to an earlier one."""
 _HEAD_SECONDS = 15.0
 _STALLED_SECONDS = 30.0
 _LOOK_EVERY = 1.0
@@ -34,8 +38,8 @@ _OTHER_FILES = 256
 class Connections:
     """The open connections of one server. Used on its loop alone.
 
-    most: how many there may be, as far as the system allows. of_address: how many of one address; `trusted`, networks
-    of reverse proxies, may have more, since they ask for many people.
+    most: how many there may be, as far as the system allows. of_address: how many of one address, of IPv6 of one /64
+    network; `trusted`, networks of reverse proxies, may have more, since they ask for many people.
     """
 
     def __init__(self, *, most: int, of_address: int, trusted: Sequence[str] = ()) -> None:
@@ -47,11 +51,12 @@ class Connections:
 
     def admit(self, connection: Connection, address: str) -> bool:
         """Count a new connection; False, and nothing is counted, where there are too many."""
-        of_address = self._by_address[address] >= self._of_address and not self._is_proxy(address)
+        network = network_of(address)
+        of_address = self._by_address[network] >= self._of_address and not self._is_proxy(address)
         if len(self._open) >= self._most or of_address:
             return False
         self._open.add(connection)
-        self._by_address[address] += 1
+        self._by_address[network] += 1
         return True
 
     def leave(self, connection: Connection, address: str) -> None:
@@ -59,9 +64,10 @@ class Connections:
         if connection not in self._open:
             return
         self._open.discard(connection)
-        self._by_address[address] -= 1
-        if not self._by_address[address]:
-            del self._by_address[address]
+        network = network_of(address)
+        self._by_address[network] -= 1
+        if not self._by_address[network]:
+            del self._by_address[network]
 
     async def watch(self) -> None:
         """Close connections whose clients take too long. Runs until it is cancelled."""
@@ -91,6 +97,11 @@ class Connection(HttpToolsProtocol):
         self._since = 0.0
         self._in_head = False
         self._head_size = 0
+        # Bytes of a request in progress that came after its head and are no part of its body: its trailer.
+        self._in_body = False
+        self._trailer_size = 0
+        # The request before the one that is being read, where its answer is not complete.
+        self._earlier: RequestResponseCycle | None = None
         # Bytes that the client has not read, and since when it has read none.
         self._unread = 0
         self._unread_since = 0.0
@@ -120,6 +131,9 @@ class Connection(HttpToolsProtocol):
             if self._in_head:
                 self._head_size += len(piece)
                 self._check_head(self._head_size)
+            elif self._in_body:
+                self._trailer_size += len(piece)
+                self._check_trailer()
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -130,18 +144,32 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head of a request is there."""
         self._in_head = False
-        self._check_head(len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers))
+        self._check_head(_size_of_head(self.url, self.headers))
+        if not self._refused:
+            self._check_queue()
         if not self._refused:
             self._awaits_head = False
+            self._in_body, self._trailer_size = True, 0
             super().on_headers_complete()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header of the head. Trailers are dropped: they must not pass for headers."""
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
-        if not self._refused:
-            super().on_body(body)
+        self._trailer_size = 0
+        if self._refused:
+            return
+        super().on_body(body)
+        if self.pipeline and len(self.cycle.body) > HEAD_BYTES:
+            self.pipeline.popleft()
+            self._end_after_earlier_requests()
 
     def on_message_complete(self) -> None:
         """The whole request is there."""
+        self._in_body = False
         if not self._refused:
             super().on_message_complete()
 
@@ -167,6 +195,33 @@ class Connection(HttpToolsProtocol):
         """Whether nothing is added to what the client has still to read, so that it shrinks where the client reads."""
         return self.flow.write_paused or self._awaits_head or self.transport.is_closing()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that is no HTTP."""
+        if not self._refused:
+            self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg)
+
+    def _check_queue(self) -> None:
+        """Bound the requests that wait for the answer to an earlier one: nobody's credentials were checked for them."""
+        if self.cycle is None or self.cycle.response_complete:
+            self._earlier = None
+            return
+        waiting = [cycle for cycle, _ in self.pipeline]
+        sizes = [_size_of_head(cycle.scope["raw_path"], cycle.scope["headers"]) for cycle in waiting]
+        sizes += [len(cycle.scope["query_string"]) for cycle in waiting]
+        self._earlier = self.cycle
+        if len(waiting) >= _MOST_QUEUED or sum(sizes) > HEAD_BYTES:
+            self._end_after_earlier_requests()
+
+    def _end_after_earlier_requests(self) -> None:
+        """Take no more requests; the connection ends with the answer to the last request that was taken."""
+        self._refused = True
+        if self._earlier is not None:
+            self._earlier.keep_alive = False
+
+    def _check_trailer(self) -> None:
+        if self._trailer_size > HEAD_BYTES:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large", "The trailer is too large.")
+
     def _check_head(self, size: int) -> None:
         if size <= HEAD_BYTES and len(self.headers) <= _MOST_HEADERS:
             return
@@ -183,6 +238,10 @@ class Connection(HttpToolsProtocol):
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(_error(status, code, message, retry=retry))
         self.transport.close()
+
+
+def _size_of_head(address: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
+    return len(address) + sum(len(name) + len(value) + 4 for name, value in headers)
 
 
 def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) -> bytes:

@@ -17,6 +17,7 @@ import uvicorn
 from chat.upkeep import keep_up
 from database.connection import close_store
 from database.errors import StoreError
+from database.throttle import network_of
 
 from .assembly import max_body_bytes
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
@@ -271,8 +272,9 @@ def _parameters(scope: Scope) -> dict[str, str]:
 
 
 def _address(scope: Scope) -> str:
+    """The client's address; of IPv6 its network, all of whose addresses are one client's."""
     client = scope.get("client")
-    return str(client[0]) if client else ""
+    return network_of(str(client[0])) if client else ""
 
 
 async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:

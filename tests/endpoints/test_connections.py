@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 
 from endpoints import connections
 from endpoints.request_scope import EXTENSION
@@ -144,6 +144,72 @@ def test_many_requests_pass_through_one_connection(connect: Connect) -> None:
     assert rest(client).count(b"HTTP/1.1 200 ") == 6
 
 
+def until(condition: Callable[[], object]) -> None:
+    for _ in range(3_000):
+        if condition():
+            return
+        threading.Event().wait(0.01)
+    pytest.fail("it never came to that")
+
+
+@pytest.fixture
+def go_on(app: Flask) -> Iterator[threading.Event]:
+    """`/waits` answers when this is set."""
+    event = threading.Event()
+
+    def wait() -> str:
+        assert event.wait(60)
+        return "waited"
+
+    app.add_url_rule("/waits", view_func=_public(wait))
+    yield event
+    event.set()
+
+
+@pytest.mark.parametrize(
+    ("queued", "answers"),
+    [
+        ((HEAD + b"\r\n") * 100, 1 + 16),
+        ((HEAD + b"X-Long: " + b"x" * 30_000 + b"\r\n\r\n") * 9, 1 + 3),
+        (HEAD + b"Content-Length: 500000\r\n\r\n" + b"x" * 500_000, 1),
+    ],
+)
+def test_what_may_wait_on_one_connection_for_an_earlier_answer_is_bounded(
+    connect: Connect, bridge: Bridge, go_on: threading.Event, queued: bytes, answers: int
+) -> None:
+    client = connect()
+    client.sendall(b"GET /waits HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    client.sendall(queued)
+    until(lambda: any(connection._refused for connection in bridge.connections._open))
+    go_on.set()
+    received = rest(client)
+    assert received.count(b"HTTP/1.1 200 ") == received.count(b"HTTP/1.1 ") == answers
+    assert received.count(b"connection: close") == 1
+
+
+@pytest.mark.parametrize("trailer", [b"X-Late: " + b"x" * 200_000, b"X-Late: 1\r\n" * 20_000])
+def test_the_trailer_of_a_body_is_bounded(connect: Connect, trailer: bytes) -> None:
+    client = connect()
+    client.sendall(HEAD.replace(b"/healthz", b"/readyz") + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + trailer)
+    assert rest(client) == b""
+
+
+def test_a_trailer_does_not_pass_for_a_header(connect: Connect, app: Flask) -> None:
+    app.add_url_rule("/late", view_func=_public(lambda: request.headers.get("X-Late", "no such header")))
+    client = connect()
+    client.sendall(
+        b"GET /late HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"0\r\nX-Late: forged\r\nX-Later: too\r\n\r\n"
+    )
+    assert rest(client).endswith(b"no such header")
+
+
+def test_what_is_no_http_is_answered_in_the_usual_shape(connect: Connect) -> None:
+    client = connect()
+    client.sendall(b"HELO example.org\r\n\r\n")
+    assert code_of(rest(client)) == (400, "bad_request")
+
+
 def test_a_client_that_does_not_read_is_given_up(
     connect: Connect, bridge: Bridge, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,13 +219,8 @@ def test_a_client_that_does_not_read_is_given_up(
     client = connect()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     client.sendall(b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-    assert client.recv(1) == b"H"
-    for _ in range(3_000):
-        if not bridge.connections._open:
-            break
-        threading.Event().wait(0.01)
-    else:
-        pytest.fail("the connection was never given up")
+    assert client.recv(12) == b"HTTP/1.1 200"
+    until(lambda: not bridge.connections._open)
     assert len(rest(client)) < size
 
 
@@ -251,6 +312,16 @@ def test_connections_are_bounded_in_all_but_proxies_have_no_share_of_their_own()
     for one, address in zip(made, addresses, strict=True):
         counted.leave(one, address)  # type: ignore[arg-type]
     assert counted.admit(made[3], "192.0.2.1")  # type: ignore[arg-type]
+
+
+def test_all_addresses_of_one_ipv6_network_are_one_client() -> None:
+    counted = connections.Connections(most=9, of_address=1)
+    first, second, other = object(), object(), object()
+    assert counted.admit(first, "2001:db8::1")  # type: ignore[arg-type]
+    assert not counted.admit(second, "2001:db8::2")  # type: ignore[arg-type]
+    assert counted.admit(other, "2001:db8:0:1::1")  # type: ignore[arg-type]
+    counted.leave(first, "2001:db8::1")  # type: ignore[arg-type]
+    assert counted.admit(second, "2001:db8::2")  # type: ignore[arg-type]
 
 
 def test_there_are_no_more_connections_than_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
