@@ -16,7 +16,7 @@ from .findings import FileConnection, Finding, examine, first_ones, guarded, loo
 from .fulltext_index import indexed_text
 from .index_sums import IndexSums, Occurrence, as_kept
 from .message_references import reference_rows
-from .verification_rules import ERASED_TARGETS, INDEX, NOT_INDEXED, REFERENCES, RULES, WRONGLY_INDEXED
+from .verification_rules import ERASED_TARGETS, INDEX, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
 
 _AT_ONCE = 500
 _REFERRING = """
@@ -40,7 +40,7 @@ def verify_store(*, users_dir: str) -> Iterator[Finding]:
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
-    yield from look(connection, RULES)
+    yield from look(connection, (TABLES, *RULES))
     yield from guarded(REFERENCES, lambda: first_ones(_wrong_references(connection)), derived=True)
     yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
     yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))

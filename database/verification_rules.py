@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import orjson
+
 from .findings import Rule
+from .schema import metadata
+
+_MISSING = """
+    SELECT value FROM json_each('{names}') WHERE value NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
+"""
+TABLES = Rule(
+    name="tables",
+    sql=_MISSING.format(names=orjson.dumps(sorted(metadata.tables)).decode()),
+    what="The table {} is missing.",
+)
+"""Asked at each start too: without a table the store would fail at the first request that needs it."""
 
 _COUNTED = """
     SELECT {columns} FROM "UserToConversationId" AS conversation LEFT JOIN (

@@ -12,7 +12,7 @@ A reply is a sequence of steps, played in order:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +48,7 @@ class Reply:
         usage: Usage | None = None,
     ) -> None:
         """`delay`: seconds before each step. `error` is raised after the steps, or after the first `fail_after`."""
-        self.steps = steps if fail_after is None else steps[:fail_after]
+        self.steps: Iterable[Step] = steps if fail_after is None else steps[:fail_after]
         self.delay = delay
         self.error = error
         self.finish_reason = finish_reason

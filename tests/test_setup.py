@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import assets
+import browser
 import environment
+import node
 import stamps
 
 # Each makes virtual environments.
@@ -146,3 +148,59 @@ def test_packages_that_were_fetched_half_are_fetched_again(front_end: Callable[[
     broken.unlink()
     front_end()
     assert (packages / "tiny.js").exists()
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Put a program that says something onto an otherwise empty PATH: programs(name, said)."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def put(name: str, said: str) -> Path:
+        program = folder / name
+        program.write_text(f"#!/bin/sh\necho '{said}'\n")
+        program.chmod(0o755)
+        return program
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"),
+    [("v20.19.0", True), ("v24.1.0", True), ("v20.18.9", False), ("v8.99.0", False), ("no version", False)],
+)
+def test_the_systems_node_is_taken_where_it_is_new_enough_and_has_npm(
+    programs: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch, version: str, is_taken: bool
+) -> None:
+    packaged = node.Node("/packaged/node", ("/packaged/npm",))
+    monkeypatch.setattr(node, "_packaged_node", lambda: packaged)
+    program = programs("node", version)
+    assert node.find_node() == packaged  # there is no npm
+    npm = programs("npm", "")
+    assert node.find_node() == (node.Node(str(program), (str(npm),)) if is_taken else packaged)
+
+
+def test_the_browser_is_the_systems_else_one_that_is_installed_else_setting_up_says_so(
+    programs: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, python = tmp_path / "bin" / "chromium", tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    monkeypatch.setattr(browser, "LINK", link)
+    monkeypatch.setattr(browser, "VENV", tmp_path / "venv")
+    monkeypatch.setattr(browser, "install_debian_package", lambda _name: False)
+    programs("python", "").rename(python)  # Playwright has no Chromium either
+    with pytest.raises(environment.SetupError, match="need Chromium"):
+        browser.prepare_browser()
+    installed: list[str] = []
+
+    def install(name: str) -> bool:
+        installed.append(name)
+        programs("chromium-browser", "")
+        return True
+
+    monkeypatch.setattr(browser, "install_debian_package", install)
+    browser.prepare_browser()
+    assert (installed, link.resolve().name) == (["chromium"], "chromium-browser")
+    browser.prepare_browser()  # it is there by now
+    assert installed == ["chromium"]

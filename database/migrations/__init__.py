@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, insert, inspect, select
 
 from ..clock import now_iso
-from ..errors import DatabaseTooNewError
+from ..errors import DatabaseDamagedError, DatabaseTooNewError
 from ..schema import schema_version
+from ..verification_rules import TABLES
 from . import (
     m0001_initial,
     m0002_living_with_it,
@@ -53,7 +54,12 @@ def current_version(connection: Connection) -> int:
 
 
 def migrate(store: Store) -> None:
-    """Apply what is missing. Raises DatabaseTooNewError when the database knows more migrations than we do."""
+    """Apply the migrations that are missing.
+
+    Raises:
+        DatabaseTooNewError: the database knows more migrations than we do.
+        DatabaseDamagedError: a table is missing nevertheless.
+    """
     with store.reading() as connection:
         version = current_version(connection)
     if version > len(MIGRATIONS):
@@ -62,6 +68,13 @@ def migrate(store: Store) -> None:
         )
     for number in range(version + 1, len(MIGRATIONS) + 1):
         store.write(partial(_apply, number))
+    with store.reading() as connection:
+        missing = connection.exec_driver_sql(TABLES.sql).scalars().all()
+    if missing:
+        raise DatabaseDamagedError(
+            f"The database lacks tables: {', '.join(missing)}. `flask --app server data restore --force` puts a backup "
+            "in its place and keeps the file beside it."
+        )
 
 
 def _apply(number: int, connection: Connection) -> None:

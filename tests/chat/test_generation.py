@@ -114,6 +114,25 @@ def test_stopping_keeps_what_was_said_and_frees_the_model_at_once(talk: Talk, ru
     assert not runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
 
 
+def test_an_answer_without_end_goes_on_until_it_is_stopped_and_keeps_what_was_said(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    endless = Reply(delay=0.0001)
+    endless.steps = itertools.repeat("word ")
+    talk.models.main_model = ScriptedChatModel(replies=[endless, Reply("Fine.")])
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("never stop"))
+    wait_until_shown(stream, 300)
+    assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+    events = parsed(stream.lines())
+    assert events[-1]["done"] is True
+    answer = talk.again(conversation).get_message_list()[1]
+    assert (answer["text"], answer["status"]) == (joined(events), "cancelled")
+    assert answer["text"] == "word " * answer["text"].count("word")
+    assert talk.models.main_model.closed_streams == 1
+    assert joined(parsed(runner.start(conversation, talk.query("and now?")).lines())) == "Fine."
+
+
 def test_nobody_else_can_watch_or_stop_a_turn(talk: Talk, runner: TurnRunner) -> None:
     talk.models.main_model = slowly(*[f"{n} " for n in range(20)])
     conversation = talk.new()

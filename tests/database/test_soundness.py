@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,11 +18,13 @@ from database import soundness
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
 from database.errors import DatabaseDamagedError, StorageFailedError
+from database.messages import list_messages
 from database.sessions import create_session
 from database.soundness import FileWatch, find_damage, require_usable, watch_store
 from database.store import Urgency
-from database.turns import FinishedTurn
+from database.turns import FinishedTurn, accept_turn
 from database.users import create_user
+from database.verification import verify_store
 from endpoints.guards import SESSION_COOKIE
 from endpoints.request_scope import EXTENSION
 from server import create_app
@@ -214,3 +218,53 @@ def test_a_file_that_cannot_be_checked_is_not_taken_for_damaged(
     watch.stop()
     assert told == []
     assert "could not be checked" in caplog.text
+
+
+def copied_with_log(users_dir: str, target: Path, *, change: Callable[[bytes], bytes]) -> str:
+    """A copy of an open store, its log of changes (WAL) changed; what was written before lies in the file itself."""
+    target.mkdir()
+    shutil.copy(Path(users_dir) / "users.db", target)
+    log = (Path(users_dir) / "users.db-wal").read_bytes()
+    assert log
+    if changed := change(log):
+        (target / "users.db-wal").write_bytes(changed)
+    return str(target)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda log: b"", id="missing"),
+        pytest.param(lambda log: b"garbage" * 1_000, id="garbage"),
+        pytest.param(lambda log: log[: len(log) // 2], id="cut"),
+        pytest.param(lambda log: log[: len(log) // 2] + bytes(1) * 300 + log[len(log) // 2 + 300 :], id="a bad frame"),
+    ],
+)
+def test_a_damaged_log_of_changes_costs_the_last_changes_alone(
+    users_dir: str, take_turn: Callable[..., FinishedTurn], tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    own = {"users_dir": users_dir, "user_email": ADA}
+    conversation_id = create_conversation(**own, domain="assistant").conversation_id
+    take_turn(ADA, conversation_id, text="kept")
+    close_store(users_dir)  # everything is in the file now, and the log is gone
+    take_turn(ADA, conversation_id, text="late")
+    damaged = copied_with_log(users_dir, tmp_path / "damaged", change=change)
+    own["users_dir"] = damaged
+    found = [row.text for row in list_messages(**own, conversation_id=conversation_id)]
+    assert found in (["kept", "Hi there"], ["kept", "Hi there", "late", "Hi there"], ["kept", "Hi there", "late", ""])
+    assert list(verify_store(users_dir=damaged)) == []
+    another = create_conversation(**own, domain="assistant").conversation_id
+    accept_turn(**own, conversation_id=another, text="Goes on", config={})
+    close_store(damaged)
+    assert find_damage(Path(damaged) / "users.db") is None
+
+
+@pytest.mark.parametrize("table", ["messages", "shares", "search_state"])
+def test_a_missing_table_is_told_at_the_start_and_by_verification(users_dir: str, table: str) -> None:
+    close_store(users_dir)
+    with closing(sqlite3.connect(Path(users_dir) / "users.db")) as connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+    with pytest.raises(DatabaseDamagedError, match=f"lacks tables: {table}"):
+        open_store(users_dir)
+    assert f"The table {table} is missing." in {finding.what for finding in verify_store(users_dir=users_dir)}

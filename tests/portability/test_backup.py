@@ -19,11 +19,13 @@ from database.connection import close_store, create_connection, open_store
 from database.users import any_user_exists, create_user
 from language_models.file_lock import locked
 from portability.backup import back_up
+from portability.backup_format import read_manifest
 from portability.errors import BackupError, BrokenBackupError, InTheWayError
 from portability.restoring import restore
 from server import create_app
 from settings import load_settings
 from tests.live_server import ROOT
+from tests.released_stores import Teller, differences, released, serving, unpack
 from truth_management_system import PKBConfig, get_database
 
 
@@ -109,6 +111,20 @@ def test_where_no_memories_and_no_key_are_kept_none_are_backed_up(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("name", released())
+def test_a_backup_of_a_released_version_is_restored_as_a_store_of_today(name: str, tmp_path: Path) -> None:
+    asked = unpack(name, tmp_path / "old" / "users")
+    file = back_up(tmp_path / "old", tmp_path / "backup.zip")
+    with zipfile.ZipFile(file) as archive:
+        schema = read_manifest(archive).schema["users/users.db"]
+    assert f"schema-{schema:02}" == name
+    restore(file, data_dir=tmp_path / "new")
+    with serving(tmp_path / "new") as app:
+        tellers = {email: Teller(app, email) for email in {each.email for each in asked}}
+        answers = [(each, tellers[each.email].get(each.path)) for each in asked]
+    assert {each.path: found for each, answer in answers if (found := differences(each.answer, answer))} == {}
+
+
 def test_what_lies_beside_the_stores_is_not_thrown_away(archive: bytes, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     file.write_bytes(archive)
@@ -151,6 +167,7 @@ from portability.restoring import restore
 from server import create_app
 from settings import load_settings
 from tests.live_server import ROOT
+from tests.released_stores import Teller, differences, released, serving, unpack
 method, deadly = sys.argv[3], int(sys.argv[4])
 original, calls = getattr(Path, method), iter(range(100))
 def dying(*arguments):
