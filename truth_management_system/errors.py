@@ -51,6 +51,15 @@ class UndoConflictError(KnowledgeError):
     code = "conflict"
 
 
+class StaleStatementError(KnowledgeError):
+    """The claim says something else than the caller saw."""
+
+    code = "conflict"
+
+    def __init__(self) -> None:
+        super().__init__("The memory was changed meanwhile. Look at what it says now, then save again.")
+
+
 class KnowledgeNotFoundError(KnowledgeError):
     """What was named is not there, or belongs to somebody else: the two look the same."""
 

@@ -111,7 +111,7 @@ def get_claim(claim_id: str) -> Response:
 @answers(shapes.ChangedClaim)
 @fails("conflict")
 def edit_claim(claim_id: str, body: schemas.ClaimChange) -> Response:
-    """Change a claim."""
+    """Change a claim. 409 where `based_on` no longer fits."""
     api = knowledge()
     claim = claim_named(api, claim_id)
     return _changed(api, api.edit_claim(claim.claim_id, **body.model_dump(exclude_unset=True)))

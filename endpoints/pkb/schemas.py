@@ -62,9 +62,14 @@ class NewClaims(Body):
 
 
 class ClaimChange(Body):
-    """What of a claim changes; what is left out stays."""
+    """What of a claim changes; what is left out stays.
+
+    `based_on`: the statement as it was when the claim was edited; if it says something else by now, nothing changes.
+    Without it, and among the other fields, the last change wins.
+    """
 
     statement: Statement | None = None
+    based_on: Text | None = None
     claim_type: Word | None = None
     claim_types: Names | None = None
     context_domain: Word | None = None

@@ -144,6 +144,22 @@ def test_times_that_are_taken_away_restrict_no_more(ada: Person) -> None:
     assert (changed.valid_from, changed.valid_to) == ("1970-01-01T00:00:00.000000Z", None)
 
 
+def test_a_change_of_a_statement_that_another_tab_changed_meanwhile_is_refused(ada: Person) -> None:
+    claim = ada.remember("I prefer tea")
+    path = f"/pkb/claims/{claim.claim_id}"
+    first = {"statement": "I prefer green tea", "based_on": "I prefer tea"}
+    for _ in range(2):  # the answer to the first time was lost
+        assert told(ada.put(path, json=first), shapes.ChangedClaim).claim.statement == "I prefer green tea"
+    late = {"statement": "I prefer coffee", "confidence": 0.1, "based_on": "I prefer tea"}
+    answer = ada.put(path, json=late)
+    assert refused(answer) == (409, "conflict")
+    assert answer.json["message"] == "The memory was changed meanwhile. Look at what it says now, then save again."
+    kept = told(ada.get(path), shapes.OneClaim).claim
+    assert (kept.statement, kept.confidence) == ("I prefer green tea", claim.confidence)
+    for change in ({"statement": "I prefer coffee", "based_on": kept.statement}, {"statement": "I prefer milk"}):
+        assert told(ada.put(path, json=change), shapes.ChangedClaim).claim.statement == change["statement"]
+
+
 def test_a_change_touches_what_it_names_alone(ada: Person) -> None:
     claim = ada.remember("I prefer morning workouts", confidence=0.5, tags=["Running"])
     change = {"statement": "I prefer evening workouts", "context_domain": "health", "valid_to": "2027-01-01"}

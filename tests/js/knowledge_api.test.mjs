@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { createApi } from '../../interface/static/js/lib/api.js';
 import { createKnowledgeApi } from '../../interface/static/js/lib/knowledge_api.js';
+import { saveChanges } from '../../interface/static/js/views/knowledge_save.js';
 
 function recording() {
   const requests = [];
@@ -41,4 +42,13 @@ test('a conflict is resolved with a winner or with none', async () => {
   await knowledge.pkbResolveConflict('s1', { winningClaimId: 'a', notes: 'newer' });
   await knowledge.pkbResolveConflict('s1');
   assert.deepEqual(requests.map(([, , body]) => body), [{ winning_claim_id: 'a', notes: 'newer' }, { notes: '' }]);
+});
+
+test('a changed statement is saved with the one that was changed, so that another tab loses nothing', async () => {
+  const { knowledge, requests } = recording();
+  await saveChanges(knowledge, { claim_id: 'm1', statement: 'I like tea' }, { statement: 'I like milk' });
+  await saveChanges(knowledge, { claim_id: 'm1', statement: 'I like tea' }, { confidence: 0.5 });
+  assert.deepEqual(requests.filter(([method]) => method === 'PUT').map(([, , body]) => body), [
+    { statement: 'I like milk', based_on: 'I like tea' }, { confidence: 0.5 },
+  ]);
 });

@@ -9,7 +9,7 @@ from typing import Any
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase
-from ..errors import ContextNotFoundError, InvalidKnowledgeError
+from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
 from ..models import CLAIM_COLUMNS, Claim
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
@@ -67,16 +67,20 @@ class ClaimCRUD(OwnedRows[Claim]):
             setattr(claim, column, value)
         return claim
 
-    def edit(self, claim_id: str, changes: Mapping[str, Any]) -> Claim | None:
+    def edit(self, claim_id: str, changes: Mapping[str, Any], *, based_on: str | None = None) -> Claim | None:
         """Change columns of a claim; None where there is no such claim.
 
-        What never changes: its ids, its number, its birth. Raises InvalidKnowledgeError.
+        What never changes: its ids, its number, its birth. based_on: the statement that the caller saw; None: don't
+        check. Raises InvalidKnowledgeError, StaleStatementError.
         """
         with self.db.transaction():
             before = self.get(claim_id)
             if before is None:
                 return None
             checked = checked_changes(before, changes)
+            # The same statement sent again is no conflict: the answer to the first time may have been lost.
+            if based_on is not None and before.statement not in (based_on, checked.get("statement")):
+                raise StaleStatementError
             if "status" in checked and checked["status"] != before.status:
                 checked["retracted_at"] = now_iso() if checked["status"] == ClaimStatus.RETRACTED else None
             return self._changed(before, checked, action="edit")

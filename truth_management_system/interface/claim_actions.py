@@ -92,9 +92,9 @@ class ClaimActions(ApiParts):
         return Outcome(added, added.claim_id, warnings, {"similar": similar} if suggest_similar else {})
 
     @outcome("edit", "claim")
-    def edit_claim(self, claim_id: str, **changes: Any) -> Outcome:
-        """Change columns of a claim; `.data` is the Claim as it is now."""
-        edited = self.claims.edit(claim_id, changes)
+    def edit_claim(self, claim_id: str, *, based_on: str | None = None, **changes: Any) -> Outcome:
+        """Change columns of a claim; `.data` is the Claim as it is now. based_on: the statement that the caller saw."""
+        edited = self.claims.edit(claim_id, changes, based_on=based_on)
         if edited is None:
             raise ClaimNotFoundError(claim_id)
         return Outcome(edited, claim_id)

@@ -21,7 +21,9 @@ export async function saveChanges(api, claim, changes) {
   const { claim_id: id } = claim;
   const audits = [];
   const run = async (job) => audits.push((await job).audit_id);
-  if (fields) await run(api.pkbEditClaim(id, fields));
+  // Another tab may have saved another statement meanwhile; it is not to be lost.
+  const basedOn = fields && 'statement' in fields ? { based_on: claim.statement } : {};
+  if (fields) await run(api.pkbEditClaim(id, { ...fields, ...basedOn }));
   for (const name of added.tags) await run(api.pkbChangeClaims([id], 'add_tag', name));
   for (const { tag_id: tagId } of removed.tags) await run(api.pkbUnlinkTag(id, tagId));
   for (const entity of added.entities) await run(api.pkbLinkEntity(id, (await entityNamed(api, entity)).entity_id, entity.role));
