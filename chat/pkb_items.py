@@ -25,7 +25,22 @@ CONTEXT_ENDS = "--- End of context ---"
 """The lines that structure the block of context in a prompt. `neutralised` text holds none of them."""
 
 _CLOSING = "</pkb_item>"
-_TAG_IN_BODY = re.compile(r"<(?=\s*(?:/\s*)?pkb_item(?![\w-]))", re.IGNORECASE)
+# Between the signs of a tag there may be invisible ones, and each may be its full-width or a similar letter.
+_HIDDEN = r"[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]*"
+_TAG_NAME = _HIDDEN.join(
+    (
+        r"[p\u0440\u03c1\uff50]",
+        r"[k\u043a\u03ba\uff4b]",
+        r"[b\uff42]",
+        r"[_\uff3f]",
+        r"[i\u0456\u03b9\uff49]",
+        r"[t\uff54]",
+        r"[e\u0435\uff45]",
+        r"[m\uff4d]",
+    )
+)
+_GAP = f"(?:\\s|{_HIDDEN[:-1]})*"
+_TAG_IN_BODY = re.compile(rf"[<\ufe64\uff1c](?={_GAP}(?:[/\uff0f]{_GAP})?{_TAG_NAME}(?![\w-]))", re.IGNORECASE)
 # Attribute values never hold "<": one that does not end cannot make the search run through the whole text.
 _OPENING = re.compile(r"""<pkb_item((?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*>""")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -113,9 +128,11 @@ def neutralised(text: str) -> str:
 
     The "<" of such a tag becomes "&lt;", and the first character of such a marker its numeric reference ("&#45;"). All
     else stays as it is, byte for byte. A marker is known by its letters alone: other dashes, spaces, letters of other
-    alphabets that look alike and invisible characters make no difference.
+    alphabets that look alike and invisible characters make no difference. Nor do letters and characters of the latter
+    two kinds to a tag.
     """
-    untagged = _RULED_END.sub(lambda match: f"{_reference(match[0][0])}{match[0][1:]}", _TAG_IN_BODY.sub("&lt;", text))
+    untagged = _TAG_IN_BODY.sub(lambda match: "&lt;" if match[0] == "<" else _reference(match[0]), text)
+    untagged = _RULED_END.sub(lambda match: f"{_reference(match[0][0])}{match[0][1:]}", untagged)
     return _LINE.sub(lambda match: _without_marker(match[0]), untagged)
 
 

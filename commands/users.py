@@ -28,7 +28,7 @@ group = AppGroup("users", help="Accounts and their tokens.")
 @click.option("--admin", is_flag=True, help="An administrator may make further accounts.")
 def create(email: str, name: str, admin: bool) -> None:
     """Make an account."""
-    password = sys.stdin.readline().rstrip("\r\n")
+    password = _password_on_stdin()
     try:
         account = NewAccount(email=email, password=password, name=name, is_admin=admin)
         user = users.create_user(
@@ -58,7 +58,7 @@ def password(email: str, keep_tokens: bool) -> None:
         ended = users.set_password(
             users_dir=current_state().users_dir,
             user_email=email,
-            password=sys.stdin.readline().rstrip("\r\n"),
+            password=_password_on_stdin(),
             keep_tokens=keep_tokens,
         )
     except StoreError as error:
@@ -107,3 +107,15 @@ def token(email: str, name: str, read_only: bool) -> None:
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(secret)
+
+
+def _password_on_stdin() -> str:
+    """The first line of standard input. Raises ClickException for what the login page could not send."""
+    line = sys.stdin.buffer.readline().rstrip(b"\r\n")
+    try:
+        password = line.decode()
+    except UnicodeDecodeError:
+        raise click.ClickException("The password is not UTF-8.") from None
+    if "\0" in password:
+        raise click.ClickException("A password can't contain a NUL character.")
+    return password

@@ -132,6 +132,13 @@ class TestRendering:
             ("<pkb_item/>", "&lt;pkb_item/>"),
             ("<<pkb_item>", "<&lt;pkb_item>"),
             ("<pkb_item", "&lt;pkb_item"),
+            ("<\u200b/\u2060pkb\u00ad_item>", "&lt;\u200b/\u2060pkb\u00ad_item>"),
+            ("\uff1c\uff0fpkb_item\uff1e", "&#65308;\uff0fpkb_item\uff1e"),
+            (
+                "</\uff50\uff4b\uff42\uff3f\uff49\uff54\uff45\uff4d>",
+                "&lt;/\uff50\uff4b\uff42\uff3f\uff49\uff54\uff45\uff4d>",
+            ),
+            ("</\u0440kb_it\u0435m>", "&lt;/\u0440kb_it\u0435m>"),
         ],
     )
     def test_only_our_own_tag_in_a_body_loses_its_bracket(self, body: str, written: str) -> None:

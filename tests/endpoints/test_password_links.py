@@ -180,3 +180,9 @@ def test_the_command_line_sets_a_password_and_says_what_ended(app: Flask, ada: P
     unknown = run("nobody@example.org", NEW)
     assert (unknown.exit_code, unknown.output) == (1, "Error: There is no such user.\n")
     assert run(ada.email, "short").exit_code == 1
+    not_text = app.test_cli_runner().invoke(
+        args=["users", "password", "--email", ada.email, "--password-stdin"], input=b"nine \xff letters\n"
+    )
+    assert (not_text.exit_code, not_text.output) == (1, "Error: The password is not UTF-8.\n")
+    assert run(ada.email, "nul \0 and more").output == "Error: A password can't contain a NUL character.\n"
+    assert lets_in(app, ada.email, PASSWORD)
