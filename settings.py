@@ -346,7 +346,8 @@ SETTINGS_TABLE: tuple[SettingRow, ...] = (
         "ANAPHORA_PASSWORD_THREADS",
         "2",
         read.whole(1, 64),
-        "Threads for requests that hash a password; each hash takes 64 MB of memory while it runs.",
+        "Threads for requests that hash a password. At most half as many as cores hash at once, each with 64 MB of "
+        "memory.",
     ),
     SettingRow(
         "ANAPHORA_WAITING_REQUESTS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import cache
 
@@ -14,8 +15,14 @@ SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1024
 
 _hasher = PasswordHasher()
-# Each hash takes 64 MiB: a burst of logins must not take all memory.
-_places = threading.BoundedSemaphore(2)
+
+
+def most_at_once(cores: int) -> int:
+    """How many passwords may be hashed at once: each hash takes 64 MiB, and up to four cores while it runs."""
+    return max(1, cores // 2)
+
+
+_places = threading.BoundedSemaphore(most_at_once(os.cpu_count() or 1))
 
 
 def hash_with(hasher: PasswordHasher) -> PasswordHasher:

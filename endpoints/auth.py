@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as BaseResponse
 
 from database import sessions, throttle, users
@@ -22,6 +23,7 @@ from database.told_conversations import has_begun
 from portability.restoring import is_incomplete
 
 from . import schemas, shapes
+from .error_answers import retry_after
 from .errors import RateLimitedError, RequestError, UnauthorizedError, row_of
 from .guards import SESSION_COOKIE
 from .pools import Work, works
@@ -54,6 +56,8 @@ def shown_again_in(template: str) -> Callable[[View], View]:
                     raise
                 return _form_again(template, error)
 
+        # The server refuses requests also before a view is called: its queue for passwords is full, for one.
+        shown.show_form_again = lambda error: _refused_form(template, error)  # type: ignore[attr-defined]
         return shown  # type: ignore[return-value]
 
     return decorate
@@ -213,6 +217,13 @@ def _page(template: str, **values: str | bool) -> Response:
     return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
 
 
+def _refused_form(template: str, error: Exception) -> Response | None:
+    try:
+        return _form_again(template, error) if _is_form() else None
+    except HTTPException:
+        return None  # the form can't be read
+
+
 def _form_again(template: str, error: Exception) -> Response:
     message = str(getattr(error, "message", ""))
     if isinstance(error, ValidationError):
@@ -227,6 +238,7 @@ def _form_again(template: str, error: Exception) -> Response:
         gone=status == HTTPStatus.NOT_FOUND,
     )
     answer.status_code = status
-    if isinstance(error, RateLimitedError):
-        answer.headers["Retry-After"] = str(int(error.retry_after))
+    seconds = retry_after(error)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(seconds)
     return answer

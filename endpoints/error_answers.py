@@ -44,14 +44,29 @@ def wants_page() -> bool:
 
 
 def refusing(app: Flask, error: Exception) -> WsgiApp:
-    """A WSGI application that answers as `app` does when `error` is raised, without asking a view."""
+    """A WSGI application that answers as `app` does when `error` is raised, without asking a view.
+
+    A view's `show_form_again` turns the error into a page for a person who has sent a form; it gives None for programs.
+    """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         with app.request_context(environ):
-            response = app.process_response(app.make_response(app.handle_user_exception(error)))
+            view = app.view_functions.get(request.endpoint or "")
+            page = getattr(view, "show_form_again", _no_page)(error)
+            response = app.process_response(app.make_response(page or app.handle_user_exception(error)))
         return response(environ, start_response)
 
     return answer
+
+
+def _no_page(_error: Exception) -> None:
+    return None
+
+
+def retry_after(error: Exception) -> int | None:
+    """After how many seconds the request that failed with `error` may be tried again, where that is known."""
+    seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(row_of(error).code)
+    return math.ceil(seconds) if seconds else None
 
 
 def _answer_known(error: Exception) -> Response:
@@ -60,9 +75,9 @@ def _answer_known(error: Exception) -> Response:
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
     answer = error_reply(row.status, code, _message(error), details=_details(error))
-    seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(code)
-    if seconds:
-        answer.headers["Retry-After"] = str(math.ceil(seconds))
+    seconds = retry_after(error)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(seconds)
     return answer
 
 

@@ -120,12 +120,13 @@ class Bridge:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = answer_on_loop(scope, self._state)
-        body = _body(scope, receive, self._memory)
+        body, content = _body(scope, receive, self._memory), b""
         try:
             if answer is None:
-                answer = await self._ask(scope, await self._read(body, scope), receive)
+                content = await self._read(body, scope)
+                answer = await self._ask(scope, content, receive)
         except (RequestError, StoreError) as error:
-            await self._refuse(error, scope, body, send)
+            await self._refuse(error, scope, body, send, content=content)
         except ConnectionResetError:
             return
         finally:
@@ -183,18 +184,21 @@ class Bridge:
         access = await self._pools[Work.SHORT].run(work, client=_address(scope), gone=gone)
         return None if access is None else access.user_email
 
-    async def _refuse(self, error: Exception, scope: Scope, body: RequestBody, send: Send) -> None:
-        """Answer at once, but end the connection only when the client had a chance to read that."""
+    async def _refuse(self, error: Exception, scope: Scope, body: RequestBody, send: Send, *, content: bytes) -> None:
+        """Answer at once, but end the connection only when the client had a chance to read that.
+
+        content: the body as far as it was taken; a form is shown again with what was typed.
+        """
         closes = not body.ended
-        answer = await self._refusal(error, scope)
+        answer = await self._refusal(error, scope, content)
         await _start(answer, send, closes=closes)
         await send({"type": "http.response.body", "body": answer.body, "more_body": True})
         if closes and not isinstance(error, RequestTooSlowError):
             await body.discard()
         await send({"type": "http.response.body", "body": b""})
 
-    async def _refusal(self, error: Exception, scope: Scope) -> Answer:
-        work = partial(answer_of, refusing(self._app, error), environ_of(scope, b""))
+    async def _refusal(self, error: Exception, scope: Scope, content: bytes) -> Answer:
+        work = partial(answer_of, refusing(self._app, error), environ_of(scope, content))
         try:
             return await self._pools[Work.SHORT].run(work, client=_address(scope), gone=_never)
         except ServerBusyError:

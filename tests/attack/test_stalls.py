@@ -7,11 +7,15 @@ import json
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 from flask import Flask
 
+from endpoints import validation
+from endpoints.errors import InvalidRequestError
 from endpoints.openapi import routes
 from endpoints.pools import Work, work_of
 from endpoints.request_scope import EXTENSION
@@ -191,6 +195,29 @@ def test_when_no_thread_is_free_that_is_said_on_the_loop(app: Flask, ada: Person
     run(scene())
 
 
+def test_a_form_that_finds_the_queue_for_passwords_full_is_shown_again(app: Flask, ada: Person) -> None:
+    form = Connection(
+        "POST",
+        "/login",
+        body=[b"email=ada%40example.org&password=long+enough&next=%2Fshares"],
+        headers=[(b"content-type", b"application/x-www-form-urlencoded")],
+    )
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        bridge._pools[Work.PASSWORD].places = 0
+        page = await answered(bridge, form)
+        headers = dict(page.sent[0]["headers"])
+        assert (page.status, headers[b"content-type"]) == (503, b"text/html; charset=utf-8")
+        assert int(headers[b"retry-after"]) > 0
+        for shown in (b"The server has too much to do just now.", b'value="ada@example.org"', b'value="/shares"'):
+            assert shown in page.body
+        program = await answered(bridge, request(None, "POST", "/login", {"email": ada.email, "password": "secret 1"}))
+        assert (program.status, json.loads(program.body)["code"]) == (503, "server_busy")
+
+    run(scene())
+
+
 def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Flask) -> None:
     def takes_password(view: Callable[..., Any]) -> bool:
         fields = getattr(getattr(view, "body_model", None), "model_fields", {})
@@ -239,3 +266,67 @@ def test_a_body_of_nothing_but_brackets_is_refused_unread(ada: Person) -> None:
     body = b'{"payload": {"data": {"claims": [' + b"{}," * 1_000_001 + b"{}]}}}"
     answer = ada.post("/pkb/import", data=body, content_type="application/json")
     assert (answer.status_code, answer.json["code"]) == (413, "too_large")
+
+
+WELL_FORMED = [
+    b'{"payload": {"data": {"claims": [{"a": "\xc3\xa4 ]}", "b": [1, {"c": null}]}, {}]}}, "mode": "merge"}',
+    b' [ 1 , -2.5e3 , "x\\u00e9\\n" , true , [ ] , { } , [[[[[1]]]]] , 18446744073709551615 ] ',
+    b'{"a": 1, "a": {"b": "\\ud83d\\ude00"}}',
+    b'"only text"',
+]
+MALFORMED = [
+    b"",
+    b'{"a": 1,}',
+    b"[1,]",
+    b"[1 2]",
+    b"[,]",
+    b'{"a" 1}',
+    b'{1: "a"}',
+    b"[1}",
+    b'{"a": [1, 2}',
+    b"[1] 2",
+    b"[NaN]",
+    b"[01]",
+    b'["\\ud800"]',
+    b'["\xff"]',
+    b'["a\nb"]',
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", WELL_FORMED)
+def test_a_long_body_says_the_same_when_it_is_parsed_in_steps(text: bytes) -> None:
+    assert validation._JsonInSteps(text).parsed() == orjson.loads(text)
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_long_malformed_body_is_refused_as_a_short_one(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome() -> str:
+        with pytest.raises(InvalidRequestError) as raised:
+            validation._decoded(text)
+        return str(raised.value.details)
+
+    whole = outcome()
+    with pytest.raises((ValueError, RecursionError)):
+        validation._JsonInSteps(text).parsed()
+    monkeypatch.setattr(validation, "_WHOLE_BYTES", -1)
+    assert outcome() == whole
+
+
+def test_a_large_import_is_parsed_memory_by_memory(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces, loads = list[int](), orjson.loads
+
+    def counted(piece: bytes) -> Any:
+        pieces.append(len(piece))
+        return loads(piece)
+
+    monkeypatch.setattr(validation, "orjson", SimpleNamespace(loads=counted, JSONDecodeError=orjson.JSONDecodeError))
+    monkeypatch.setattr(validation, "_WHOLE_BYTES", 10_000)
+    row = {"statement": "Tea is good", "claim_type": "fact", "context_domain": "personal"}
+    rows = [row | {"claim_id": f"c{number}"} for number in range(200)]
+    body = orjson.dumps({"payload": {"pkb_export_version": 1, "data": {"claims": rows}}})
+    answer = ada.post("/pkb/import", data=body, content_type="application/json")
+    assert (answer.status_code, len(body) > 10_000) == (200, True)
+    assert answer.json["counts"]["claims"] == 200
+    assert max(pieces) < 200

@@ -101,6 +101,11 @@ def test_an_unknown_account_costs_a_hash_like_a_wrong_password(ann: dict[str, st
     assert len(full_cost.verified) == 2
 
 
+@pytest.mark.parametrize(("cores", "hashes"), [(1, 1), (2, 1), (3, 1), (4, 2), (64, 32)])
+def test_a_burst_of_log_ins_leaves_cores_to_everybody_else(cores: int, hashes: int) -> None:
+    assert passwords.most_at_once(cores) == hashes
+
+
 @pytest.mark.usefixtures("full_cost")
 def test_a_password_is_hashed_at_the_cost_that_owasp_recommends_or_more() -> None:
     parameters = extract_parameters(passwords.hash_password(PASSWORD))
