@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,27 @@ def test_commands_are_offered_with_what_they_take_completed_and_carried_out(
     command(page, "/clear")
     expect(page).not_to_have_url(forked)
     expect(page.locator(".message-card")).to_have_count(0)
+
+
+def test_a_second_enter_while_a_command_is_carried_out_does_nothing(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person, hold_talk(person, "Bread at home", "How long?").path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    held: list[Route] = []
+    # The first thing that /fork asks for.
+    newest = re.compile(r"/list_messages_by_conversation/.*\?limit=2$")
+    page.route(newest, lambda route: held.append(route))
+    with page.expect_request(newest):
+        command(page, "/fork")
+    expect(page.locator(INPUT)).to_have_value("/fork")
+    page.keyboard.press("Enter")
+    asked = page.evaluate("() => fetch('/healthz').then(({ status }) => status)")  # behind what Enter would have asked
+    assert asked == 200
+    for route in held:
+        route.continue_()
+    expect(page.locator("#conversation-title")).not_to_have_text("Bread at home")
+    expect(page.locator(INPUT)).to_have_value("")
+    assert len(held) == 1
+    assert len(person.get("/list_conversation_by_user/assistant").json()) == 2
 
 
 def test_a_model_is_chosen_by_keys_for_a_conversation_and_answers_it_from_then_on(

@@ -89,6 +89,19 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
 
   const isShown = ({ conversationId = null }) => page.conversationId() === conversationId;
 
+  // Its text stays until the server has done it: a second Enter meanwhile must not do it twice.
+  const underWay = new Set();
+
+  async function once(key, work) {
+    if (underWay.has(key)) return;
+    underWay.add(key);
+    try {
+      await work();
+    } finally {
+      underWay.delete(key);
+    }
+  }
+
   async function carryOut(command, options) {
     const slow = setTimeout(() => page.announce(words.running), SHOWS_ITSELF_AFTER_MS);
     form.setAttribute('aria-busy', 'true');
@@ -118,7 +131,8 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
       if (problem === 'none') return tellProblem(words.noArgument(command.name), asText);
       if (problem === 'values') return tellProblem(words.notOneOf(command.name, commandNamed(command.name).values));
       tellProblem('');
-      return carryOut(command, { ...options, place: page.conversation() });
+      const place = page.conversation();
+      return once(`${place.conversationId} ${text}`, () => carryOut(command, { ...options, place }));
     },
   };
 }
