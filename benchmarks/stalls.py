@@ -153,7 +153,7 @@ async def _for_ever(site: Site, person: Client) -> None:
 async def large_import(site: Site, _stop: asyncio.Event) -> None:
     """One person imports about 32 MB of memories, and again what is there already."""
     person = await asyncio.to_thread(_person, site.server, "importing@example.org")
-    payload = {"payload": _memories(), "mode": "merge"}
+    payload = orjson.dumps({"payload": _memories(), "mode": "merge"})
     site.samples.clear()  # making the payload has held up the probes in this process
     while True:
         await site.ask("POST", "/pkb/import", person, payload)
@@ -222,7 +222,8 @@ def _memories() -> dict[str, object]:
 
 
 def _request(port: int, method: str, path: str, client: Client | None, body: object) -> bytes:
-    content = b"" if body is None else orjson.dumps(body)
+    """body: None, what is sent as JSON, or the JSON itself: writing 32 MB of it would hold up the probes."""
+    content = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
     cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items()) if client else ""
     lines = [
         f"{method} {path} HTTP/1.1",
