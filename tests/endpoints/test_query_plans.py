@@ -422,4 +422,7 @@ def test_it_costs_as_much_among_ten_thousand_conversations_as_among_a_hundred(
         with recorder() as seen:
             HOT[what].ask(world)
         steps[name] = seen.steps
-    assert steps["large"].total() <= steps["small"].total() * GROWTH_ALLOWED + 200, steps["large"] - steps["small"]
+    # Steps are counted in twenties for each statement; walking through ten thousand rows takes 30,000 or more.
+    rounding = STEPS_AT_ONCE * len(steps["large"])
+    most = steps["small"].total() * GROWTH_ALLOWED + rounding + 200
+    assert steps["large"].total() <= most, steps["large"] - steps["small"]
