@@ -1,8 +1,8 @@
 import { strings } from '../lib/strings.js';
 import { shortTime } from '../lib/times.js';
 import { excerpt, senderName } from '../models/message.js';
-import { element, setHidden } from './dom.js';
-import { fillPopup, hidePopup, place, showBeside } from './popup.js';
+import { element, mainLandmark, setHidden } from './dom.js';
+import { fillPopup, hidePopup, showBeside } from './popup.js';
 
 function row(link, onOpen) {
   const title = link.title || strings.transcript.untitled;
@@ -37,7 +37,7 @@ export function createBacklinks(current, page) {
       page.goTo(link);
     };
     popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
-    place().append(popup);
+    mainLandmark().append(popup);
     await fillPopup(content, () => page.api.listBacklinks(current().message_id), {
       show: (links) => listOf(links, open), failed: strings.backlinks.failed,
     });

@@ -1,5 +1,5 @@
 import { strings } from '../lib/strings.js';
-import { element, setHidden } from './dom.js';
+import { element, mainLandmark, setHidden } from './dom.js';
 
 /** What is over sooner needs no word. */
 const A_WAIT_MS = 300;
@@ -15,7 +15,7 @@ export function createBusyBar() {
   const bar = element('div', { class: 'busy-bar', role: 'progressbar', 'aria-label': strings.busy, hidden: true });
   let appearing = null;
   let ending = null;
-  document.body.append(bar);
+  mainLandmark().append(bar);
 
   function end() {
     clearTimeout(appearing);

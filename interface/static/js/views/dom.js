@@ -39,3 +39,8 @@ export function replaceWithFocus(place, ...nodes) {
   place.tabIndex = -1;
   (place.querySelector('button:not(:disabled)') ?? place).focus();
 }
+
+/** The main landmark of the page, or its body: what floats belongs into it, so that screen readers find it. */
+export function mainLandmark() {
+  return document.querySelector('main') ?? document.body;
+}

@@ -1,7 +1,7 @@
 import { strings } from '../lib/strings.js';
 import { fullTime, shortTime } from '../lib/times.js';
-import { element } from './dom.js';
-import { fillPopup, place, showBeside } from './popup.js';
+import { element, mainLandmark } from './dom.js';
+import { fillPopup, showBeside } from './popup.js';
 
 const words = strings.history;
 
@@ -30,7 +30,7 @@ export async function showEarlierTexts(button, message, { api }) {
   const popup = element('div', { class: 'popup-card earlier', popover: 'auto', role: 'dialog', tabindex: '-1', 'aria-label': words.title },
     element('h3', { class: 'popup-title', text: words.title }), content);
   popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
-  place().append(popup);
+  mainLandmark().append(popup);
   showBeside(popup, button);
   popup.focus();
 }

@@ -1,14 +1,9 @@
 /** Small things that float beside what they belong to: menus, lists, hover cards. Over everything, by the popover API. */
 
 import { strings } from '../lib/strings.js';
-import { element } from './dom.js';
+import { element, mainLandmark } from './dom.js';
 
 const GAP = 6;
-
-/** Where popovers stand in the document: inside its main part, so that whoever goes by landmarks finds them. */
-export function place() {
-  return document.querySelector('main') ?? document.body;
-}
 
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window.
@@ -18,7 +13,7 @@ export function place() {
  * @param {{align?: 'start'|'end'}} [options]
  */
 export function showBeside(popup, anchor, { align = 'start' } = {}) {
-  if (!popup.isConnected) place().append(popup);
+  if (!popup.isConnected) mainLandmark().append(popup);
   if (!popup.matches(':popover-open')) popup.showPopover();
   const around = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popup;
