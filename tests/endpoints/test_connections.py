@@ -325,7 +325,8 @@ def test_all_addresses_of_one_ipv6_network_are_one_client() -> None:
 
 
 def test_there_are_no_more_connections_than_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
+    import resource
+
     limits = [(1_024, 2_048)]
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
     monkeypatch.setattr(resource, "setrlimit", lambda _kind, limit: limits.append(limit))
