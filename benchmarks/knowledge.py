@@ -18,8 +18,8 @@ from random import Random
 import numpy as np
 
 from database.connection import close_store
-from language_models.embedding_role import EmbeddingRole
 from language_models.ports import EmbeddingModel
+from language_models.roles import EmbeddingRole
 from settings import load_settings
 from tests.live_server import LiveServer
 from truth_management_system import ActionResult, PKBConfig, PKBDatabase, StructuredAPI, get_database

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from language_models.http_client import Timeouts
-from language_models.model_settings import ModelLimits
+from language_models.names import ModelLimits
+from language_models.openai.client import Timeouts
 from language_models.roles import ModelRoles
 from settings import Settings, load_settings
 

@@ -8,9 +8,9 @@ import click
 from flask.cli import AppGroup
 
 from endpoints.request_scope import current_state
-from language_models.catalogue import CatalogueEntry, entries, entry_named
+from language_models.download.catalogue import CatalogueEntry, entries, entry_named
+from language_models.download.fetch import fetch, is_here, is_whole
 from language_models.errors import ModelUnavailableError
-from language_models.fetching import fetch, is_here, is_whole
 
 group = AppGroup("models", help="The embedded models.")
 

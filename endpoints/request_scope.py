@@ -12,7 +12,7 @@ from flask import current_app, g
 
 from database.errors import ConversationNotFoundError
 from database.users import get_user
-from language_models.allowed import AllowedModels, AllowedNames
+from language_models.menu import AllowedModels, AllowedNames
 
 from .errors import UnauthorizedError
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 
 
@@ -178,3 +179,15 @@ class EmbeddingModel(Protocol):
     def state(self) -> ModelState:
         """Whether the model can embed now; cheap, never blocks."""
         ...
+
+
+async def collected(stream: AsyncIterator[Delta]) -> Completion:
+    """The text of all steps joined, with the usage and finish reason that came last."""
+    texts: list[str] = []
+    usage = Usage()
+    finish_reason = "stop"
+    async for delta in stream:
+        texts.append(delta.text)
+        usage = delta.usage or usage
+        finish_reason = delta.finish_reason or finish_reason
+    return Completion(text="".join(texts), usage=usage, finish_reason=finish_reason)

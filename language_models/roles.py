@@ -11,26 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never, cast
 
 from language_models import blocking
-from language_models.embedded_room import EmbeddedRoom
-from language_models.embedding_role import EmbeddingRole
+from language_models.embedded.runtime import EmbeddedRoom
 from language_models.errors import BadCredentialsError, ModelError, ModelUnavailableError
-from language_models.model_settings import (
-    OPENAI_BASE_URL,
-    Kind,
-    ModelLimits,
-    ModelSetting,
-    RoleName,
-    parse_model_setting,
-)
+from language_models.names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, parse_model_setting
+from language_models.openai.chat import ProviderChatModel
+from language_models.openai.model_list import ProviderList, offered_models
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
-from language_models.provider import ProviderChatModel
-from language_models.provider_list import ProviderList, offered_models
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from language_models.unavailable import UnavailableChatModel
 
 if TYPE_CHECKING:
-    from language_models.embedded import EmbeddedRuntime
+    from language_models.embedded.embeddings import EmbeddedEmbeddingModel
+    from language_models.embedded.runtime import EmbeddedRuntime
     from language_models.menu import ModelMenu
+    from language_models.openai.embeddings import BlockingEmbeddingModel
+    from language_models.unavailable import UnavailableEmbeddingModel
+
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 _MOST_CHOSEN = 64
@@ -152,7 +148,7 @@ class ModelRoles:
 
     def is_there(self, name: str) -> bool:
         """Whether the file of an embedded model lies here. Raises ValueError as `begin` does."""
-        from language_models.embedded import model_file
+        from language_models.embedded.runtime import model_file
 
         return model_file(self._embedded(name).model, folder=self._model_dir).is_there()
 
@@ -160,7 +156,7 @@ class ModelRoles:
         """The name without an alias: "embedded:small" is "embedded:qwen2.5-coder-0.5b-instruct"."""
         setting = self._setting_of(name)
         if setting.kind == "embedded" and not setting.is_path:
-            from language_models.catalogue import entry_named
+            from language_models.download.catalogue import entry_named
 
             return f"embedded:{entry_named(setting.model, work='chat').name}"
         return str(setting)
@@ -211,7 +207,7 @@ class ModelRoles:
         """The model for small jobs where the settings name none: nothing more is fetched for it."""
         if main.kind not in _PROVIDERS:
             return main
-        from language_models.catalogue import small_sibling
+        from language_models.download.catalogue import small_sibling
 
         base_url = ANTHROPIC_BASE_URL if main.kind == "anthropic" else self._openai_base_url
         return ModelSetting(main.kind, small_sibling(main.model, base_url=base_url) or main.model)
@@ -226,7 +222,7 @@ class ModelRoles:
 
     def _check_catalogue(self, setting: ModelSetting) -> None:
         if setting.kind == "embedded" and not setting.is_path:
-            from language_models.catalogue import entry_named
+            from language_models.download.catalogue import entry_named
 
             entry_named(setting.model, work="chat")
 
@@ -248,7 +244,7 @@ class ModelRoles:
     def _made(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         match setting.kind:
             case "embedded":
-                from language_models.embedded import EmbeddedChatModel
+                from language_models.embedded.chat import EmbeddedChatModel
 
                 return EmbeddedChatModel(
                     self._runtime(setting),
@@ -292,7 +288,7 @@ class ModelRoles:
         )
 
     def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
-        from language_models.embedded import EmbeddedRuntime, model_file
+        from language_models.embedded.runtime import EmbeddedRuntime, model_file
 
         file = model_file(setting.model, folder=self._model_dir)
         own = [
@@ -315,3 +311,102 @@ class ModelRoles:
             ask = partial(offered_models, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
             lists["anthropic"] = ProviderList(ask)
         return lists
+
+
+_NONE = ModelState(
+    name="none",
+    phase="none",
+    detail="No embedding model is configured: set ANAPHORA_EMBEDDING_MODEL, for instance to 'embedded'.",
+)
+
+
+class EmbeddingRole:
+    """The embedding model of one server, made when first asked for."""
+
+    def __init__(
+        self,
+        setting: str,
+        *,
+        openai_base_url: str,
+        openai_api_key: str | None,
+        model_dir: Path,
+        override: EmbeddingModel | None = None,
+    ) -> None:
+        """`model_dir` holds the embedded model's files; `override` stands in for what `setting` names, for tests.
+
+        Raises ValueError for a setting that names no model that embeds.
+        """
+        self._setting = _checked(setting)
+        self._openai_base_url = openai_base_url
+        self._openai_api_key = openai_api_key
+        self._model_dir = model_dir
+        self._override = override
+        self._made: EmbeddedEmbeddingModel | BlockingEmbeddingModel | UnavailableEmbeddingModel | None = None
+        self._lock = threading.Lock()
+
+    def model(self) -> EmbeddingModel | None:
+        """The model, or None where none is configured."""
+        if self._override is not None:
+            return self._override
+        with self._lock:
+            if self._made is None and self._setting.kind == "embedded":
+                self._made = self._embedded()
+            elif self._made is None and self._setting.kind == "openai":
+                self._made = self._provided()
+            return self._made
+
+    def state(self) -> ModelState:
+        """Whether it can embed now."""
+        model = self.model()
+        return _NONE if model is None else model.state()
+
+    def start(self) -> None:
+        """Begin to fetch the model where it is embedded; returns at once."""
+        from language_models.embedded.embeddings import EmbeddedEmbeddingModel
+
+        model = self.model()
+        if isinstance(model, EmbeddedEmbeddingModel):
+            model.start()
+
+    async def aclose(self) -> None:
+        """Close what was made; what stands in is closed by who made it."""
+        if self._made is not None:
+            await self._made.aclose()
+
+    def _embedded(self) -> EmbeddedEmbeddingModel:
+        from language_models.download.catalogue import entry_named
+        from language_models.embedded.embeddings import EmbeddedEmbeddingModel
+
+        return EmbeddedEmbeddingModel(entry_named(self._setting.model, work="embedding"), folder=self._model_dir)
+
+    def _provided(self) -> BlockingEmbeddingModel | UnavailableEmbeddingModel:
+        from language_models.openai.client import Timeouts
+        from language_models.openai.embeddings import BlockingEmbeddingModel, ProviderEmbeddingModel
+        from language_models.unavailable import UnavailableEmbeddingModel
+
+        name = self._setting.model
+        if self._openai_api_key is None and self._openai_base_url == OPENAI_BASE_URL:
+            advice = f"{name} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
+            return UnavailableEmbeddingModel(name=name, advice=advice, error=BadCredentialsError)
+        client = ProviderEmbeddingModel(
+            base_url=self._openai_base_url,
+            api_key=self._openai_api_key,
+            model=name,
+            # Somebody waits for the search behind it.
+            timeouts=Timeouts(connect=5.0, answer=30.0),
+        )
+        return BlockingEmbeddingModel(client)
+
+
+def _checked(text: str) -> ModelSetting:
+    try:
+        setting = parse_model_setting(text)
+        if setting.kind in ("anthropic", "scripted"):
+            raise ValueError(f"{text!r} does not embed; right would be 'embedded', 'openai:<model>' or 'none'")
+        if setting.kind == "embedded":
+            from language_models.download.catalogue import entry_named
+
+            entry_named(setting.model, work="embedding")
+    except ValueError as error:
+        raise ValueError(f"The embedding model: {error}") from None
+    return setting

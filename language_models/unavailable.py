@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from language_models.errors import ModelError
-from language_models.estimates import estimated_tokens
 from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed
+from language_models.tokens import estimated_tokens
 
 if TYPE_CHECKING:
     import numpy as np

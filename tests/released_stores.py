@@ -30,7 +30,7 @@ from database.users import create_user
 from endpoints.guards import SESSION_COOKIE
 from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from server import create_app
 from settings import load_settings
 

@@ -27,7 +27,7 @@ from chat.pkb_items import (
     shorten,
 )
 from chat.prompt import ContextBlock, build_prompt
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
 FORGERIES = st.sampled_from(

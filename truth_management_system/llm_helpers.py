@@ -230,7 +230,7 @@ def _models_for(keys: Mapping[str, str], config: PKBConfig) -> KnowledgeModels:
     """What a program's own keys reach; no vectors, since those would be sent away claim by claim."""
     for name, base_url in (("OPENROUTER_API_KEY", _OPENROUTER), ("OPENAI_API_KEY", _OPENAI)):
         if key := keys.get(name):
-            from language_models.provider import ProviderChatModel
+            from language_models.openai.chat import ProviderChatModel
 
             model = config.llm_model.removeprefix("openai/") if base_url == _OPENAI else config.llm_model
             return KnowledgeModels(chat=ProviderChatModel(base_url=base_url, api_key=key, model=model))

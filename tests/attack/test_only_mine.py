@@ -13,7 +13,7 @@ from flask import Flask
 from database.connection import open_store
 from database.sessions import list_sessions
 from endpoints.openapi import routes
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.attack import knowledge_probes
 from tests.endpoints.conftest import Person, account, running_app, settings_in

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused
 
 PAGE = {"Accept": "text/html"}

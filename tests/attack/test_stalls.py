@@ -20,8 +20,7 @@ from endpoints.openapi import routes
 from endpoints.pools import Work, work_of
 from endpoints.request_scope import EXTENSION
 from endpoints.serving import Bridge
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person
 from tests.endpoints.test_bridge import Connection

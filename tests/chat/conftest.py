@@ -22,7 +22,7 @@ from Conversation import Conversation
 from database import schema
 from database.connection import close_store, open_store
 from database.conversations import create_conversation
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.stores import put_empty_store
 from truth_management_system import Claim
 

@@ -12,7 +12,7 @@ from Conversation import Conversation
 from database.conversations import update_conversation
 from language_models.errors import BadCredentialsError, ModelUnknownError
 from language_models.ports import ChatModel, Delta, Usage
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from language_models.unavailable import UnavailableChatModel
 
 from .conftest import EMAIL, ScriptedModels, Talk, joined

@@ -13,7 +13,7 @@ from chat.pkb_items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_ref
 from chat.ports import TurnServices
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import Speed
-from language_models.scripted import Prompt, Reply, ScriptedChatModel
+from language_models.testing import Prompt, Reply, ScriptedChatModel
 
 from .conftest import ScriptedModels, Talk, fid, remember
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from language_models.errors import ContextTooLongError
-from language_models.scripted import Prompt, Reply, ScriptedChatModel
+from language_models.testing import Prompt, Reply, ScriptedChatModel
 
 from .conftest import Talk, fid, joined, part
 

@@ -14,8 +14,7 @@ from chat.live_stream import LiveStream
 from Conversation import Conversation
 from database.errors import InvalidChangeError, TurnInProgressError
 from database.stream_events import append_events
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, parsed, wait_until
 

@@ -25,8 +25,7 @@ from database.errors import (
     TurnInProgressError,
 )
 from database.stream_events import append_events
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, joined, parsed, slowly, wait_until, wait_until_shown
 

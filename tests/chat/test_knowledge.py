@@ -9,7 +9,7 @@ import pytest
 
 from chat.knowledge_access import KnowledgeAccess
 from chat.ports import KnowledgeLimits
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 from truth_management_system import StructuredAPI
 

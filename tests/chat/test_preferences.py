@@ -6,7 +6,7 @@ import pytest
 
 from chat.pkb_items import extract_referenced
 from database import users
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, joined
 

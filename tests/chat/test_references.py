@@ -19,7 +19,7 @@ from database.conversations import delete_conversation
 from database.message_changes import delete_message, edit_message
 from database.turns import accept_turn
 from language_models.errors import ModelFailedError
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.tiers import examples
 
 from .conftest import EMAIL, Talk, fid, joined, part

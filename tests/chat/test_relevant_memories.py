@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from chat.relevant_memories import relevant_memories
-from language_models.catalogue import entry_named
-from language_models.embedding_embedded import EmbeddedEmbeddingModel
+from language_models.download.catalogue import entry_named
+from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from settings import load_settings
 from tests.live_server import ROOT
 from truth_management_system import StructuredAPI, get_memory_database

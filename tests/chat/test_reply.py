@@ -24,7 +24,7 @@ from database.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.ports import Delta
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.live_server import ROOT
 
 from .conftest import EMAIL, Talk, fid, joined, part

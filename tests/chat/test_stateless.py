@@ -21,8 +21,7 @@ from database.fulltext import index_pending, search_conversation
 from database.messages import delete_message, move_messages
 from database.turn_recovery import close_interrupted_turns
 from language_models.errors import ModelFailedError
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, fid, joined, parsed, part, wait_until
 

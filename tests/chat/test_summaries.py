@@ -12,9 +12,8 @@ from chat.generation import TurnRunner
 from Conversation import Conversation
 from database import messages
 from language_models.errors import ContextTooLongError
-from language_models.hold import Hold
 from language_models.ports import ChatMessage
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, parsed, wait_until
 

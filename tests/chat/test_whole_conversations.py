@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from chat.context import resolve_report
 from chat.ports import ReferenceCaps
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 
 from .conftest import EMAIL, Talk, fid, part
 

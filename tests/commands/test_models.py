@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from database.connection import close_store
-from language_models.catalogue import CatalogueEntry, HubSource
+from language_models.download.catalogue import CatalogueEntry, HubSource
 from server import create_app
 from settings import load_settings
 

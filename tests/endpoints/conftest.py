@@ -25,7 +25,7 @@ from endpoints.openapi import describe, path_of
 from endpoints.pkb import shapes
 from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from server import create_app
 from settings import Settings, load_settings
 from tests.stores import put_empty_store

@@ -15,8 +15,7 @@ from chat.server_process import sole_server
 from database.fulltext import index_pending
 from endpoints.errors import ForbiddenError
 from endpoints.request_scope import EXTENSION, AppState
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused
 from truth_management_system.search.vector_file import VectorSet

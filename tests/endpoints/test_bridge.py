@@ -16,8 +16,7 @@ from endpoints import request_bodies, serving
 from endpoints.request_scope import EXTENSION
 from endpoints.serving import Bridge, Server, configure
 from endpoints.streaming import StreamBody
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 
 

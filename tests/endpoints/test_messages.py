@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from endpoints import shapes
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused
 
 

@@ -14,7 +14,7 @@ from database.connection import close_store
 from endpoints import model_shapes
 from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from server import create_app
 from settings import Settings
 

@@ -12,7 +12,7 @@ from chat.knowledge_access import KnowledgeAccess
 from chat.knowledge_upkeep import EmbeddingUpkeep
 from endpoints.pkb import shapes
 from endpoints.request_scope import EXTENSION
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from endpoints.pkb import intake_shapes, keeping_shapes, shapes
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"

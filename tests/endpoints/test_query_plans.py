@@ -29,7 +29,7 @@ from database.tokens import create_token
 from endpoints.guards import SESSION_COOKIE
 from endpoints.request_scope import EXTENSION
 from language_models.roles import ModelRoles
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from server import create_app
 from settings import load_settings
 from tests.endpoints.conftest import Person

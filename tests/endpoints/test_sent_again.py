@@ -11,8 +11,7 @@ from werkzeug.test import TestResponse
 
 from database.connection import close_store
 from endpoints.request_scope import EXTENSION
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person, events_of, refused
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from flask import Flask
 
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of
 
 
@@ -49,8 +49,7 @@ def test_a_finished_answer_can_be_watched_again_from_any_event(after: int, ada: 
 @pytest.fixture
 def main_model() -> ScriptedChatModel:
     """Answers; but hangs in the middle where it is told to."""
-    from language_models.hold import Hold
-    from language_models.scripted import Reply
+    from language_models.testing import Hold, Reply
 
     def reply(prompt: Any) -> Reply:
         wait = "hang" in prompt[-1]["content"]

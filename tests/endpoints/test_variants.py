@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from language_models.errors import ModelFailedError
-from language_models.hold import Hold
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of, refused
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from language_models.allowed import AllowedModels, AllowedNames
-from language_models.catalogue import entry_named
+from language_models.download.catalogue import entry_named
 from language_models.errors import ModelNotAllowedError
+from language_models.menu import AllowedModels, AllowedNames
 from language_models.roles import ModelRoles
 
 PROVIDED = ("openai:gpt-4.1", "openai:gpt-4o", "anthropic:claude-x")

@@ -11,9 +11,9 @@ import pytest
 
 from language_models import blocking
 from language_models.errors import ModelFailedError, ModelUnavailableError
-from language_models.hold import Hold
+from language_models.openai.chat import ProviderChatModel
 from language_models.ports import ChatMessage
-from language_models.provider import ProviderChatModel
+from language_models.testing import Hold
 from tests.fakes import RecordingModel, saying
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from language_models.catalogue import entry_named
+from language_models.download.catalogue import entry_named
 from language_models.menu import ModelChoice, ModelMenu
-from language_models.provider_list import ProviderList
+from language_models.openai.model_list import ProviderList
 from language_models.roles import ModelRoles
-from language_models.scripted import ScriptedChatModel
-
-from .loopback import ANSWER, answering
+from language_models.testing import ScriptedChatModel
+from tests.language_models.openai.loopback import ANSWER, answering
 
 
 def roles(folder: Path, **settings: Any) -> ModelRoles:

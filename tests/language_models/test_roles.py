@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from chat.services import models_from
-from language_models.catalogue import entry_named
-from language_models.embedding_embedded import EmbeddedEmbeddingModel
+from language_models.download.catalogue import entry_named
+from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.model_settings import ModelLimits, ModelSetting, parse_model_setting
+from language_models.names import ModelLimits, ModelSetting, parse_model_setting
 from language_models.ports import ChatMessage, ModelState
 from language_models.roles import ModelRoles
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from settings import load_settings
-from tests.language_models.loopback import ANSWER, answering
+from tests.language_models.openai.loopback import ANSWER, answering
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 FOLDER = Path("no-such-folder")
@@ -326,7 +326,7 @@ def test_a_model_that_embeds_is_refused_as_one_that_answers() -> None:
 
 def test_starting_begins_to_fetch_the_embedding_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("language_models.fetching.fetch", lambda entry, **_how: asked.append(entry.name))
+    monkeypatch.setattr("language_models.download.fetch.fetch", lambda entry, **_how: asked.append(entry.name))
     models = roles(embedding="embedded", model_dir=tmp_path)
     models.start()
     asyncio.run(models.aclose())

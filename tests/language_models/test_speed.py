@@ -9,7 +9,7 @@ import pytest
 
 from language_models.ports import Speed, Usage
 from language_models.speed import SpeedMeter, Stopwatch
-from tests.language_models.loopback import DONE, QUESTION, answering, asking, ending, event, piece, streaming
+from tests.language_models.openai.loopback import DONE, QUESTION, answering, asking, ending, event, piece, streaming
 
 TIMINGS = {"prompt_n": 120, "prompt_ms": 2_000.0, "predicted_n": 50, "predicted_ms": 2_500.0}
 

@@ -11,9 +11,9 @@ import pytest
 
 from language_models import blocking
 from language_models.errors import ModelUnavailableError
+from language_models.openai.chat import ProviderChatModel
 from language_models.ports import ModelState
-from language_models.provider import ProviderChatModel
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import Claim, LLMHelpers, PKBConfig
 from truth_management_system.llm_helpers import KnowledgeModels

@@ -11,7 +11,7 @@ import pytest
 
 from language_models import blocking
 from language_models.ports import Speed
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.llm_helpers import KnowledgeModels

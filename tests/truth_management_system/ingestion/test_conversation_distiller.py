@@ -8,7 +8,7 @@ import pytest
 
 from language_models.errors import ModelUnavailableError
 from language_models.ports import Speed
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.ingestion.conftest import MakeApi, fact, facts, saying
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 from truth_management_system.ingestion.proposals import TextIngestionPlan

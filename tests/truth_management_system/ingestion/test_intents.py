@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from language_models.scripted import Reply
+from language_models.testing import Reply
 from tests.truth_management_system.ingestion.conftest import saying
 from truth_management_system import LLMHelpers
 from truth_management_system.ingestion.intents import Intent, Understood, understood, understood_by_rules

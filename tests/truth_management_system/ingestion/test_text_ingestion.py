@@ -8,7 +8,7 @@ import pytest
 
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.ports import ModelState, Speed
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.ingestion.conftest import SLOW, MakeApi, fact, facts, saying
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import StructuredAPI, TextIngestionDistiller

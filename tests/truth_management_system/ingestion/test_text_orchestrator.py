@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language_models.scripted import Reply
+from language_models.testing import Reply
 from tests.truth_management_system.ingestion.conftest import MakeApi, saying
 from truth_management_system import StructuredAPI, TextOrchestrator
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from language_models import blocking
-from language_models.embedded import EmbeddedChatModel, EmbeddedRuntime, model_file
+from language_models.embedded.chat import EmbeddedChatModel
+from language_models.embedded.runtime import EmbeddedRuntime, model_file
 from settings import load_settings
 from truth_management_system import (
     ClaimType,

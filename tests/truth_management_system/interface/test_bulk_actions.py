@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from language_models import blocking
-from language_models.scripted import Prompt, Reply, ScriptedChatModel
+from language_models.testing import Prompt, Reply, ScriptedChatModel
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.llm_helpers import KnowledgeModels
 

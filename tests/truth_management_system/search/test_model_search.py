@@ -7,7 +7,7 @@ import json
 import pytest
 
 from language_models.errors import ModelUnavailableError
-from language_models.scripted import Reply, ScriptedChatModel
+from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from truth_management_system.database import PKBDatabase
 from truth_management_system.search.fts_search import FTSSearchStrategy

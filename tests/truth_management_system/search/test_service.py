@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from language_models.scripted import ScriptedChatModel
+from language_models.testing import ScriptedChatModel
 from tests.live_server import ROOT
 from tests.truth_management_system.search.conftest import ANN, Person
 from tests.truth_management_system.search.word_vectors import WordVectors

@@ -1,0 +1,72 @@
+"""The sentences in which settings name a model: `embedded:small`, `openai:gpt-4o`, `none`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from language_models.openai.client import Timeouts
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
+RoleName = Literal["main", "cheap"]
+LONGEST_NAME = 200
+WHAT_WOULD_BE_RIGHT = (
+    "'embedded', 'embedded:<catalogue name or path of a .gguf file>', 'openai:<model>', 'anthropic:<model>' or 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSetting:
+    """Where a model runs, and which it is; `model` is "" for the default of its kind."""
+
+    kind: Kind
+    model: str = ""
+
+    def __str__(self) -> str:
+        """As a setting has it."""
+        return f"{self.kind}:{self.model}" if self.model else self.kind
+
+    @property
+    def is_path(self) -> bool:
+        """Whether an embedded model is named by its file."""
+        return self.kind == "embedded" and (self.model.endswith(".gguf") or "/" in self.model or "\\" in self.model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """What the operator set for models: tokens by setting ("openai:gpt-4o"), "" for those that are not named.
+
+    A context window for "" is the main model's: of others, something else may be known.
+    """
+
+    context_windows: Mapping[str, int] = field(default_factory=dict)
+    answer_tokens: Mapping[str, int] = field(default_factory=dict)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+    def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
+        """Tokens of the model's window; None where the operator set none."""
+        window = self.context_windows.get(str(setting))
+        return window or (self.context_windows.get("") if is_main else None)
+
+    def answer_tokens_of(self, setting: ModelSetting) -> int | None:
+        """The most tokens of the model's answers; None where the operator set no limit."""
+        return self.answer_tokens.get(str(setting)) or self.answer_tokens.get("")
+
+
+def parse_model_setting(text: str) -> ModelSetting:
+    """Read a setting. Raises ValueError with a sentence that says what would be right."""
+    kind, colon, model = text.strip().partition(":")
+    for known in get_args(Kind):
+        if kind != known:
+            continue
+        needs_model = known in ("openai", "anthropic")
+        if (needs_model or colon) and not model.strip():
+            break
+        if colon and known in ("scripted", "none"):
+            break
+        if known in ("openai", "anthropic") and len(model) > LONGEST_NAME:
+            raise ValueError(f"no model's name is longer than {LONGEST_NAME} characters")
+        return ModelSetting(known, model.strip())
+    raise ValueError(f"{text!r} names no model; right would be {WHAT_WOULD_BE_RIGHT}")

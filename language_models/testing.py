@@ -1,0 +1,289 @@
+"""A model that does what a script says, for tests and benchmarks. Never a default.
+
+A reply is a sequence of steps, played in order:
+
+    ScriptedChatModel.saying("Hello ", "world")
+    ScriptedChatModel.failing(ModelFailedError("broke off"), after=["Hel"])
+    ScriptedChatModel.hanging("Once upon ")
+    ScriptedChatModel(replies=[Reply("first"), Reply("second", Pause(0.05), "half", ModelFailedError("gone"))])
+    ScriptedChatModel(replies=lambda prompt: Reply(prompt[-1]["content"]))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from language_models.errors import ModelError
+from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed, Usage, collected
+from language_models.tokens import estimated_tokens
+
+
+class Hold:
+    """Coroutines wait at it until somebody, on any thread, lets them go."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._released = False
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._reached = threading.Event()
+
+    async def wait(self) -> None:
+        """Return once released, at once if that has happened."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        with self._lock:
+            self._reached.set()
+            if self._released:
+                return
+            self._waiting.append((loop, future))
+        await future
+
+    def release(self) -> None:
+        """Let everybody go, now and later."""
+        with self._lock:
+            self._released = True
+            waiting, self._waiting = self._waiting, []
+        for loop, future in waiting:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_resolve, future)
+
+    def wait_until_reached(self, timeout: float = 10.0) -> bool:
+        """Block the calling thread until a coroutine waits, at most `timeout` seconds; whether one does."""
+        return self._reached.wait(timeout)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait for so many seconds."""
+
+    seconds: float
+
+
+Prompt = tuple[ChatMessage, ...]
+Step = str | Delta | Pause | Hold | ModelError
+
+
+class Reply:
+    """One scripted answer: texts and deltas are said, pauses and holds waited for, errors raised."""
+
+    def __init__(
+        self,
+        *steps: Step,
+        delay: float = 0.0,
+        fail_after: int | None = None,
+        error: ModelError | None = None,
+        finish_reason: str = "stop",
+        usage: Usage | None = None,
+    ) -> None:
+        """`delay`: seconds before each step. `error` is raised after the steps, or after the first `fail_after`."""
+        self.steps: Iterable[Step] = steps if fail_after is None else steps[:fail_after]
+        self.delay = delay
+        self.error = error
+        self.finish_reason = finish_reason
+        self.usage = usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call as the model received it."""
+
+    prompt: Prompt
+    tools: Sequence[Mapping[str, Any]] | None
+    response_format: Mapping[str, Any] | None
+    max_tokens: int | None
+    temperature: float | None
+    stop: Sequence[str] | None
+
+
+class ScriptedChatModel:
+    """Plays one reply for each call and records what it was given.
+
+    calls: every call with all its arguments. prompts: the messages of each. started_streams, finished_streams and
+    closed_streams count the streams that began, that came to the end of their script (or raised its error), and that
+    were closed or cancelled before.
+    """
+
+    def __init__(
+        self,
+        *,
+        replies: Sequence[Reply] | Callable[[Prompt], Reply],
+        name: str = "scripted",
+        context_window: int = 8192,
+        state: ModelState | None = None,
+        speed: Speed | None = None,
+        answer_limit: int | None = None,
+    ) -> None:
+        """`replies`: one for each call, the last again for every later call; or a function of the prompt."""
+        if not callable(replies) and not replies:
+            raise ValueError("a scripted model needs at least one reply")
+        self._replies = replies if callable(replies) else tuple(replies)
+        self._name = name
+        self._context_window = context_window
+        self._state = state or ModelState(name=name, phase="ready", progress=1.0)
+        self._speed = speed or Speed()
+        self._answer_limit = answer_limit
+        self.calls: list[Call] = []
+        self.started_streams = 0
+        self.finished_streams = 0
+        self.closed_streams = 0
+        self.closed = False
+
+    @classmethod
+    def saying(cls, *deltas: Step, delay: float = 0.0, name: str = "scripted") -> ScriptedChatModel:
+        """Always the same answer, one step for each argument."""
+        return cls(replies=[Reply(*deltas, delay=delay)], name=name)
+
+    @classmethod
+    def failing(cls, error: ModelError, *, after: Sequence[Step] = ()) -> ScriptedChatModel:
+        """Raises `error`, after saying `after`."""
+        return cls(replies=[Reply(*after, error=error)])
+
+    @classmethod
+    def hanging(cls, *before: Step) -> ScriptedChatModel:
+        """Says `before` and then nothing more, for ever."""
+        return cls(replies=[Reply(*before, Hold())])
+
+    @classmethod
+    def echoing(cls, *, delay: float = 0.0) -> ScriptedChatModel:
+        """Says back the last message, word by word."""
+        return cls(replies=lambda prompt: Reply(*_words(prompt[-1]["content"]), delay=delay))
+
+    @property
+    def name(self) -> str:
+        """As given."""
+        return self._name
+
+    @property
+    def context_window(self) -> int:
+        """As given."""
+        return self._context_window
+
+    @property
+    def answer_limit(self) -> int | None:
+        """As given."""
+        return self._answer_limit
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The messages of every call, in order."""
+        return [call.prompt for call in self.calls]
+
+    def count_tokens(self, text: str) -> int:
+        """Characters / 3, rounded up."""
+        return estimated_tokens(text)
+
+    def state(self) -> ModelState:
+        """Ready, unless another state was given."""
+        return self._state
+
+    def speed(self) -> Speed:
+        """As given, else nothing measured."""
+        return self._speed
+
+    async def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> AsyncGenerator[Delta, None]:
+        """The next reply, step by step."""
+        call = Call(
+            prompt=tuple(messages),
+            tools=tools,
+            response_format=response_format,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            stop=stop,
+        )
+        self.calls.append(call)
+        self.started_streams += 1
+        finished = False
+        try:
+            async with aclosing(_played(self._next_reply(call.prompt), call.prompt)) as deltas:
+                async for delta in deltas:
+                    yield delta
+            finished = True
+        except ModelError:
+            finished = True
+            raise
+        finally:
+            self.finished_streams += finished
+            self.closed_streams += not finished
+
+    async def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+    ) -> Completion:
+        """The whole next reply."""
+        return await collected(
+            self.stream(
+                messages,
+                response_format=response_format,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                stop=stop,
+            )
+        )
+
+    async def aclose(self) -> None:
+        """Note that the model was closed."""
+        self.closed = True
+
+    def _next_reply(self, prompt: Prompt) -> Reply:
+        if callable(self._replies):
+            return self._replies(prompt)
+        return self._replies[min(len(self.calls), len(self._replies)) - 1]
+
+
+async def _played(reply: Reply, prompt: Prompt) -> AsyncGenerator[Delta, None]:
+    said: list[str] = []
+    for step in reply.steps:
+        if reply.delay:
+            await asyncio.sleep(reply.delay)
+        if (delta := await _performed(step)) is not None:
+            said.append(delta.text)
+            yield delta
+    if reply.error is not None:
+        raise reply.error
+    prompt_tokens = sum(estimated_tokens(message["content"]) for message in prompt)
+    counted = Usage(prompt_tokens=prompt_tokens, completion_tokens=estimated_tokens("".join(said)))
+    yield Delta(finish_reason=reply.finish_reason, usage=reply.usage or counted)
+
+
+async def _performed(step: Step) -> Delta | None:
+    match step:
+        case str():
+            return Delta(text=step)
+        case Delta():
+            return step
+        case Pause():
+            await asyncio.sleep(step.seconds)
+        case Hold():
+            await step.wait()
+        case ModelError():
+            raise step
+    return None
+
+
+def _words(text: str) -> list[str]:
+    *words, last = text.split(" ")
+    return [*(f"{word} " for word in words), last]

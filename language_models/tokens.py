@@ -1,0 +1,160 @@
+"""How many tokens the well-known model families take and write, and where else to read it."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from language_models.ports import Usage
+
+log = logging.getLogger(__name__)
+
+ASSUMED = 8_192
+"""The window of a model of which nothing is known: what small servers give a model by default, or more."""
+_SMALLEST = 1_024
+_LARGEST_ASSUMED = 131_072
+_READ_WHOLE = 0.55
+"""European text has at least this many tokens for each that we count, so that much of a prompt was read whole …"""
+_READ_IN_PART = 0.4
+"""… and of one with less than this the provider has dropped a part without saying so."""
+_REFUSED_AT = re.compile(
+    r"(?:maximum|limit|context size|context window|context length)\D{0,60}?(\d[\d,]{2,})|>\s*(\d[\d,]{2,})",
+    re.IGNORECASE,
+)
+
+# By the beginning of the name, longest beginning first where one contains another; as the publishers state them.
+_FAMILIES = (
+    ("gpt-3.5", 16_385),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-5", 400_000),
+    ("o1-mini", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4", 200_000),
+    ("claude-", 200_000),
+    ("gemini-", 1_048_576),
+    ("deepseek-", 128_000),
+    ("llama-3.", 131_072),
+    ("qwen2.5", 32_768),
+)
+_ANSWERS = (
+    ("gpt-3.5", 4_096),
+    ("gpt-4.1", 32_768),
+    ("gpt-4o", 16_384),
+    ("gpt-4-turbo", 4_096),
+    ("gpt-5", 128_000),
+    ("o1-mini", 65_536),
+    ("o1", 100_000),
+    ("o3", 100_000),
+    ("o4", 100_000),
+    ("claude-3-opus", 4_096),
+    ("claude-3-haiku", 4_096),
+    ("claude-3-5", 8_192),
+    ("claude-opus-4", 32_000),
+    ("claude-", 64_000),
+    ("gemini-2.5", 65_536),
+    ("gemini-", 8_192),
+)
+_FIELDS = ("context_length", "max_model_len", "context_window", "max_context_length")
+
+
+def known_context_window(model: str) -> int | None:
+    """The window of a model by its family; a publisher's prefix ("anthropic/…", "models/…") is passed over."""
+    return _of_family(model, _FAMILIES)
+
+
+def known_answer_limit(model: str) -> int | None:
+    """The longest answer of a model by its family, in tokens, with what it thinks before it."""
+    return _of_family(model, _ANSWERS)
+
+
+def _of_family(model: str, figures: Sequence[tuple[str, int]]) -> int | None:
+    bare = model.lower().rsplit("/", 1)[-1]
+    return next((figure for beginning, figure in figures if bare.startswith(beginning)), None)
+
+
+def offered_context_window(model_list: Any, model: str) -> int | None:
+    """The window that a provider's own model list gives for a model, if it gives one."""
+    entries = model_list.get("data") if isinstance(model_list, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or entry.get("id") != model:
+            continue
+        meta = entry.get("meta")
+        figures = [entry.get(field) for field in _FIELDS]
+        figures.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+        return next((figure for figure in figures if isinstance(figure, int) and figure > 0), None)
+    return None
+
+
+class ContextWindow:
+    """The context window of one model at its provider, in tokens.
+
+    Set by the operator, known by the model's family, or offered in the provider's list. Otherwise a small window is
+    assumed, which grows while the provider reads whole prompts. A refusal that names a smaller window is believed.
+    """
+
+    def __init__(self, model: str, *, given: int | None = None) -> None:
+        """`given`: as the operator set it."""
+        self._model = model
+        self._is_given = given is not None
+        self._known = given or known_context_window(model)
+        self._assumed = ASSUMED
+        self._has_settled = False
+
+    @property
+    def tokens(self) -> int:
+        """What is known, else what is assumed as yet."""
+        return self._known or self._assumed
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nobody has told the window."""
+        return self._known is None
+
+    def note_list(self, model_list: Any) -> None:
+        """Take the window from the provider's list of models, where that has it."""
+        if self.is_assumed:
+            self._known = offered_context_window(model_list, self._model)
+
+    def note_answer(self, usage: Usage, *, estimated: int) -> None:
+        """Learn from an answer to a prompt of `estimated` tokens by our count."""
+        used = usage.prompt_tokens + usage.completion_tokens
+        if self._known is not None:
+            if used > self._known and not self._is_given:
+                self._known = used
+            return
+        self._assumed = max(self._assumed, used)
+        if self._has_settled or estimated < self._assumed // 2:
+            return
+        if usage.prompt_tokens >= _READ_WHOLE * estimated:
+            self._assumed = max(self._assumed, min(2 * self._assumed, _LARGEST_ASSUMED))
+        elif 0 < usage.prompt_tokens < _READ_IN_PART * estimated:
+            self._has_settled = True
+            self._assumed = max(_SMALLEST, used)
+            log.warning(
+                "%s read only %d tokens of a longer prompt; ANAPHORA_CONTEXT_WINDOW can name its context window",
+                self._model,
+                usage.prompt_tokens,
+            )
+
+    def note_refusal(self, message: str) -> bool:
+        """Learn from a refusal of a prompt as too long; whether the window is smaller than was thought."""
+        figures = [int(figure.replace(",", "")) for match in _REFUSED_AT.findall(message) for figure in match if figure]
+        smaller = [figure for figure in figures if _SMALLEST <= figure < self.tokens]
+        if not smaller:
+            return False
+        self._known = min(smaller)
+        return True
+
+
+CHARACTERS_PER_TOKEN = 3
+
+
+def estimated_tokens(text: str) -> int:
+    """Characters / 3, rounded up: more than most tokenizers count, so budgets err on the safe side."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,150 @@
+"""A provider on loopback: a real HTTP server that answers each request by the next handler."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from language_models.openai.chat import ProviderChatModel
+from language_models.openai.client import Timeouts
+from language_models.openai.wire import RetryPolicy
+from language_models.ports import ChatMessage
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+QUESTION: list[ChatMessage] = [{"role": "user", "content": "Which colour is the sky?"}]
+
+
+@dataclass
+class Loopback:
+    """Records what it is asked; the last handler answers all later requests."""
+
+    handlers: list[Handler]
+    url: str = ""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    sockets: set[Any] = field(default_factory=set)
+    model_list: Any = None
+    hung_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.bodies.append(json.loads(await request.read()))
+        self.headers.append(dict(request.headers))
+        assert request.transport is not None
+        self.sockets.add(request.transport.get_extra_info("peername"))
+        try:
+            return await self.handlers[min(len(self.bodies), len(self.handlers)) - 1](request)
+        except asyncio.CancelledError:
+            self.hung_up.set()
+            raise
+
+    async def list_models(self, _request: web.Request) -> web.StreamResponse:
+        if self.model_list is None:
+            return web.json_response({"error": "no such page"}, status=404)
+        return web.json_response(self.model_list)
+
+
+@contextlib.asynccontextmanager
+async def answering(*handlers: Handler, model_list: Any = None) -> AsyncIterator[Loopback]:
+    """A provider for the block, on the running loop."""
+    server = Loopback(list(handlers), model_list=model_list)
+    app = web.Application(client_max_size=64 * 1024**2)
+    app.router.add_get("/v1/models", server.list_models)
+    app.router.add_post("/v1/chat/completions", server.handle)
+    app.router.add_post("/v1/embeddings", server.handle)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    try:
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def asking(server: Loopback, *, model: str = "test-model", **options: Any) -> AsyncIterator[ProviderChatModel]:
+    """A model at that provider, which does not wait long between attempts."""
+    options = {
+        "api_key": "sk-secret",
+        "retries": RetryPolicy(first_pause=0.001),
+        "timeouts": Timeouts(connect=5.0, first_token=20.0, idle=20.0, answer=20.0),
+        "context_window": 32_000,
+    } | options
+    client = ProviderChatModel(base_url=server.url, model=model, **options)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+def event(data: Any) -> bytes:
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def piece(text: str) -> bytes:
+    return event({"choices": [{"index": 0, "delta": {"content": text}}]})
+
+
+def ending(reason: str = "stop") -> bytes:
+    return event({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+
+
+USAGE = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+DONE = b"data: [DONE]\n\n"
+
+
+def streaming(*chunks: bytes, then: Handler | None = None) -> Handler:
+    """Sends `chunks` one by one; afterwards ends the answer, or does what `then` does."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        if then is not None:
+            await then(request)
+        return response
+
+    return handler
+
+
+def refusing(status: int, body: Any = None, **headers: str) -> Handler:
+    """Answers with an error status."""
+
+    async def handler(_request: web.Request) -> web.StreamResponse:
+        text = body if isinstance(body, str) else json.dumps(body or {"error": {"message": "not now"}})
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.Response(status=status, text=text, headers=named)
+
+    return handler
+
+
+def in_one_piece(document: Any) -> Handler:
+    """Answers with one JSON document."""
+
+    async def handler(_request: web.Request) -> web.StreamResponse:
+        return web.json_response(document)
+
+    return handler
+
+
+async def hang(_request: web.Request) -> web.StreamResponse:
+    """Say nothing more, for ever."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def hang_up(request: web.Request) -> web.StreamResponse:
+    """Drop the connection."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+ANSWER = streaming(piece("Hello "), piece("world"), ending(), USAGE, DONE)
