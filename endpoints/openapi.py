@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -188,9 +189,16 @@ def _query_parameters(view: Callable[..., Any], schemas: dict[str, Any]) -> list
 
 def _schema(shape: Any, schemas: dict[str, Any], mode: Any) -> dict[str, Any]:
     """A reference to `shape` among `schemas`, where it is put; what is no model is described in place."""
-    schema = TypeAdapter(shape).json_schema(ref_template=_REFERENCE, mode=mode)
-    schemas.update(schema.pop("$defs", {}))
+    schema, used = _generated(shape, mode)
+    schemas.update(used)
     if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
         return schema
     schemas[shape.__name__] = schema
     return {"$ref": _REFERENCE.format(model=shape.__name__)}
+
+
+@cache
+def _generated(shape: Any, mode: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON schema of `shape`, and those it refers to by name. Generating one costs pydantic a millisecond."""
+    schema = TypeAdapter(shape).json_schema(ref_template=_REFERENCE, mode=mode)
+    return schema, schema.pop("$defs", {})

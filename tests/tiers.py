@@ -1,7 +1,8 @@
 """The three tiers of tests: `make check`, `make test` and `make proofs`; the variable TEST_TIER says which one runs.
 
 A plain `pytest` runs in the tier of `make test`. The higher the tier, the more examples and kills. Markers choose the
-tests: `live` ones start processes and are left out of `make check`, `proof` ones run in `make proofs` alone.
+tests: `live` ones start processes, `thorough` ones take long for what an everyday change risks (attacks, load, old
+stores): both are left out of `make check`. `proof` ones run in `make proofs` alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
 _EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
 # Whoever asks for one of these fixtures starts a server, a browser, or pip (`links`).
+# Folders whose tests are left out of `make check`; single modules there say `pytestmark = pytest.mark.thorough`.
+_THOROUGH_FOLDERS = ("tests/attack/", "tests/benchmarks/", "tests/load/")
 _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "links"})
 
 
@@ -46,8 +49,10 @@ def load_hypothesis_profile() -> None:
 
 
 def mark_by_fixtures(items: list[pytest.Item]) -> None:
-    """Mark as `live` whatever starts a server, a browser or pip by a fixture, or asks the embedded model."""
+    """Mark what starts a server, a browser or pip, or asks the embedded model, as `live`; and the thorough folders."""
     for item in items:
+        if item.nodeid.startswith(_THOROUGH_FOLDERS):
+            item.add_marker("thorough")
         fixtures = _STARTS_PROCESSES.intersection(getattr(item, "fixturenames", ()))
         if fixtures or item.get_closest_marker("browser") or item.get_closest_marker("embedded"):
             item.add_marker("live")

@@ -25,6 +25,8 @@ from settings import Settings, load_settings
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer, free_port
 
+pytestmark = pytest.mark.thorough
+
 ADA = "ada@example.org"
 FLASK = (sys.executable, "-m", "flask", "--app", "server", "run", "--port")
 WSGIREF = """

@@ -22,6 +22,8 @@ from tests.released_stores import Teller, differences, released, serving, unpack
 from truth_management_system.config import PKBConfig
 from truth_management_system.database import PKBDatabase
 
+pytestmark = pytest.mark.thorough
+
 RELEASES = released()
 OPEN_BOTH = """
     from database.connection import close_store, open_store

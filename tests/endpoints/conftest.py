@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,10 +24,10 @@ from database.users import create_user
 from endpoints.guards import SESSION_COOKIE
 from endpoints.openapi import describe, path_of
 from endpoints.pkb import shapes
-from endpoints.request_scope import EXTENSION
+from endpoints.request_scope import EXTENSION, SETTINGS
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
-from server import create_app
+from server import build_state, create_app
 from settings import Settings, load_settings
 from tests.stores import put_empty_store
 
@@ -100,8 +101,10 @@ def settings_in(folder: Path) -> Settings:
 
 
 @contextmanager
-def running_app(settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedChatModel) -> Iterator[Flask]:
-    """The application over real parts; the models alone are scripted."""
+def running_app(
+    settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedChatModel, own_routes: bool = False
+) -> Iterator[Flask]:
+    """The application over real parts; the models alone are scripted. own_routes: the test adds further routes."""
     models = ModelRoles(
         main="none",
         cheap="none",
@@ -113,12 +116,38 @@ def running_app(settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedC
         overrides={"main": main, "cheap": cheap},
     )
     put_empty_store(settings.users_dir)
-    application = create_app(settings, models=models, serves=False)
+    application = with_own_routes(settings, models) if own_routes else with_shared_routes(settings, models)
     undescribed = watch_answers(application)
     yield application
     assert undescribed == [], "answers that the API's description does not promise"
     application.extensions[EXTENSION].knowledge.close()
     close_store(settings.users_dir)
+
+
+def with_own_routes(settings: Settings, models: ModelRoles) -> Flask:
+    """A new application."""
+    return create_app(settings, models=models, serves=False)
+
+
+_routed: list[Flask] = []
+
+
+def with_shared_routes(settings: Settings, models: ModelRoles) -> Flask:
+    """The first application of this test run, answering for a state of its own.
+
+    Compiling the patterns of all routes takes ten times as long as everything else that `create_app` does.
+    """
+    if not _routed:
+        _routed.append(create_app(settings, models=models, serves=False))
+    application = copy.copy(_routed[0])
+    for name, value in vars(application).items():
+        if isinstance(value, dict):
+            setattr(application, name, copy.copy(value))
+    for functions in (application.before_request_funcs, application.after_request_funcs):
+        functions.update({scope: list(each) for scope, each in functions.items()})
+    application.extensions[SETTINGS] = settings
+    application.extensions[EXTENSION] = build_state(settings, models=models)
+    return application
 
 
 def account(app: Flask, email: str, *, is_admin: bool = False) -> Person:
@@ -155,18 +184,29 @@ def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: Scripted
         yield application
 
 
+_promised: dict[tuple[str, str], frozenset[str]] = {}
+
+
+def promised_statuses(app: Flask) -> dict[tuple[str, str], frozenset[str]]:
+    """Statuses that the OpenAPI description names, by path and method; the same for all applications of a test run."""
+    if not _promised:
+        for path, operations in describe(app)["paths"].items():
+            _promised.update({(path, method): frozenset(each["responses"]) for method, each in operations.items()})
+    return _promised
+
+
 def watch_answers(app: Flask) -> list[str]:
     """Answers of `app` from now on whose status its OpenAPI description doesn't name for the operation."""
-    paths = describe(app)["paths"]
+    promised = promised_statuses(app)
     undescribed: list[str] = []
 
     def check(answer: Response) -> Response:
         rule = request.url_rule
-        operation = None if rule is None else paths.get(path_of(rule.rule), {}).get(request.method.lower())
+        statuses = None if rule is None else promised.get((path_of(rule.rule), request.method.lower()))
         status = str(answer.status_code)
         # A view that a test has added has no description. 304 is the client's own doing, and 500 a defect, which tests
         # of defects provoke.
-        if operation is not None and status not in {*operation["responses"], "304", "500"}:
+        if statuses is not None and status not in {*statuses, "304", "500"}:
             undescribed.append(f"{request.method} {rule}: {status} {answer.get_data(as_text=True)[:200]}")
         return answer
 

@@ -19,6 +19,8 @@ from endpoints.streaming import StreamBody
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 
+pytestmark = pytest.mark.thorough
+
 
 class Connection:
     """One request: what the client sends, and what it got."""

@@ -18,8 +18,12 @@ from flask import Flask, request
 from endpoints import connections
 from endpoints.request_scope import EXTENSION
 from endpoints.serving import Bridge, Server, configure
+from language_models.testing import ScriptedChatModel
 from settings import Settings
+from tests.endpoints.conftest import running_app
 from tests.live_server import free_port
+
+pytestmark = pytest.mark.thorough
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 Connect = Callable[[], socket.socket]
@@ -150,6 +154,13 @@ def until(condition: Callable[[], object]) -> None:
             return
         threading.Event().wait(0.01)
     pytest.fail("it never came to that")
+
+
+@pytest.fixture
+def app(settings: Settings, main_model: ScriptedChatModel, cheap_model: ScriptedChatModel) -> Iterator[Flask]:
+    """An application to which tests may add routes."""
+    with running_app(settings, main=main_model, cheap=cheap_model, own_routes=True) as application:
+        yield application
 
 
 @pytest.fixture

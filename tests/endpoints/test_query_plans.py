@@ -36,6 +36,8 @@ from tests.endpoints.conftest import Person
 from truth_management_system.seed_groups import ENTITY, TAG, TREE
 from truth_management_system.seeding import KnowledgePlan, seed_knowledge
 
+pytestmark = pytest.mark.thorough
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 STEPS_AT_ONCE = 20
 GROWTH_ALLOWED = 2

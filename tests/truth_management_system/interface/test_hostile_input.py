@@ -15,6 +15,8 @@ from tests.truth_management_system.interface.conftest import Things
 from truth_management_system import ActionResult, StructuredAPI, get_memory_database
 from truth_management_system.interface.outcomes import UNEXPECTED
 
+pytestmark = pytest.mark.thorough
+
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 NOT_TEXT = st.one_of(
     st.none(),
