@@ -20,6 +20,7 @@ from . import answers, footprint, history, knowledge, pages, search, stalls, tur
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
+from .questions.measure import questions
 from .seeded import FULL, QUICK, Bench
 
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "append": history.append,
     "backfill": history.backfill,
     "search": search.search,
+    "questions": questions,
     "knowledge": knowledge.knowledge,
     "acceptance": answers.acceptance,
     "streams": answers.streams,
@@ -48,11 +50,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all when left out")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repetitions")
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another state of the code, for turn_cpu")
+    parser.add_argument(
+        "--histories",
+        type=Path,
+        metavar="FILE",
+        help="others' histories for questions (benchmarks/questions/histories.py)",
+    )
     options = parser.parse_args(arguments)
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    bench = Bench(QUICK if options.quick else FULL, beside=options.beside)
+    bench = Bench(QUICK if options.quick else FULL, beside=options.beside, histories=options.histories)
     figures = list[Figure]()
     machines = list[Machine]()
     for name in options.names or BENCHMARKS:

@@ -40,7 +40,7 @@ Work = Callable[[], object]
 
 def knowledge(bench: Bench) -> Iterator[Figure]:
     """Everything, with few and with many claims."""
-    model = _model(bench)
+    model = packaged_model(bench)
     for claims in bench.size.claims:
         with ExitStack() as opened:
             db = opened.enter_context(
@@ -159,7 +159,7 @@ def _query(random: Random, statement: str) -> str:
     return " ".join(words[begin : begin + random.randint(2, 5)])
 
 
-def _model(bench: Bench) -> EmbeddingModel:
+def packaged_model(bench: Bench) -> EmbeddingModel:
     """The packaged model, loaded. Raises ModelUnavailableError where it was never fetched."""
     settings = load_settings({"ANAPHORA_DATA_DIR": str(bench.scratch("settings"))})
     role = EmbeddingRole("embedded", openai_base_url="", openai_api_key=None, model_dir=settings.model_dir)

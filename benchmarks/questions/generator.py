@@ -25,7 +25,6 @@ from .histories import History, HistoryMessage, Question, Split
 from .spoken_times import spoken_time
 
 HISTORIES = 20
-QUESTIONS_EACH = 15
 _STORIES = Path(__file__).with_name("stories.txt")
 _VALUE = re.compile(r"\{(\w+)(?:=((?:[^{}]|\{\w+\})*))?\}")
 _SPAN_DAYS = 600

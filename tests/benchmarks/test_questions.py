@@ -3,12 +3,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.questions.generator import generated_histories
-from benchmarks.questions.histories import History, as_json, read_histories
+from benchmarks.questions.histories import History, HistoryMessage, Question, as_json, read_histories
+from benchmarks.questions.measure import recall
+from benchmarks.questions.recipes import plain_bm25, prepare, trial_recipe
+from language_models.ports import ModelState
 
 # The set was fixed before any search was run on it; whoever changes it measures anew, every figure.
 DIGEST = "4f01bb35c992b0e6fa15593b6435e3abad581950e9b2c51d22e686e614ae54de"
@@ -78,3 +83,33 @@ def test_sessions_of_two_speakers_are_read_as_conversations(tmp_path: Path) -> N
         ("session_2", "Bob: How is she?"),
     ]
     assert [each.evidence for each in history.questions] == [{"D1:1", "D2:1"}]
+
+
+def test_recall_is_the_share_of_the_evidence_among_the_first_ten() -> None:
+    question = Question(text="?", evidence=frozenset({"a", "b"}), split="kept")
+    assert recall(["x", "a"], question) == 0.5
+    assert recall([*"0123456789", "a", "b"], question) == 0
+
+
+def test_the_trial_recipe_reads_an_answer_together_with_its_question() -> None:
+    texts = ["How long do I boil an egg?", "Seven minutes.", "Which tree is this?", "A larch."]
+    messages = tuple(
+        HistoryMessage(message_id=f"m{n}", conversation_id=f"c{n // 2}", sender="user", text=text, created_at=None)
+        for n, text in enumerate(texts)
+    )
+    question = Question(text="boiling eggs", evidence=frozenset({"m1"}), split="kept")
+    history = History(name="", asked_at=None, messages=messages, questions=(question,))
+    prepared = prepare(history, [question], model=SameForAll())
+    assert list(plain_bm25(prepared, 0)) == [0, 0, 0, 0]
+    scores = trial_recipe(prepared, 0)
+    assert min(scores[:2]) > max(scores[2:])
+
+
+class SameForAll:
+    name, dimensions = "same", 2
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        return np.ones((len(texts), 2), dtype=np.float32) / 2**0.5
+
+    def state(self) -> ModelState:
+        return ModelState(name=self.name, phase="ready")
