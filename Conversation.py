@@ -8,23 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chat import events, journeys
-from chat.accepting import accept
-from chat.context import GatheredContext, gather, stored_lookup
-from chat.gathering import KeepReport, gathered, running
-from chat.histories import History, StoredHistory
-from chat.knowledge import KnowledgeRequest, knowledge_of, knowledge_request
-from chat.pkb_items import extract_referenced
+from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
+from chat.context.gather import GatheredContext, KeepReport, gather, gathered, running, stored_lookup
+from chat.context.items import extract_referenced
+from chat.context.memories import KnowledgeRequest, knowledge_of, knowledge_request
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
-from chat.references import ConversationReferences, FriendlyIdLookup, RunningTurn
-from chat.summaries import refresh_summary
-from chat.threads import undisturbed
-from chat.turn import Turn, TurnStream, wait_for_abandoned_turns
+from chat.prompting.summaries import refresh_summary
+from chat.turns import events, steps
+from chat.turns.accept import accept
+from chat.turns.history import History, StoredHistory
+from chat.turns.threads import undisturbed
+from chat.turns.turn import Turn, TurnStream, wait_for_abandoned_turns
 from database.connection import open_store
+from database.conversations.titles import heuristic_title
+from database.engine.store import Store
 from database.errors import ConversationNotFoundError
-from database.store import Store
-from database.titles import heuristic_title
-from database.turn_identity import FinishedTurn
+from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError
 from portability.bundle_history import BundleHistory
 from portability.bundles import bundle_of, load_bundle, save_bundle
@@ -80,21 +79,21 @@ class Conversation:
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
-                distilled = await journeys.distilled(turn, context)
-                async for event in journeys.answer(turn, distilled, context=context, history=turn.history, keep=keep):
-                    title = title or journeys.begin_title(turn)
+                distilled = await steps.distilled(turn, context)
+                async for event in steps.answer(turn, distilled, context=context, history=turn.history, keep=keep):
+                    title = title or steps.begin_title(turn)
                     yield event
             except ModelError as error:
-                yield journeys.failed(turn, error.code, error.message)
+                yield steps.failed(turn, error.code, error.message)
             except asyncio.CancelledError as stop:
-                yield journeys.stopped(turn, stop)
+                yield steps.stopped(turn, stop)
             except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
-                yield journeys.broken(turn, error)
-            named = await journeys.chosen_title(turn, title)
-            await journeys.flushed(turn)
-            finished = await undisturbed(journeys.stored(self._finish, turn, named))
+                yield steps.broken(turn, error)
+            named = await steps.chosen_title(turn, title)
+            await steps.flushed(turn)
+            finished = await undisturbed(steps.stored(self._finish, turn, named))
             turn.finished = True
-            if journeys.renamed(turn, finished):
+            if steps.renamed(turn, finished):
                 yield events.conversation(
                     title=finished.title, conversation_friendly_id=finished.conversation_friendly_id or ""
                 )
@@ -269,7 +268,7 @@ class Conversation:
 
     def get_message_ids(self, query: str | None = None, response: str | None = None) -> dict[str, Any]:
         """The identifiers of the newest turn, or of the newest one with this question and this answer; {} for none."""
-        return journeys.message_ids_of(self._history.messages(), query=query, response=response)
+        return steps.message_ids_of(self._history.messages(), query=query, response=response)
 
     def get_field(self, name: str) -> Any:
         """`"memory"`, `"messages"`, or one field of the memory (None where there is no such field)."""
@@ -340,7 +339,7 @@ class Conversation:
         return accept(query, self._history, user_email=self.user_id)
 
     def _gather(self, turn: Turn) -> GatheredContext:
-        turn.summary = journeys.summary_before(turn, self._history)
+        turn.summary = steps.summary_before(turn, self._history)
         context = self._gathered_context(
             turn.references,
             knowledge_request(turn, summary=turn.summary),
@@ -349,7 +348,7 @@ class Conversation:
             conversation_loader=turn.loader,
             services=turn.services,
             current=running(turn),
-            max_chars=journeys.max_context_chars(turn),
+            max_chars=steps.max_context_chars(turn),
         )
         # Read here too: another hand-over to a thread costs more than reading does.
         turn.history = self._recent_messages(turn)

@@ -12,21 +12,21 @@ from flask import Flask
 
 import commands
 import endpoints
-from chat.account_erasure import AccountErasure
-from chat.conversation_cache import DefaultDictQueue
-from chat.generation import TurnRunner
-from chat.knowledge_access import KnowledgeAccess
-from chat.lost_reports import lost_report
-from chat.metrics import Metrics
+from chat.context.gather import lost_report
 from chat.ports import ConversationLoader
-from chat.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
-from chat.services import models_from, services_from
-from chat.upkeep import keep_up
+from chat.runtime.account_erasure import AccountErasure
+from chat.runtime.cache import DefaultDictQueue
+from chat.runtime.knowledge import KnowledgeAccess
+from chat.runtime.metrics import Metrics
+from chat.runtime.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
+from chat.runtime.services import models_from, services_from
+from chat.runtime.upkeep import keep_up
+from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
-from endpoints.logs import write_logs_as
-from endpoints.request_scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
+from endpoints.http.logs import write_logs_as
+from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from language_models.roles import ModelRoles
 from portability import restoring
 from settings import Settings, SettingsError, load_settings
@@ -190,7 +190,7 @@ def main() -> int:
 
 
 def _serve(settings: Settings) -> int:
-    from endpoints.serving import serve  # commands and scripts do without a web server
+    from endpoints.http.serving import serve  # commands and scripts do without a web server
 
     app = create_app(settings)
     app.extensions[EXTENSION].server.begin(upkeep=False)  # the web server's own loop does that

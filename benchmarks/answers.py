@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from database.conversation_rows import ConversationListRow
+from database.conversations.conversation import ConversationListRow
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 

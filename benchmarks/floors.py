@@ -27,8 +27,8 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from database.clock import now_iso
 from database.connection import close_store, open_store
+from database.engine.clock import now_iso
 from tests.live_server import ROOT
 
 from .figures import timed

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from chat.context import GatheredContext, gather, stored_lookup
-from chat.conversation_cache import DefaultDictQueue
-from chat.knowledge import Knowledge
-from chat.references import ConversationReferences
+from chat.context.conversations import ConversationReferences
+from chat.context.gather import GatheredContext, gather, stored_lookup
+from chat.context.memories import Knowledge
+from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
 from database.connection import close_store, open_store
-from database.conversation_rows import ConversationListRow
-from database.friendly_ids import backfill_friendly_ids
-from database.turns import accept_turn, finish_turn
+from database.conversations.conversation import ConversationListRow
+from database.conversations.friendly_ids import backfill_friendly_ids
+from database.turns.turns import accept_turn, finish_turn
 from tests.live_server import LiveServer
 
 from .figures import Figure, of_samples, timed

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from random import Random
 
-from database.fulltext import index_pending
-from database.fulltext_index import words
-from database.messages import list_messages
-from database.search import search_messages
-from database.search_query import parse_query
-from database.seeding import SeedPlan, seed
+from benchmarks.made_up.history import SeedPlan, seed
+from database.messages.reading import list_messages
+from database.search.index import words
+from database.search.indexing import index_pending
+from database.search.messages import search_messages
+from database.search.query import parse_query
 
 from .figures import Figure, of_samples
 from .seeded import EMAIL, Bench

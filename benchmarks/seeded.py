@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from database.connection import close_store
-from database.conversation_rows import ConversationListRow
-from database.conversations import list_conversations
-from database.message_rows import MessageRow
-from database.messages import list_messages
+from database.conversations.conversation import ConversationListRow
+from database.conversations.listing import list_conversations
+from database.messages.message import MessageRow
+from database.messages.reading import list_messages
 from tests.live_server import NO_MODELS, PASSWORD, ROOT
 
 EMAIL = "bench@example.org"

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from chat.runtime.metrics import Metrics
 from language_models.ports import ChatModel
 from truth_management_system import StructuredAPI
-
-from .metrics import Metrics
 
 Message = Mapping[str, Any]
 """A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""

@@ -8,10 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from database.told_conversations import Said, Teller, ToldConversation, ToldMessage, tell_newcomer
-from database.users import get_user
-
-from .report import ReportEntry, preview
+from chat.context.report import ReportEntry, preview
+from database.accounts.users import get_user
+from database.conversations.welcome import Said, Teller, ToldConversation, ToldMessage, tell_newcomer
 
 DOMAIN = "assistant"
 _TEXTS = Path(__file__).with_name("welcome.toml")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import click
 from flask.cli import AppGroup
 
+from benchmarks.made_up.history import SeedPlan, seed
+from database.accounts.users import create_user
 from database.errors import StoreError, UserExistsError
-from database.fulltext import index_pending
-from database.seeding import SeedPlan, seed
-from database.users import create_user
-from endpoints.request_scope import current_state
+from database.search.indexing import index_pending
+from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 from truth_management_system.seeding import KnowledgePlan, seed_knowledge
 

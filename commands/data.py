@@ -9,19 +9,18 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from chat.knowledge_access import close_knowledge, knowledge_in
-from chat.server_process import ServerRunningError, sole_server
-from database.clock import iso_in
+from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.runtime.server_process import ServerRunningError, sole_server
+from database.accounts.users import get_user
+from database.conversations.friendly_ids import backfill_friendly_ids
+from database.engine.clock import iso_in
 from database.errors import StoreError
-from database.findings import Finding
-from database.friendly_ids import backfill_friendly_ids
-from database.reindexing import newest_seq, reindex_messages
-from database.repairs import repair_store
-from database.users import get_user
-from database.verification import verify_store
-from endpoints.request_scope import current_settings, current_state
-from portability.backup import Progress, back_up
-from portability.backup_format import ACCOUNTS, KNOWLEDGE
+from database.maintenance.findings import Finding
+from database.maintenance.repair import repair_store
+from database.maintenance.verification import verify_store
+from database.search.indexing import newest_seq, reindex_messages
+from endpoints.http.scope import current_settings, current_state
+from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError
 from portability.restoring import restore
 from truth_management_system import PKBDatabase

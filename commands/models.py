@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from endpoints.request_scope import current_state
+from endpoints.http.scope import current_state
 from language_models.download.catalogue import CatalogueEntry, entries, entry_named
 from language_models.download.fetch import fetch, is_here, is_whole
 from language_models.errors import ModelUnavailableError

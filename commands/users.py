@@ -8,12 +8,12 @@ import click
 from flask.cli import AppGroup
 from pydantic import ValidationError
 
-from chat.server_process import ServerRunningError, bring_in_order, sole_server
-from database import tokens, users
-from database.account_erasure import close_account
+from chat.runtime.server_process import ServerRunningError, bring_in_order, sole_server
+from database.accounts import api_tokens, users
+from database.accounts.erasure import close_account
 from database.errors import StoreError
-from endpoints.request_scope import current_state
-from endpoints.schemas import NewAccount
+from endpoints.accounts.models import NewAccount
+from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
 group = AppGroup("users", help="Accounts and their tokens.")
@@ -103,7 +103,9 @@ def token(email: str, name: str, read_only: bool) -> None:
     users_dir = current_state().users_dir
     try:
         user = users.get_user(users_dir=users_dir, user_email=email)
-        _, secret = tokens.create_token(users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only)
+        _, secret = api_tokens.create_token(
+            users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only
+        )
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(secret)

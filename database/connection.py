@@ -6,10 +6,11 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from .dialect import connect_sqlite
+from database.engine.sqlite import connect_sqlite
+from database.engine.store import Store
+
 from .errors import StorageFailedError
 from .migrations import migrate
-from .store import Store
 
 _stores: dict[str, Store] = {}
 _lock = threading.Lock()

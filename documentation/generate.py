@@ -21,8 +21,8 @@ from flask import Flask
 from sqlalchemy import Table
 
 from database.schema import metadata
-from endpoints.errors import ERROR_TABLE
-from endpoints.openapi import routes
+from endpoints.http.errors import ERROR_TABLE
+from endpoints.http.openapi import routes
 from server import create_app
 from settings import SETTINGS_TABLE, load_settings
 from truth_management_system import PKBConfig, PKBDatabase, get_memory_database

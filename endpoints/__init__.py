@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .assembly import register
+from endpoints.http.app import register
 
 if TYPE_CHECKING:
-    from .request_scope import AppState
+    from endpoints.http.scope import AppState
 
 __all__ = ["AppState", "register"]

@@ -1,22 +1,124 @@
-"""Backing up a data folder while a server works in it: one file, whole or not there at all."""
+"""Backing up a data folder while a server works in it: a ZIP of stores and secret with a manifest, whole or absent."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import IO, Any
 
-from database.clock import now_iso
-from database.copies import copy_store, version_of
+import orjson
+
+from database.engine.clock import now_iso
+from database.engine.sqlite import copy_store, version_of
 from language_models.file_lock import locked
+from settings import SECRET_FILE
 
-from .backup_format import ACCOUNTS, KNOWLEDGE, MANIFEST, NAMES, SECRET, Manifest, Packed, pour
-from .errors import BackupError, InTheWayError
+from .errors import BackupError, BrokenBackupError, InTheWayError
+
+FORMAT = "anaphora-backup"
+VERSION = 1
+MANIFEST = "manifest.json"
+ACCOUNTS = "users/users.db"
+KNOWLEDGE = "users/pkb.sqlite"
+SECRET = SECRET_FILE
+NAMES = (KNOWLEDGE, ACCOUNTS, SECRET)
+"""Paths below the data folder, in the order in which they are copied.
+
+What happens to memories between the copies of the two stores is in none of them; the other way round, activities would
+be missing that the memories' store believes to have told.
+"""
+
+_AT_ONCE = 1 << 20
+_LONGEST_MANIFEST = 100_000
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """One file of a backup. size: bytes, unpacked."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a backup says of itself. schema: the versions of the stores' schemas, by name."""
+
+    created_at: str
+    schema: Mapping[str, int]
+    files: Mapping[str, Packed]
+
+    def as_json(self) -> bytes:
+        """As it stands in the archive."""
+        files = {name: asdict(packed) for name, packed in self.files.items()}
+        stated = {"format": FORMAT, "version": VERSION, "created_at": self.created_at}
+        return orjson.dumps({**stated, "schema": dict(self.schema), "files": files}, option=orjson.OPT_INDENT_2)
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The manifest of `archive`. Raises BrokenBackupError for one that is none of ours, or names what we don't know."""
+    try:
+        with archive.open(MANIFEST) as file:
+            stated = orjson.loads(file.read(_LONGEST_MANIFEST))
+        if stated["format"] != FORMAT:
+            raise BrokenBackupError("This is no backup of Anaphora.")
+        if stated["version"] != VERSION:
+            raise BrokenBackupError(f"The backup has version {stated['version']!r}; this program reads {VERSION}.")
+        return _manifest(stated)
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+    ) as error:
+        if isinstance(error, BrokenBackupError):
+            raise
+        raise BrokenBackupError("This is no backup of Anaphora, or its manifest is damaged.") from error
+
+
+def _manifest(stated: Mapping[str, Any]) -> Manifest:
+    files = {name: Packed(size=int(file["size"]), sha256=str(file["sha256"])) for name, file in stated["files"].items()}
+    strange = sorted(set(files) - set(NAMES))
+    if strange:
+        raise BrokenBackupError(f"The backup names a file that is none of ours: {strange[0]!r}.")
+    if ACCOUNTS not in files:
+        raise BrokenBackupError("The backup has no accounts and conversations in it.")
+    if not all(file.size >= 0 and _SHA256.fullmatch(file.sha256) for file in files.values()):
+        raise BrokenBackupError("The manifest of the backup is damaged.")
+    schema = {str(name): int(version) for name, version in stated["schema"].items()}
+    return Manifest(created_at=str(stated["created_at"]), schema=schema, files=files)
+
+
+def pour(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[[int], None]) -> Packed:
+    """Copy `source` to `target`; how much it was, and its hash. progress: gets the bytes copied so far.
+
+    Raises BrokenBackupError where there are more than `most` bytes: a small archive may unpack to a full disk.
+    """
+    digest, size = hashlib.sha256(), 0
+    while chunk := source.read(_AT_ONCE):
+        size += len(chunk)
+        if size > most:
+            raise BrokenBackupError("The backup holds more than its manifest says.")
+        digest.update(chunk)
+        target.write(chunk)
+        progress(size)
+    return Packed(size=size, sha256=digest.hexdigest())
+
 
 Progress = Callable[[float], None]
 """Gets the share that is done, 0 to 1."""

@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from chat.addressable import hash_unhashed, newest_within
-from chat.histories import refuse_fixed
+from chat.context.conversations import hash_unhashed, newest_within
 from chat.ports import Message
+from chat.turns.history import refuse_fixed
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
-from database.clock import now_iso
+from database.conversations.summary import Said, Unsummarised
+from database.engine.clock import now_iso
 from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError
-from database.running_summary import Said, Unsummarised
-from database.turn_identity import AcceptedTurn, FinishedTurn, RepeatedTurn
-
-from .bundles import Bundle, save_bundle
+from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
+from portability.bundles import Bundle, save_bundle
 
 _EMPTY_MEMORY = {
     "title": "",
@@ -28,7 +27,7 @@ _EMPTY_MEMORY = {
 
 
 class BundleHistory:
-    """See `chat.histories.History`. A bundle without a folder is kept in memory only.
+    """See `chat.turns.history.History`. A bundle without a folder is kept in memory only.
 
     register: gives the memory its friendly id in a store, where the conversation is to be known there too.
     store_turns: brings that store's copy of the conversation up to these messages, under this title.

@@ -11,11 +11,10 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
-from database.conversation_rows import ConversationRow
-from database.message_pages import MessagePage
-from database.message_rows import MessageRow
-
-from .export_parts import facts_of, moment, notes_of, reply_of, speaker_of, title_of
+from database.conversations.conversation import ConversationRow
+from database.messages.message import MessageRow
+from database.messages.reading import MessagePage
+from portability.export_text import facts_of, moment, notes_of, reply_of, speaker_of, title_of
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7; }

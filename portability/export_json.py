@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 
-from database.clock import now_iso
-from database.conversation_rows import ConversationRow
-from database.message_pages import MessagePage
-from database.message_rows import MessageRow
-from database.message_shapes import message_shape
+from database.conversations.conversation import ConversationRow
+from database.engine.clock import now_iso
+from database.messages.message import MessageRow, message_shape
+from database.messages.reading import MessagePage
 
 FORMAT = "anaphora-export"
 VERSION = 1

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from database.conversation_rows import ConversationRow
-from database.message_pages import MessagePage
-from database.message_rows import MessageRow
-
-from .export_parts import facts_of, moment, notes_of, reply_of, speaker_of, title_of
+from database.conversations.conversation import ConversationRow
+from database.messages.message import MessageRow
+from database.messages.reading import MessagePage
+from portability.export_text import facts_of, moment, notes_of, reply_of, speaker_of, title_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -1,20 +1,42 @@
-"""One conversation as a file that somebody takes along: to read, to print, to bring in elsewhere."""
+"""One conversation as a file to take along: to read, to print, to import elsewhere."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from database.conversation_rows import ConversationRow
-from database.conversations import get_conversation
-from database.message_pages import MessagePage, message_pages
+from database.conversations.conversation import ConversationRow
+from database.conversations.repository import get_conversation
+from database.messages.reading import MessagePage, message_pages
 
 from . import export_html, export_json, export_markdown
-from .file_names import file_name
+
+_LONGEST = 80
+_UNSAFE = re.compile(r'[/\\:*?"<>|]+')
+_SPACE = re.compile(r"[\s_]+")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+_OTHERWISE = "conversation"
+
+
+def file_name(title: str, extension: str) -> str:
+    """A name that every file system takes, without anything invisible, that leads into no other folder."""
+    visible = "".join(" " if _is_invisible(character) else character for character in title)
+    stem = _SPACE.sub(" ", _UNSAFE.sub(" ", visible)).strip(" .")[:_LONGEST].strip(" .")
+    if _RESERVED.match(stem):
+        stem = f"{_OTHERWISE} {stem}"
+    return f"{stem or _OTHERWISE}.{extension}"
+
+
+def _is_invisible(character: str) -> bool:
+    # Control, format (which turns the direction of writing, too), surrogate, private, unassigned.
+    return unicodedata.category(character).startswith("C")
+
 
 BUNDLE = "bundle"
 _BYTES_AT_ONCE = 64 * 1024

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from database.conversations import (
+from database.conversations.friendly_ids import friendly_id_candidates
+from database.conversations.repository import (
     addConversation,
     get_conversation,
     setConversationFriendlyId,
     update_conversation,
 )
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
-from database.friendly_ids import friendly_id_candidates
-from database.turns import accept_turn, finish_turn
+from database.turns.turns import accept_turn, finish_turn
 
 
 def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversation_id: str, domain: str) -> None:

@@ -13,15 +13,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from database.clock import now_iso
 from database.connection import close_store, open_store
-from database.copies import holds_rows, is_sound
+from database.engine.clock import now_iso
+from database.engine.sqlite import holds_rows, is_sound
 from database.errors import StoreError
+from portability.backup import (
+    ACCOUNTS,
+    KNOWLEDGE,
+    SECRET,
+    Manifest,
+    Progress,
+    flush_folder,
+    pour,
+    read_manifest,
+    remove_abandoned,
+)
 from truth_management_system import PKBConfig, get_database
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
-from .backup import Progress, flush_folder, remove_abandoned
-from .backup_format import ACCOUNTS, KNOWLEDGE, SECRET, Manifest, pour, read_manifest
 from .errors import BackupError, BrokenBackupError, InTheWayError
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from database.errors import ConversationNotFoundError
-from database.reference_lookup import NamedConversation
+from database.references import NamedConversation
+from portability.bundles import read_index
 
-from .bundles import read_index
 from .errors import BundleError, BundleNotFoundError
 
 log = logging.getLogger(__name__)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
+from database.accounts.passwords import hash_with
 from database.connection import close_store
-from database.passwords import hash_with
 from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 
 tiers.load_hypothesis_profile()
-# A hash of full cost takes longer than most tests; database/test_accounts.py tests the real one.
+# A hash of full cost takes longer than most tests; database/accounts/test_accounts.py tests the real one.
 hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from database.sessions import create_session
-from database.users import create_user
-from endpoints.guards import SESSION_COOKIE
+from database.accounts.sessions import create_session
+from database.accounts.users import create_user
+from endpoints.http.guards import SESSION_COOKIE
 from tests.http_client import Client
 
 ROOT = Path(__file__).resolve().parent.parent

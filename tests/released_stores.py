@@ -22,13 +22,13 @@ from urllib.parse import quote
 
 from flask import Flask
 
+from database.accounts.api_tokens import create_token
+from database.accounts.sessions import create_session
+from database.accounts.users import create_user
 from database.connection import close_store
-from database.fulltext import index_pending
-from database.sessions import create_session
-from database.tokens import create_token
-from database.users import create_user
-from endpoints.guards import SESSION_COOKIE
-from endpoints.request_scope import EXTENSION
+from database.search.indexing import index_pending
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
 from server import create_app

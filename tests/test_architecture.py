@@ -44,7 +44,7 @@ OWNERS = {
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
-    "argon2": ("database.passwords",),
+    "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
 }
 SQL = re.compile(
@@ -66,7 +66,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def module_name(file: Path) -> str:
-    """`chat.events` for chat/events.py, `chat` for chat/__init__.py."""
+    """`chat.turns.events` for chat/turns/events.py, `chat` for chat/__init__.py."""
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -135,7 +135,7 @@ def test_sql_is_written_in_the_stores_alone():
 
 def test_one_module_alone_reads_the_session_and_g_of_flask():
     names = {"flask.session", "flask.g"}
-    assert {module for module in modules() if names & set(imports(module))} <= {"endpoints.request_scope"}
+    assert {module for module in modules() if names & set(imports(module))} <= {"endpoints.http.scope"}
 
 
 def test_conversation_stays_readable():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.pkb_items import (
+from chat.context.items import (
     CONTEXT_BEGINS,
     CONTEXT_ENDS,
     REFERENCE_CAP,
@@ -26,7 +26,7 @@ from chat.pkb_items import (
     render,
     shorten,
 )
-from chat.prompt import ContextBlock, build_prompt
+from chat.prompting.prompt import ContextBlock, build_prompt
 from language_models.testing import Reply, ScriptedChatModel
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chat.pkb_items import extract_referenced
-from tests.chat.test_references import BODIES
+from chat.context.items import extract_referenced
+from tests.chat.context.test_conversations import BODIES
 from tests.fakes import Answer, RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer

@@ -10,6 +10,8 @@ api.add_claim("I prefer morning workouts", "preference", "health", auto_extract=
 
 from __future__ import annotations
 
+from database.engine.clock import now_iso
+
 from .config import PKBConfig
 from .constants import ClaimStatus, ClaimType, ContextDomain, EntityRole, EntityType
 from .crud.claims import ClaimCRUD
@@ -29,7 +31,7 @@ from .results import ActionResult
 from .search.base import SearchFilters, SearchResult
 from .search.fts_search import FTSSearchStrategy
 from .search.hybrid_search import HybridSearchStrategy
-from .utils import generate_uuid, now_iso
+from .utils import generate_uuid
 
 __all__ = [
     "ActionResult",

@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from database.clock import now_iso
-from database.stored_text import storable
+from database.engine.clock import now_iso
+from database.engine.text import storable
 
 from .change_set import ROWID, TIMES, ChangeSet, digest
 from .database import PKBDatabase

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from database.compaction import merge_fulltext
+from database.maintenance.compaction import merge_fulltext
 
 from .database import PKBDatabase
 from .search.vector_cache import forget_vectors

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from database.clock import now_iso
+from database.engine.clock import now_iso
 
 from .database import PKBDatabase
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from database.clock import now
-from database.stored_text import storable
+from database.engine.clock import now
+from database.engine.text import storable
 
 from .constants import ClaimStatus
 from .crud.catalog import DomainCatalog

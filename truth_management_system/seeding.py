@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from database.clock import iso
+from database.engine.clock import iso
 
 from .constants import ClaimStatus
 from .crud.links import LINK_SUPERSEDES

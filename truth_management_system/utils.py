@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 
 from conversation_reference_utils import _extract_meaningful_words
-from database.clock import now_iso
+from database.engine.clock import now_iso
 
 __all__ = [
     "EPOCH",

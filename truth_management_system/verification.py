@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 
-from database.findings import FileConnection, Finding, Rule, examine, first_ones, guarded, look
-from database.index_sums import IndexSums
+from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
 from .database import PKBDatabase
 from .derived import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER

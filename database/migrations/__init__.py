@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, inspect, select
 
-from ..clock import now_iso
+from database.engine.clock import now_iso
+from database.maintenance.invariants import TABLES
+
 from ..errors import DatabaseDamagedError, DatabaseTooNewError
 from ..schema import schema_version
-from ..verification_rules import TABLES
 from . import (
     m0001_initial,
     m0002_living_with_it,
@@ -30,7 +31,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..store import Store
+    from database.engine.store import Store
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0001_initial.upgrade,

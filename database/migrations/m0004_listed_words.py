@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from .. import fulltext_index, schema
+from database.search import index as fulltext_index
+
+from .. import schema
 
 
 def upgrade(connection: Connection) -> None:

@@ -1,7 +1,7 @@
 """The tables of `users.db` as they are today; `database.migrations` leads there from every earlier state.
 
-Times are text (`database.clock.iso`), ids are text, flags are integers, structured values are JSON. `seq` is the one
-order of everything that happens: it only grows. A message is the activity of the same id and the same `seq`.
+Times are text (`database.engine.clock.iso`), ids are text, flags are integers, structured values are JSON. `seq` is
+the one order of everything that happens: it only grows. A message is the activity of the same id and `seq`.
 """
 
 from __future__ import annotations

@@ -7,18 +7,17 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from database.conversation_pins import FIELD as PINNED
-from database.conversation_pins import pin_claim, unpin_claim
-from database.messages import message_location
+from database.conversations.repository import FIELD as PINNED
+from database.conversations.repository import pin_claim, unpin_claim
+from database.messages.reading import message_location
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply
+from endpoints.http.scope import access_conversation, own
+from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.pkb import requests, responses
+from endpoints.pkb.common import audited, claim_named, described, described_all, given, knowledge, work_of_list
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found, is_near
-
-from ..pools import Work, works
-from ..replies import json_reply
-from ..request_scope import access_conversation, own
-from ..validation import answers, asks, fails, takes
-from . import schemas, shapes
-from .views import audited, claim_named, described, described_all, given, knowledge, work_of_list
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
@@ -26,11 +25,11 @@ _NOT_ALL = "The best {:,} are shown; narrow the search or filter."
 
 
 @blueprint.get("/claims")
-@asks(schemas.ClaimFilter)
-@answers(shapes.ClaimPage)
+@asks(requests.ClaimFilter)
+@answers(responses.ClaimPage)
 @fails("context_not_found", "entity_not_found", "tag_not_found")
 @works(work_of_list)
-def list_claims(query: schemas.ClaimFilter) -> Response:
+def list_claims(query: requests.ClaimFilter) -> Response:
     """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
     api = knowledge()
     filters = filters_of(api, query)
@@ -48,10 +47,10 @@ def list_claims(query: schemas.ClaimFilter) -> Response:
 
 
 @blueprint.post("/claims")
-@takes(schemas.NewClaim)
-@answers(shapes.AddedClaim, status=HTTPStatus.CREATED)
+@takes(requests.NewClaim)
+@answers(responses.AddedClaim, status=HTTPStatus.CREATED)
 @fails("claim_not_found", "conflict", "context_not_found", "message_not_found")
-def add_claim(body: schemas.NewClaim) -> Response:
+def add_claim(body: requests.NewClaim) -> Response:
     """Remember something; `similar` are near duplicates and contradictions."""
     api = knowledge()
     fields = body.model_dump(exclude={"source_message_id"})
@@ -69,28 +68,28 @@ def add_claim(body: schemas.NewClaim) -> Response:
 
 
 @blueprint.post("/claims/bulk")
-@takes(schemas.NewClaims)
-@answers(shapes.BulkAdded)
+@takes(requests.NewClaims)
+@answers(responses.BulkAdded)
 @fails("conflict")
 @works(Work.LONG)
-def add_claims(body: schemas.NewClaims) -> Response:
+def add_claims(body: requests.NewClaims) -> Response:
     """Remember up to 100 things as one change; each has its own result."""
     added = knowledge().add_claims_bulk(body.claims)
     return json_reply({**given(added), **audited(added)})
 
 
 @blueprint.post("/claims/bulk_change")
-@takes(schemas.ClaimsChange)
-@answers(shapes.BulkChanged)
+@takes(requests.ClaimsChange)
+@answers(responses.BulkChanged)
 @works(Work.LONG)
-def change_claims(body: schemas.ClaimsChange) -> Response:
+def change_claims(body: requests.ClaimsChange) -> Response:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
     return json_reply({**given(changed), **audited(changed)})
 
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
-@answers(shapes.OneClaim)
+@answers(responses.OneClaim)
 @fails("claim_not_found")
 def get_claim_by_friendly_id(friendly_id: str) -> Response:
     """A claim by its readable id."""
@@ -99,7 +98,7 @@ def get_claim_by_friendly_id(friendly_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>")
-@answers(shapes.OneClaim)
+@answers(responses.OneClaim)
 def get_claim(claim_id: str) -> Response:
     """A claim by its id, its number or its readable id."""
     api = knowledge()
@@ -107,10 +106,10 @@ def get_claim(claim_id: str) -> Response:
 
 
 @blueprint.put("/claims/<claim_id>")
-@takes(schemas.ClaimChange)
-@answers(shapes.ChangedClaim)
+@takes(requests.ClaimChange)
+@answers(responses.ChangedClaim)
 @fails("conflict")
-def edit_claim(claim_id: str, body: schemas.ClaimChange) -> Response:
+def edit_claim(claim_id: str, body: requests.ClaimChange) -> Response:
     """Change a claim. 409 where `based_on` no longer fits."""
     api = knowledge()
     claim = claim_named(api, claim_id)
@@ -118,7 +117,7 @@ def edit_claim(claim_id: str, body: schemas.ClaimChange) -> Response:
 
 
 @blueprint.delete("/claims/<claim_id>")
-@answers(shapes.ChangedClaim)
+@answers(responses.ChangedClaim)
 def retract_claim(claim_id: str) -> Response:
     """Retract a claim; it stays, with status `retracted`, and can be named."""
     api = knowledge()
@@ -126,10 +125,10 @@ def retract_claim(claim_id: str) -> Response:
 
 
 @blueprint.post("/claims/<claim_id>/supersede")
-@takes(schemas.Successor)
-@answers(shapes.ChangedClaim)
+@takes(requests.Successor)
+@answers(responses.ChangedClaim)
 @fails("conflict")
-def supersede_claim(claim_id: str, body: schemas.Successor) -> Response:
+def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
     """Let another claim take this one's place."""
     api = knowledge()
     old, new = claim_named(api, claim_id), claim_named(api, body.by)
@@ -139,7 +138,7 @@ def supersede_claim(claim_id: str, body: schemas.Successor) -> Response:
 
 
 @blueprint.put("/claims/<claim_id>/pin")
-@answers(shapes.ChangedClaim)
+@answers(responses.ChangedClaim)
 def pin(claim_id: str) -> Response:
     """Let a claim go into every conversation."""
     api = knowledge()
@@ -147,7 +146,7 @@ def pin(claim_id: str) -> Response:
 
 
 @blueprint.delete("/claims/<claim_id>/pin")
-@answers(shapes.ChangedClaim)
+@answers(responses.ChangedClaim)
 def unpin(claim_id: str) -> Response:
     """Let a claim no longer go into every conversation."""
     api = knowledge()
@@ -155,7 +154,7 @@ def unpin(claim_id: str) -> Response:
 
 
 @blueprint.get("/pinned")
-@answers(shapes.Claims)
+@answers(responses.Claims)
 def list_pinned() -> Response:
     """The claims that go into every conversation."""
     api = knowledge()
@@ -163,10 +162,10 @@ def list_pinned() -> Response:
 
 
 @blueprint.put("/conversation/<conversation_id>/pin")
-@takes(schemas.PinnedClaim)
-@answers(shapes.ClaimIds)
+@takes(requests.PinnedClaim)
+@answers(responses.ClaimIds)
 @fails("claim_not_found")
-def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
+def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
     """Let a claim go into every message of one conversation."""
     conversation = access_conversation(conversation_id)
     claim = claim_named(knowledge(), body.claim_id)
@@ -175,10 +174,10 @@ def pin_to_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Resp
 
 
 @blueprint.delete("/conversation/<conversation_id>/pin")
-@takes(schemas.PinnedClaim)
-@answers(shapes.ClaimIds)
+@takes(requests.PinnedClaim)
+@answers(responses.ClaimIds)
 @fails("claim_not_found")
-def unpin_from_conversation(conversation_id: str, body: schemas.PinnedClaim) -> Response:
+def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
     """Let a claim, also one that is gone, no longer go into one conversation."""
     conversation = access_conversation(conversation_id)
     claim = knowledge().resolve_claim_identifier(body.claim_id)
@@ -188,7 +187,7 @@ def unpin_from_conversation(conversation_id: str, body: schemas.PinnedClaim) -> 
 
 
 @blueprint.get("/conversation/<conversation_id>/pinned")
-@answers(shapes.Claims)
+@answers(responses.Claims)
 def list_pinned_to_conversation(conversation_id: str) -> Response:
     """The claims pinned to a conversation, oldest pin first."""
     ids = access_conversation(conversation_id).get_field(PINNED) or []
@@ -197,7 +196,7 @@ def list_pinned_to_conversation(conversation_id: str) -> Response:
     return json_reply({"claims": described_all(api, claims)})
 
 
-def filters_of(api: StructuredAPI, query: schemas.ClaimFilter) -> SearchFilters:
+def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters:
     """The filters that a query asks for. Raises KnowledgeNotFoundError for a group that is not there."""
     filters = SearchFilters(pinned=query.pinned)
     if query.status == _ANY_STATUS:
@@ -230,7 +229,7 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
     return [getattr(group, f"{noun}_id")]
 
 
-def _found(api: StructuredAPI, query: schemas.ClaimFilter, filters: SearchFilters) -> Response:
+def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:
     # Every page is cut out of the same ranking: a longer one may have another order.
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = given(found)

@@ -7,26 +7,26 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
-from ..replies import json_reply
-from ..validation import answers, asks, fails, takes
-from . import group_shapes, schemas, shapes
-from .views import audited, claim_named, described_all, given, knowledge
+from endpoints.http.responses import json_reply
+from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.pkb import requests, responses
+from endpoints.pkb.common import audited, claim_named, described_all, given, knowledge
 
 blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
 
 @blueprint.get("/contexts")
-@answers(group_shapes.ContextList)
+@answers(responses.ContextList)
 def list_contexts() -> Response:
     """All contexts, flat; their parents make the tree."""
     return json_reply({"contexts": knowledge().describe_contexts()})
 
 
 @blueprint.post("/contexts")
-@takes(schemas.ContextDraft)
-@answers(group_shapes.ChangedContext, status=HTTPStatus.CREATED)
+@takes(requests.ContextDraft)
+@answers(responses.ChangedContext, status=HTTPStatus.CREATED)
 @fails("conflict", "context_not_found")
-def create_context(body: schemas.ContextDraft) -> Response:
+def create_context(body: requests.ContextDraft) -> Response:
     """A new context."""
     api = knowledge()
     added = api.add_context(**body.model_dump())
@@ -35,7 +35,7 @@ def create_context(body: schemas.ContextDraft) -> Response:
 
 
 @blueprint.get("/contexts/<context_id>")
-@answers(group_shapes.OneContext)
+@answers(responses.OneContext)
 def get_context(context_id: str) -> Response:
     """One context."""
     api = knowledge()
@@ -43,10 +43,10 @@ def get_context(context_id: str) -> Response:
 
 
 @blueprint.put("/contexts/<context_id>")
-@takes(schemas.ContextChange)
-@answers(group_shapes.ChangedContext)
+@takes(requests.ContextChange)
+@answers(responses.ChangedContext)
 @fails("conflict")
-def edit_context(context_id: str, body: schemas.ContextChange) -> Response:
+def edit_context(context_id: str, body: requests.ContextChange) -> Response:
     """Rename, describe or move a context; below itself is a 400."""
     api = knowledge()
     edited = api.edit_context(context_id, **body.model_dump(exclude_unset=True))
@@ -54,16 +54,16 @@ def edit_context(context_id: str, body: schemas.ContextChange) -> Response:
 
 
 @blueprint.delete("/contexts/<context_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def delete_context(context_id: str) -> Response:
     """Delete a context; what is below it goes up, its claims stay."""
     return json_reply(audited(knowledge().delete_context(context_id)))
 
 
 @blueprint.get("/contexts/<context_id>/claims")
-@asks(schemas.Page)
-@answers(group_shapes.ClaimsOfContext)
-def list_claims_of_context(context_id: str, query: schemas.Page) -> Response:
+@asks(requests.Page)
+@answers(responses.ClaimsOfContext)
+def list_claims_of_context(context_id: str, query: requests.Page) -> Response:
     """The claims right in a context, newest change first."""
     api = knowledge()
     context = given(api.get_context(context_id))
@@ -73,7 +73,7 @@ def list_claims_of_context(context_id: str, query: schemas.Page) -> Response:
 
 
 @blueprint.put("/contexts/<context_id>/claims/<claim_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def file_claim(context_id: str, claim_id: str) -> Response:
     """File a claim in a context."""
     api = knowledge()
@@ -82,7 +82,7 @@ def file_claim(context_id: str, claim_id: str) -> Response:
 
 
 @blueprint.delete("/contexts/<context_id>/claims/<claim_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def unfile_claim(context_id: str, claim_id: str) -> Response:
     """Take a claim out of a context."""
     api = knowledge()
@@ -91,7 +91,7 @@ def unfile_claim(context_id: str, claim_id: str) -> Response:
 
 
 @blueprint.get("/contexts/<context_id>/resolve")
-@answers(shapes.Claims)
+@answers(responses.Claims)
 def resolve_context(context_id: str) -> Response:
     """The active and contested claims of a context and of all below it."""
     api = knowledge()
@@ -99,7 +99,7 @@ def resolve_context(context_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/contexts")
-@answers(group_shapes.ContextList)
+@answers(responses.ContextList)
 def list_contexts_of_claim(claim_id: str) -> Response:
     """The contexts that a claim is filed in."""
     api = knowledge()
@@ -108,9 +108,9 @@ def list_contexts_of_claim(claim_id: str) -> Response:
 
 
 @blueprint.get("/entities")
-@asks(schemas.GroupFilter)
-@answers(group_shapes.EntityPage)
-def list_entities(query: schemas.GroupFilter) -> Response:
+@asks(requests.GroupFilter)
+@answers(responses.EntityPage)
+def list_entities(query: requests.GroupFilter) -> Response:
     """People, places and other things that claims are about, by name."""
     api = knowledge()
     entities = api.entities.list(limit=query.limit, offset=query.offset, query=query.q)
@@ -119,10 +119,10 @@ def list_entities(query: schemas.GroupFilter) -> Response:
 
 
 @blueprint.post("/entities")
-@takes(schemas.EntityDraft)
-@answers(group_shapes.ChangedEntity, status=HTTPStatus.CREATED)
+@takes(requests.EntityDraft)
+@answers(responses.ChangedEntity, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_entity(body: schemas.EntityDraft) -> Response:
+def create_entity(body: requests.EntityDraft) -> Response:
     """A new entity."""
     api = knowledge()
     added = api.add_entity(**body.model_dump())
@@ -131,10 +131,10 @@ def create_entity(body: schemas.EntityDraft) -> Response:
 
 
 @blueprint.put("/entities/<entity_id>")
-@takes(schemas.EntityChange)
-@answers(group_shapes.ChangedEntity)
+@takes(requests.EntityChange)
+@answers(responses.ChangedEntity)
 @fails("conflict")
-def edit_entity(entity_id: str, body: schemas.EntityChange) -> Response:
+def edit_entity(entity_id: str, body: requests.EntityChange) -> Response:
     """Change an entity."""
     api = knowledge()
     edited = api.edit_entity(entity_id, **body.model_dump(exclude_unset=True))
@@ -142,16 +142,16 @@ def edit_entity(entity_id: str, body: schemas.EntityChange) -> Response:
 
 
 @blueprint.delete("/entities/<entity_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def delete_entity(entity_id: str) -> Response:
     """Delete an entity; its claims stay."""
     return json_reply(audited(knowledge().delete_entity(entity_id)))
 
 
 @blueprint.get("/tags")
-@asks(schemas.GroupFilter)
-@answers(group_shapes.TagPage)
-def list_tags(query: schemas.GroupFilter) -> Response:
+@asks(requests.GroupFilter)
+@answers(responses.TagPage)
+def list_tags(query: requests.GroupFilter) -> Response:
     """Labels, by name; their parents make the tree."""
     api = knowledge()
     tags = api.tags.list(limit=query.limit, offset=query.offset, query=query.q)
@@ -159,10 +159,10 @@ def list_tags(query: schemas.GroupFilter) -> Response:
 
 
 @blueprint.post("/tags")
-@takes(schemas.TagDraft)
-@answers(group_shapes.ChangedTag, status=HTTPStatus.CREATED)
+@takes(requests.TagDraft)
+@answers(responses.ChangedTag, status=HTTPStatus.CREATED)
 @fails("conflict", "tag_not_found")
-def create_tag(body: schemas.TagDraft) -> Response:
+def create_tag(body: requests.TagDraft) -> Response:
     """A new tag."""
     api = knowledge()
     added = api.add_tag(**body.model_dump())
@@ -171,10 +171,10 @@ def create_tag(body: schemas.TagDraft) -> Response:
 
 
 @blueprint.put("/tags/<tag_id>")
-@takes(schemas.TagChange)
-@answers(group_shapes.ChangedTag)
+@takes(requests.TagChange)
+@answers(responses.ChangedTag)
 @fails("conflict")
-def edit_tag(tag_id: str, body: schemas.TagChange) -> Response:
+def edit_tag(tag_id: str, body: requests.TagChange) -> Response:
     """Rename or move a tag; below itself is a 400."""
     api = knowledge()
     edited = api.edit_tag(tag_id, **body.model_dump(exclude_unset=True))
@@ -182,14 +182,14 @@ def edit_tag(tag_id: str, body: schemas.TagChange) -> Response:
 
 
 @blueprint.delete("/tags/<tag_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def delete_tag(tag_id: str) -> Response:
     """Delete a tag; what is below it goes up, its claims stay."""
     return json_reply(audited(knowledge().delete_tag(tag_id)))
 
 
 @blueprint.get("/claims/<claim_id>/tags")
-@answers(group_shapes.TagList)
+@answers(responses.TagList)
 def list_tags_of_claim(claim_id: str) -> Response:
     """The tags of a claim."""
     api = knowledge()
@@ -198,7 +198,7 @@ def list_tags_of_claim(claim_id: str) -> Response:
 
 
 @blueprint.put("/claims/<claim_id>/tags/<tag_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def tag_claim(claim_id: str, tag_id: str) -> Response:
     """Give a claim a tag."""
     api = knowledge()
@@ -206,7 +206,7 @@ def tag_claim(claim_id: str, tag_id: str) -> Response:
 
 
 @blueprint.delete("/claims/<claim_id>/tags/<tag_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def untag_claim(claim_id: str, tag_id: str) -> Response:
     """Take a tag from a claim."""
     api = knowledge()
@@ -214,7 +214,7 @@ def untag_claim(claim_id: str, tag_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/entities")
-@answers(group_shapes.EntitiesOfClaim)
+@answers(responses.EntitiesOfClaim)
 def list_entities_of_claim(claim_id: str) -> Response:
     """The entities that a claim is about, with their roles."""
     api = knowledge()
@@ -225,16 +225,16 @@ def list_entities_of_claim(claim_id: str) -> Response:
 
 
 @blueprint.put("/claims/<claim_id>/entities/<entity_id>")
-@takes(schemas.Role, optional=True)
-@answers(shapes.Changed)
-def link_entity(claim_id: str, entity_id: str, body: schemas.Role) -> Response:
+@takes(requests.Role, optional=True)
+@answers(responses.Changed)
+def link_entity(claim_id: str, entity_id: str, body: requests.Role) -> Response:
     """Say that a claim is about an entity."""
     api = knowledge()
     return json_reply(audited(api.link_entity_to_claim(claim_named(api, claim_id).claim_id, entity_id, body.role)))
 
 
 @blueprint.delete("/claims/<claim_id>/entities/<entity_id>")
-@answers(shapes.Changed)
+@answers(responses.Changed)
 def unlink_entity(claim_id: str, entity_id: str) -> Response:
     """Say that a claim is not about an entity."""
     api = knowledge()
@@ -242,17 +242,17 @@ def unlink_entity(claim_id: str, entity_id: str) -> Response:
 
 
 @blueprint.get("/types")
-@answers(group_shapes.TypeList)
+@answers(responses.TypeList)
 def list_types() -> Response:
     """Types of claims: those that come with the product, and the person's own."""
     return json_reply({"types": _categories(knowledge().type_catalog.list())})
 
 
 @blueprint.post("/types")
-@takes(schemas.Category)
-@answers(group_shapes.TypeList, status=HTTPStatus.CREATED)
+@takes(requests.Category)
+@answers(responses.TypeList, status=HTTPStatus.CREATED)
 @fails("conflict")
-def add_type(body: schemas.Category) -> Response:
+def add_type(body: requests.Category) -> Response:
     """A type of the person's own."""
     api = knowledge()
     given(api.add_type(body.name, body.label))
@@ -260,17 +260,17 @@ def add_type(body: schemas.Category) -> Response:
 
 
 @blueprint.get("/domains")
-@answers(group_shapes.DomainList)
+@answers(responses.DomainList)
 def list_domains() -> Response:
     """Domains: those that come with the product, and the person's own."""
     return json_reply({"domains": _categories(knowledge().domain_catalog.list())})
 
 
 @blueprint.post("/domains")
-@takes(schemas.Category)
-@answers(group_shapes.DomainList, status=HTTPStatus.CREATED)
+@takes(requests.Category)
+@answers(responses.DomainList, status=HTTPStatus.CREATED)
 @fails("conflict")
-def add_domain(body: schemas.Category) -> Response:
+def add_domain(body: requests.Category) -> Response:
     """A domain of the person's own."""
     api = knowledge()
     given(api.add_domain(body.name, body.label))

@@ -6,28 +6,28 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response
 
-from chat.knowledge_turns import turn_to_remember
+from chat.runtime.knowledge import turn_to_remember
+from endpoints.http.errors import TooLargeError
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply
+from endpoints.http.scope import access_conversation, own
+from endpoints.http.validation import answers, fails, takes
+from endpoints.pkb import requests, responses
+from endpoints.pkb.common import described_all, given, knowledge
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
-from ..errors import TooLargeError
-from ..pools import Work, works
-from ..replies import json_reply
-from ..request_scope import access_conversation, own
-from ..validation import answers, fails, takes
-from . import intake_shapes, schemas
 from .claims import similar_claims
-from .views import described_all, given, knowledge
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
 
 
 @blueprint.post("/analyze_statement")
-@takes(schemas.StatementText)
-@answers(intake_shapes.Analysis)
+@takes(requests.StatementText)
+@answers(responses.Analysis)
 @fails("model_unavailable")
 @works(Work.MODEL)
-def analyze_statement(body: schemas.StatementText) -> Response:
+def analyze_statement(body: requests.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
     api = knowledge()
     analysis = given(api.analyze_statement(body.statement, body.use_model))
@@ -35,11 +35,11 @@ def analyze_statement(body: schemas.StatementText) -> Response:
 
 
 @blueprint.post("/ingest_text")
-@takes(schemas.TextToIngest)
-@answers(intake_shapes.Plan)
+@takes(requests.TextToIngest)
+@answers(responses.Plan)
 @fails("model_unavailable")
 @works(Work.MODEL)
-def ingest_text(body: schemas.TextToIngest) -> Response:
+def ingest_text(body: requests.TextToIngest) -> Response:
     """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
         raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
@@ -54,21 +54,21 @@ def ingest_text(body: schemas.TextToIngest) -> Response:
 
 
 @blueprint.post("/execute_ingest")
-@takes(schemas.Approval)
-@answers(intake_shapes.Executed)
+@takes(requests.Approval)
+@answers(responses.Executed)
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
-def execute_ingest(body: schemas.Approval) -> Response:
+def execute_ingest(body: requests.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
 
 
 @blueprint.post("/propose_updates")
-@takes(schemas.TurnToRemember)
-@answers(intake_shapes.Plan)
+@takes(requests.TurnToRemember)
+@answers(responses.Plan)
 @fails("conversation_not_found", "message_not_found", "model_unavailable")
 @works(Work.MODEL)
-def propose_updates(body: schemas.TurnToRemember) -> Response:
+def propose_updates(body: requests.TurnToRemember) -> Response:
     """Propose claims out of a message and its answer; what is accepted links back to the message."""
     conversation = access_conversation(body.conversation_id)
     turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
@@ -80,11 +80,11 @@ def propose_updates(body: schemas.TurnToRemember) -> Response:
 
 
 @blueprint.post("/execute_updates")
-@takes(schemas.Approval)
-@answers(intake_shapes.Executed)
+@takes(requests.Approval)
+@answers(responses.Executed)
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
-def execute_updates(body: schemas.Approval) -> Response:
+def execute_updates(body: requests.Approval) -> Response:
     """Carry out what was approved of a plan; once."""
     return _executed(body)
 
@@ -117,7 +117,7 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
     )
 
 
-def _executed(body: schemas.Approval) -> Response:
+def _executed(body: requests.Approval) -> Response:
     approved: Literal["all"] | list[dict[str, Any] | int] = "all"
     if body.approved != "all":
         approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]

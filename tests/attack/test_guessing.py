@@ -10,10 +10,11 @@ from flask import Flask
 from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
-from database import clock, throttle, users
+from database.accounts import throttle, users
 from database.connection import open_store
+from database.engine import clock
 from database.schema import login_attempts
-from endpoints.auth import DEVICE_COOKIE
+from endpoints.accounts.sign_in import DEVICE_COOKIE
 from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person
 

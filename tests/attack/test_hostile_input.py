@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chat.references import MAX_REFERENCES
+from chat.context.conversations import MAX_REFERENCES
 from tests.endpoints.conftest import Person
 
 
@@ -114,7 +114,7 @@ def test_an_error_tells_nothing_of_the_inside(app: Flask, ada: Person, monkeypat
     def broken(**_: Any) -> None:
         raise RuntimeError("the key is hunter2 in /srv/secret")
 
-    monkeypatch.setattr("database.users.get_user", broken)
+    monkeypatch.setattr("database.accounts.users.get_user", broken)
     answer = ada.get("/get_user_info")
     assert (answer.status_code, answer.json["code"]) == (500, "internal_error")
     assert "hunter2" not in answer.get_data(as_text=True)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.accounts.sessions import list_sessions
 from database.connection import open_store
-from database.sessions import list_sessions
-from endpoints.openapi import routes
+from endpoints.http.openapi import routes
 from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.attack import knowledge_probes
@@ -114,7 +114,7 @@ WITHOUT_ID = {
     ("GET", "/openapi.json"),
     ("GET", "/readyz"),
     ("GET", "/references/resolve"),
-    # Whoever has the token may set the password; tests/endpoints/test_password_links.py tries the rest.
+    # Whoever has the token may set the password; tests/endpoints/accounts/test_password_reset.py tries the rest.
     ("GET", "/reset/<token>"),
     ("POST", "/reset/<token>"),
     ("GET", "/search"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from database.fulltext import index_pending
+from database.search.indexing import index_pending
 from settings import Settings
 from tests.endpoints.conftest import Person
 

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from endpoints.auth import WELCOME
+from endpoints.accounts.sign_in import WELCOME
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 

@@ -14,16 +14,16 @@ import orjson
 import pytest
 from flask import Flask
 
-from endpoints import validation
-from endpoints.errors import InvalidRequestError
-from endpoints.openapi import routes
-from endpoints.pools import Work, work_of
-from endpoints.request_scope import EXTENSION
-from endpoints.serving import Bridge
+from endpoints.http import validation
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.openapi import routes
+from endpoints.http.pools import Work, work_of
+from endpoints.http.scope import EXTENSION
+from endpoints.http.serving import Bridge
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person
-from tests.endpoints.test_bridge import Connection
+from tests.endpoints.http.test_bridge import Connection
 
 JSON = (b"content-type", b"application/json")
 MODEL_THREADS = 3
@@ -150,7 +150,7 @@ def test_no_password_is_hashed_for_clients_that_have_hung_up(app: Flask, monkeyp
             asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
             return False
 
-        monkeypatch.setattr("database.users.password_matches", waits)
+        monkeypatch.setattr("database.accounts.users.password_matches", waits)
         guesses = [
             request(None, "POST", "/login", {"email": f"a{n}@example.org", "password": f"guess {n}"}) for n in range(40)
         ]

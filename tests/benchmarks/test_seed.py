@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.made_up.history import SeedPlan, seed
 from conversation_reference_utils import unique_message_short_hash
+from database.accounts.users import get_user
 from database.connection import close_store
-from database.conversations import list_conversations
+from database.conversations.friendly_ids import backfill_friendly_ids
+from database.conversations.listing import list_conversations
 from database.errors import InvalidChangeError, UserNotFoundError
-from database.friendly_ids import backfill_friendly_ids
-from database.fulltext import index_pending, search_conversation
-from database.messages import list_messages
-from database.seeding import SeedPlan, seed
-from database.turns import accept_turn, finish_turn
-from database.users import get_user
-from database.workspaces import load_workspaces_for_user
+from database.messages.reading import list_messages
+from database.search.indexing import index_pending, search_conversation
+from database.turns.turns import accept_turn, finish_turn
+from database.workspaces.repository import load_workspaces_for_user
 from server import create_app
 from settings import load_settings
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from database.connection import open_store
 from database.schema import message_edits
-from database.turns import accept_turn, finish_turn
+from database.turns.turns import accept_turn, finish_turn
 from tests.http_client import Client
 from tests.live_server import LiveServer
 

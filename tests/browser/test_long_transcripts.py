@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.made_up.history import SeedPlan, seed
 from database.connection import close_store
-from database.seeding import SeedPlan, seed
 from tests.browser.history import hold_talk, told
 from tests.browser.transcript import AT_END, MOST_CARDS, READING, body, card, opened_id, paragraphs, send
 from tests.fakes import RecordingModel, saying

@@ -13,15 +13,15 @@ import orjson
 import pytest
 from sqlalchemy import Connection, update
 
-from chat.generation import TurnRunner
-from chat.knowledge_access import KnowledgeAccess, close_knowledge
-from chat.live_stream import LiveStream
-from chat.metrics import Metrics
 from chat.ports import TurnServices
+from chat.runtime.knowledge import KnowledgeAccess, close_knowledge
+from chat.runtime.metrics import Metrics
+from chat.turns.runner import TurnRunner
+from chat.turns.streams import LiveStream
 from Conversation import Conversation
 from database import schema
 from database.connection import close_store, open_store
-from database.conversations import create_conversation
+from database.conversations.repository import create_conversation
 from language_models.testing import Reply, ScriptedChatModel
 from tests.stores import put_empty_store
 from truth_management_system import Claim

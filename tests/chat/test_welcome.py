@@ -7,12 +7,12 @@ import pytest
 from chat.welcome import welcome
 from Conversation import Conversation
 from conversation_reference_utils import generate_message_short_hash
-from database.bin import empty_bin
-from database.conversations import delete_conversation, getCoversationsForUser
+from database.accounts.users import create_user
+from database.conversations.deletion import empty_bin
+from database.conversations.repository import delete_conversation, getCoversationsForUser
 from database.errors import UserNotFoundError
-from database.fulltext import index_pending, search_conversation
-from database.message_references import backlinks
-from database.users import create_user
+from database.references import backlinks
+from database.search.indexing import index_pending, search_conversation
 from tests.chat.conftest import EMAIL, Talk, fid
 from tests.load.invariants import broken_invariants
 

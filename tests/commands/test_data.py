@@ -12,16 +12,17 @@ import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
-from chat.knowledge_access import close_knowledge, knowledge_in
-from chat.server_process import sole_server
+from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.runtime.server_process import sole_server
 from database.connection import close_store, open_store
-from database.conversations import create_conversation, list_conversations
+from database.conversations.listing import list_conversations
+from database.conversations.repository import create_conversation
 from database.errors import DatabaseDamagedError, StorageFailedError
-from database.fulltext import index_pending
-from database.messages import list_messages
-from database.search import search_messages
-from database.search_query import parse_query
-from database.turns import accept_turn, finish_turn
+from database.messages.reading import list_messages
+from database.search.indexing import index_pending
+from database.search.messages import search_messages
+from database.search.query import parse_query
+from database.turns.turns import accept_turn, finish_turn
 from portability.backup import back_up
 from server import create_app
 from settings import Settings, load_settings

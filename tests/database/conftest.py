@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import Engine, event
 
 from database.connection import close_store, open_store
-from database.turns import FinishedTurn, accept_turn, finish_turn
+from database.turns.identity import FinishedTurn
+from database.turns.turns import accept_turn, finish_turn
 from tests.stores import put_empty_store
 
 

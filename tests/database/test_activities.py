@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import select
 
 from database.activities import NewActivity, allocate_short_ids, insert_activities
-from database.clock import now_iso
 from database.connection import open_store
-from database.conversations import create_conversation
+from database.conversations.repository import create_conversation
+from database.engine.clock import now_iso
 from database.errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
-from database.messages import delete_message, list_messages
+from database.messages.editing import delete_message
+from database.messages.reading import list_messages
 from database.schema import threads
-from database.turns import FinishedTurn
+from database.turns.identity import FinishedTurn
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 TAIL = "ab12cd34ef56"

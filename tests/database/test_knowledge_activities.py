@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
+from database.activities import store_changes
 from database.connection import open_store
-from database.knowledge_activities import store_changes
 from database.schema import activities
 
 EMAIL = "ada@example.com"

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from database.connection import close_store, open_store
-from database.fulltext import index_pending
+from database.maintenance.verification import verify_store
 from database.migrations import MIGRATIONS
-from database.verification import verify_store
+from database.search.indexing import index_pending
 from tests.live_server import ROOT
 from tests.load.invariants import broken_invariants
 from tests.released_stores import Teller, differences, released, serving, unpack

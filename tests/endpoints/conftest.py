@@ -18,13 +18,13 @@ from flask.testing import FlaskClient
 from pydantic import BaseModel
 from werkzeug.test import TestResponse
 
+from database.accounts.sessions import create_session
+from database.accounts.users import create_user
 from database.connection import close_store
-from database.sessions import create_session
-from database.users import create_user
-from endpoints.guards import SESSION_COOKIE
-from endpoints.openapi import describe, path_of
-from endpoints.pkb import shapes
-from endpoints.request_scope import EXTENSION, SETTINGS
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.openapi import describe, path_of
+from endpoints.http.scope import EXTENSION, SETTINGS
+from endpoints.pkb import responses
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
 from server import build_state, create_app
@@ -68,10 +68,10 @@ class Person:
         assert answer.status_code == 200, answer.get_data(as_text=True)
         return events_of(answer)
 
-    def remember(self, statement: str, **fields: Any) -> shapes.ClaimItem:
+    def remember(self, statement: str, **fields: Any) -> responses.ClaimItem:
         """A new memory."""
         answer = self.post("/pkb/claims", json={"statement": statement, **fields})
-        return told(answer, shapes.AddedClaim, status=HTTPStatus.CREATED).claim
+        return told(answer, responses.AddedClaim, status=HTTPStatus.CREATED).claim
 
 
 Told = TypeVar("Told", bound=BaseModel)

@@ -15,17 +15,22 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chat.context import stored_lookup
-from chat.conversation_cache import DefaultDictQueue
-from chat.references import ConversationReferences
-from chat.report import Resolution
+from chat.context.conversations import ConversationReferences
+from chat.context.gather import stored_lookup
+from chat.context.report import Resolution
+from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
-from database import messages
-from database.clones import clone_conversation
 from database.connection import close_store, open_store
-from database.conversations import create_conversation, delete_conversation, restore_conversation, update_conversation
+from database.conversations.copying import clone_conversation
+from database.conversations.repository import (
+    create_conversation,
+    delete_conversation,
+    restore_conversation,
+    update_conversation,
+)
 from database.errors import ConversationNotFoundError, StaleIndexError, TurnInProgressError
-from database.turns import accept_turn, finish_turn
+from database.messages import editing, reading
+from database.turns.turns import accept_turn, finish_turn
 from tests.load.invariants import broken_invariants
 from tests.tiers import examples
 
@@ -135,7 +140,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         talk, place = self._message(data)
         message = talk.said[place]
         which = {"conversation_id": talk.conversation_id, "message_id": message.message_id, "index": place + 1 + off}
-        if self._refused(talk, message, off, lambda: messages.edit_message(**self.own, **which, text=text)):
+        if self._refused(talk, message, off, lambda: editing.edit_message(**self.own, **which, text=text)):
             return
         message.text = text
 
@@ -145,7 +150,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         talk, place = self._message(data)
         message = talk.said[place]
         which = {"conversation_id": talk.conversation_id, "message_id": message.message_id, "index": place + 1 + off}
-        if self._refused(talk, message, off, lambda: messages.delete_message(**self.own, **which)):
+        if self._refused(talk, message, off, lambda: editing.delete_message(**self.own, **which)):
             return
         talk.gone.append(talk.said.pop(place))
 
@@ -156,7 +161,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         if talk.binned:
             return
         message = talk.said[place]
-        messages.move_messages(
+        editing.move_messages(
             **self.own,
             conversation_id=talk.conversation_id,
             message_ids=[message.message_id],
@@ -172,7 +177,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         if source.binned:
             return
         row = clone_conversation(**self.own, conversation_id=source.conversation_id)
-        rows = messages.list_messages(**self.own, conversation_id=row.conversation_id)
+        rows = reading.list_messages(**self.own, conversation_id=row.conversation_id)
         copies = [Said(row.message_id, row.text, row.status, row.message_short_hash) for row in rows]
         assert [copy.text for copy in copies] == [message.text for message in source.said]
         ends = ["interrupted" if message is source.running else message.status for message in source.said]

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from database import dialect
 from database.connection import open_store
+from database.engine import sqlite
 from tests.endpoints.conftest import Person
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -39,7 +39,7 @@ def owner(live_server: LiveServer) -> Client:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores opened from now on wait a short time only for others who hold a lock."""
-    monkeypatch.setattr(dialect, "BUSY_TIMEOUT_MS", 30)
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 30)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from database.connection import close_store
-from database.turns import accept_turn
+from database.turns.turns import accept_turn
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer

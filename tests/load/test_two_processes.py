@@ -33,7 +33,7 @@ def ada(live_server: LiveServer) -> Client:
 
 @pytest.fixture
 def elsewhere(live_server: LiveServer) -> Iterator[Callable[..., str]]:
-    """Call a function in the other process: elsewhere("database.messages", "edit_message", …)."""
+    """Call a function in the other process: elsewhere("database.messages.editing", "edit_message", …)."""
     with subprocess.Popen(
         [sys.executable, "-c", OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -69,15 +69,17 @@ def test_what_another_process_changes_is_seen_at_once_everywhere(
     for number in range(15):
         text, title = f"edited elsewhere {number}", f"Named elsewhere {number}"
         which = {"conversation_id": conversation_id}
-        elsewhere("database.messages", "edit_message", **which, message_id=answer["message_id"], index=2, text=text)
-        elsewhere("database.conversations", "update_conversation", **which, changes={"title": title})
+        elsewhere(
+            "database.messages.editing", "edit_message", **which, message_id=answer["message_id"], index=2, text=text
+        )
+        elsewhere("database.conversations.repository", "update_conversation", **which, changes={"title": title})
         assert ada.get(f"/get_conversation_details/{conversation_id}").json()["title"] == title
         assert f"{text}</pkb_item>" in spoken(ada, recording_model, conversation_id)
         here = f"edited here {number}"
         path = f"/edit_message_from_conversation/{conversation_id}/{answer['message_id']}/2"
         assert ada.post(path, {"text": here}).status == 200
-        assert here in elsewhere("database.messages", "message_at", **which, index=2)
-    elsewhere("database.conversations", "delete_conversation", conversation_id=conversation_id)
+        assert here in elsewhere("database.messages.reading", "message_at", **which, index=2)
+    elsewhere("database.conversations.repository", "delete_conversation", conversation_id=conversation_id)
     assert ada.get(f"/get_conversation_details/{conversation_id}").status == 404
     assert ada.post(f"/send_message/{conversation_id}", {"messageText": "gone?"}).status == 404
 
@@ -94,7 +96,7 @@ def test_turns_of_two_processes_in_one_conversation_take_their_turn(
     assert "TurnInProgressError" in refusal
     recording_model.release()
     list(events)
-    assert "AcceptedTurn" in elsewhere("database.turns", "accept_turn", **turn)
+    assert "AcceptedTurn" in elsewhere("database.turns.turns", "accept_turn", **turn)
     refused = ada.post(f"/send_message/{conversation_id}", {"messageText": "And me?"})
     assert (refused.status, refused.json()["code"]) == (409, "turn_in_progress")
     assert [message["text"] for message in messages_of(ada, conversation_id)][::2] == ["From the server", turn["text"]]
@@ -104,7 +106,7 @@ def test_turns_of_two_processes_in_one_conversation_take_their_turn(
 def refusal_of_a_turn(**turn: Any) -> str:
     """The name of the error that a turn is refused with."""
     from database.errors import ConflictError
-    from database.turns import accept_turn
+    from database.turns.turns import accept_turn
 
     try:
         accept_turn(**turn)

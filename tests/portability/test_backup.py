@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
+from database.accounts.users import any_user_exists, create_user
 from database.connection import close_store, create_connection, open_store
-from database.users import any_user_exists, create_user
 from language_models.file_lock import locked
-from portability.backup import back_up
-from portability.backup_format import read_manifest
+from portability.backup import back_up, read_manifest
 from portability.errors import BackupError, BrokenBackupError, InTheWayError
 from portability.restoring import restore
 from server import create_app

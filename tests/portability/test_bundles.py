@@ -13,7 +13,7 @@ import pytest
 
 from Conversation import Conversation
 from database.connection import close_store, create_tables, open_store
-from database.conversations import addConversation, get_conversation, getConversationIdByFriendlyId
+from database.conversations.repository import addConversation, get_conversation, getConversationIdByFriendlyId
 from database.errors import ConversationNotFoundError
 from portability.bundles import FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError

@@ -18,12 +18,10 @@ from sqlalchemy import Engine, event
 
 from Conversation import Conversation
 from database.connection import close_store, open_store
-from database.conversations import create_conversation, update_conversation
+from database.conversations.repository import create_conversation, update_conversation
 from database.errors import ConversationNotFoundError
-from database.message_changes import delete_message, edit_message
-from database.message_marks import show_or_hide_message
-from portability.exports import Export, export_conversation
-from portability.file_names import file_name
+from database.messages.editing import delete_message, edit_message, show_or_hide_message
+from portability.exports import Export, export_conversation, file_name
 
 EMAIL = "ada@example.com"
 HOSTILE = (

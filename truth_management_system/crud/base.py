@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
-from database.stored_text import storable
+from database.engine.text import storable
 
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError

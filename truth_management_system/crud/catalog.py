@@ -7,12 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
+from database.engine.clock import now_iso
+
 from ..changes import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
-from ..utils import now_iso
 from .base import marks, optional_text
 from .claim_fields import category_name
 from .groups import count_held, held_claims

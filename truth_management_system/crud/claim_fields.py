@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from database.clock import iso
+from database.engine.clock import iso
 
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase
@@ -13,7 +15,7 @@ from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatement
 from ..models import CLAIM_COLUMNS, Claim
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
-from ..utils import LONGEST_GIVEN, now_iso
+from ..utils import LONGEST_GIVEN
 from .base import OwnedRows, like_prefix, listed, marks
 from .claim_fields import checked_changes, checked_claim
 from .entities import EntityCRUD

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus, ConflictStatus
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
 from ..models import CONFLICT_SET_COLUMNS, ConflictSet
-from ..utils import generate_uuid, now_iso
+from ..utils import generate_uuid
 from .base import MOST_AT_ONCE, OwnedRows, marks, optional_text
 from .links import link_successor
 

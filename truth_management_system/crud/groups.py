@@ -9,11 +9,13 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from typing import Any, ClassVar, TypeVar
 
+from database.engine.clock import now_iso
+
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..database import PKBDatabase
 from ..models import CLAIM_COLUMNS, Claim, Context, Entity, Tag
-from ..utils import name_key, now_iso
+from ..utils import name_key
 from .base import MOST_AT_ONCE, OwnedRows, json_object, known_fields, like_prefix, marks, optional_text, required_text
 from .friendly_ids import insert_named
 

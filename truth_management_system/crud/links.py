@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..changes import recording
 from ..constants import EntityRole
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, TAG_COLUMNS, Entity, Tag
-from ..utils import generate_uuid, now_iso
+from ..utils import generate_uuid
 
 LINK_SUPERSEDES = "supersedes"
 """From the newer claim to the older one that it replaces."""

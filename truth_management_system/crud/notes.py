@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+from database.engine.clock import now_iso
+
 from ..changes import ChangeSet, recording
 from ..models import NOTE_COLUMNS, Note
-from ..utils import now_iso
 from .base import OwnedRows, json_object, known_fields, optional_text, required_text
 from .claim_fields import category_name
 

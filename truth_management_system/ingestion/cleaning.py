@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from database.stored_text import storable
+from database.engine.text import storable
 
 from ..errors import InvalidKnowledgeError
 

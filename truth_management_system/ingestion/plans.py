@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from database.clock import iso_in
+from database.engine.clock import iso_in, now_iso
 
 from ..crud.claims import ClaimCRUD
 from ..database import PKBDatabase
 from ..errors import KnowledgeError, PlanNotFoundError
-from ..utils import generate_uuid, now_iso
+from ..utils import generate_uuid
 from .proposals import IngestProposal, TextIngestionPlan, as_json, existing_ids, from_payload
 
 

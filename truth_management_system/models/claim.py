@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..constants import ClaimStatus
-from ..utils import EPOCH, generate_uuid, now_iso
+from ..utils import EPOCH, generate_uuid
 from .stored import Stored, columns_of
 
 _DAY_LENGTH = len("2026-02-08")

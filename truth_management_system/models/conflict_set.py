@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from database.engine.clock import now_iso
+
 from ..constants import ConflictStatus
-from ..utils import now_iso
 from .stored import Stored, columns_of
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..utils import generate_uuid, now_iso
+from database.engine.clock import now_iso
+
+from ..utils import generate_uuid
 from .stored import Stored, columns_of
 
 

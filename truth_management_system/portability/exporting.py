@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..database import PKBDatabase
 from ..models import (
     CLAIM_COLUMNS,
@@ -14,7 +16,6 @@ from ..models import (
     TAG_COLUMNS,
 )
 from ..schema import SCHEMA_VERSION
-from ..utils import now_iso
 from .payload import EXPORT_VERSION
 
 _ROWS: dict[str, tuple[tuple[str, ...], str]] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from database.engine.clock import now_iso
+
 from ..constants import ClaimStatus
 from ..crud.catalog import DomainCatalog
 from ..crud.claims import ClaimCRUD
@@ -12,7 +14,6 @@ from ..crud.contexts import ContextCRUD
 from ..crud.notes import NoteCRUD
 from ..database import PKBDatabase
 from ..models import Claim, Context
-from ..utils import now_iso
 
 _ALL = 10**9
 _DEEPEST_HEADING = 6

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from database.engine.clock import now_iso
+
 from ..constants import ConflictStatus
 from ..crud.base import optional_text, required_text
 from ..crud.claim_fields import category_name, checked_claim, utc_time
@@ -15,7 +17,6 @@ from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..errors import InvalidKnowledgeError
 from ..models import Claim, ConflictSet, Context, Entity, Note, Tag
-from ..utils import now_iso
 
 EXPORT_VERSION = 1
 _LONGEST_ID = 200

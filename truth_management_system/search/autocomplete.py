@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from database.stored_text import storable
+from database.engine.text import storable
 
 from ..constants import ClaimStatus, ContextDomain
 from ..crud.base import marks

@@ -1,0 +1,1 @@
+"""Made-up history to measure with: the same from the same plan."""

@@ -1,0 +1,1 @@
+"""What a turn can rely on: gathered, reported, condensed where it is too large."""

@@ -1,0 +1,395 @@
+"""Conversation references: from `@conversation_…` to the words that were said there."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.ports import AddressableConversation, ConversationLoader, Message, ReferenceCaps
+from conversation_reference_utils import (
+    ConversationReference,
+    classify_conversation_reference,
+    unique_message_short_hash,
+)
+from database.errors import ConversationNotFoundError, NotFoundError
+from database.references import NamedConversation
+
+from .items import PkbItem, cut, shorten
+from .report import ReportEntry, Resolution, preview
+
+
+def addressable(conversation: Any) -> AddressableConversation:
+    """`conversation`, with the lookups that references need; a loader of a script may give one that only lists.
+
+    Raises ConversationNotFoundError for None.
+    """
+    if conversation is None:
+        raise ConversationNotFoundError
+    return conversation if hasattr(conversation, "message_at") else ListedConversation(conversation)
+
+
+class ListedConversation:
+    """Looks messages up in `get_message_list()`, read once."""
+
+    def __init__(self, conversation: Any) -> None:
+        self._metadata: dict[str, Any] = dict(conversation.get_metadata())
+        self._messages: list[dict[str, Any]] = [
+            {"message_short_hash": None, **message, "message_index": index}
+            for index, message in enumerate(conversation.get_message_list(), 1)
+        ]
+        hash_unhashed(self._messages, friendly_id=str(self._metadata.get("conversation_friendly_id") or ""))
+        self.conversation_id: str = str(self._metadata["conversation_id"])
+        self.running_summary: str = str(getattr(conversation, "running_summary", "") or "")
+
+    def get_metadata(self) -> dict[str, Any]:
+        """Title, friendly id, dates, counts."""
+        dates = {"created_at": "", "updated_at": "", "title": "", "conversation_friendly_id": ""}
+        return {**dates, **self._metadata, "message_count": len(self._messages)}
+
+    def message_at(self, index: int) -> Message | None:
+        """The message with this 1-based index, or None."""
+        return self._messages[index - 1] if 1 <= index <= len(self._messages) else None
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """The message with this short hash, or None."""
+        return next((message for message in self._messages if message["message_short_hash"] == short_hash), None)
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """Messages `start` to `end`, inclusive."""
+        return self._messages[max(0, start - 1) : end]
+
+    def last_messages(self, *, max_chars: int) -> Sequence[Message]:
+        """The newest messages, together about `max_chars` long."""
+        return newest_within(self._messages, max_chars=max_chars)
+
+
+def hash_unhashed(messages: Sequence[dict[str, Any]], *, friendly_id: str) -> None:
+    """Give each finished one of a conversation's `messages` that has no hash one; none without a `friendly_id`."""
+    taken = {message["message_short_hash"] for message in messages if message.get("message_short_hash")}
+    for message in messages if friendly_id else ():
+        if not message.get("message_short_hash") and message.get("status") != "streaming":
+            message["message_short_hash"] = unique_message_short_hash(friendly_id, message["text"], taken)
+            taken.add(message["message_short_hash"])
+
+
+def newest_within(messages: Sequence[Message], *, max_chars: int) -> list[Message]:
+    """The newest of `messages`, in order, together about `max_chars` long; at least one if there is one."""
+    kept: list[Message] = []
+    for message in reversed(messages):
+        max_chars -= len(message["text"])
+        if kept and max_chars < 0:
+            break
+        kept.append(message)
+    return kept[::-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """A conversation as a model is given it.
+
+    shown: how many messages are in it. chars: its length before anything was cut. notes: what is not in it, a sentence
+    each.
+    """
+
+    body: str
+    shown: int
+    chars: int
+    notes: tuple[str, ...] = ()
+
+
+def digested(metadata: Mapping[str, Any], summary: str, messages: Sequence[Message], *, cap: int) -> Digest:
+    """As many of the newest `messages` as fit into `cap` characters, in order; a single one that doesn't fit is cut.
+
+    metadata: the conversation's, with the `message_count` of those that could be shown.
+    """
+    header = (
+        f"{metadata['title']} ({metadata['conversation_friendly_id']}), {metadata['message_count']} messages, "
+        f"{metadata['created_at'][:10]} to {metadata['updated_at'][:10]}"
+    )
+    head = f"{header}\n\nSummary: {summary}" if summary else header
+    left, parts, lost, notes = cap, list[str](), 0, list[str]()
+    for message in reversed(messages):
+        heading, text = _heading(message), message["text"]
+        if len(heading) + len(text) > left:
+            if parts:
+                break
+            text, _ = cut(text, max(0, left - len(heading)))
+            lost = len(message["text"]) - len(text)
+            notes.append(f"Message {message['message_index']} is cut to {cap:,} characters.")
+        parts.append(heading + text)
+        left -= len(parts[-1])
+    if len(parts) < int(metadata["message_count"]):
+        notes.append(_part_of(messages, shown=len(parts), count=int(metadata["message_count"])))
+    body = "\n\n".join([head, *reversed(parts)])
+    return Digest(body=body, shown=len(parts), chars=len(body) + lost, notes=tuple(notes))
+
+
+def _heading(message: Message) -> str:
+    sender = "You" if message["sender"] == "user" else "Assistant"
+    return f"#{message['message_index']} · {message['message_short_hash']} ({sender}):\n"
+
+
+def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> str:
+    """Which part of a conversation's `count` messages `shown` of the newest are; those hidden from models are none."""
+    hidden = count - messages[0]["message_index"] + 1 - len(messages) if messages else count
+    if hidden:
+        return f"The newest {shown} of {count} messages; {hidden} hidden from the model left out."
+    return f"The newest {shown} of {count} messages."
+
+
+log = logging.getLogger(__name__)
+MAX_REFERENCES = 200
+"""How many references of one message are followed; the rest is counted in the report."""
+
+FriendlyIdLookup = Callable[[Sequence[str]], Mapping[str, NamedConversation]]
+"""Friendly ids → the user's conversations that bear them."""
+
+_Resolver = Callable[[str, AddressableConversation, ConversationReference], Resolution]
+_RANGE_MARKER = re.compile(r"_(?:messages|msgs)_", re.IGNORECASE)
+_KINDS = {"message": "message", "range": "message_range", "conversation": "conversation", "malformed": "message"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTurn:
+    """The messages of the turn that refers: they are no part of what it may refer to. chars: the question's length."""
+
+    message_ids: frozenset[str] = frozenset()
+    chars: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class ConversationReferences:
+    """Resolves the conversation references of one request; each conversation is loaded once.
+
+    `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
+    inside a resolved text is resolved again. running: left out of ranges and whole conversations.
+    """
+
+    lookup: FriendlyIdLookup
+    load: ConversationLoader
+    caps: ReferenceCaps = field(default_factory=ReferenceCaps)
+    running: RunningTurn = field(default_factory=RunningTurn)
+    _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
+
+    def resolve(self, references: Sequence[str]) -> list[Resolution]:
+        """One resolution for each of `references` (without "@", as typed), in order.
+
+        Raises nothing for a reference that fails.
+        """
+        names = [reference.removeprefix("@") for reference in references]
+        parsed = [(name, classify_conversation_reference(name)) for name in names]
+        candidates = {fid for _, parts in parsed if parts for fid in (parts.whole_candidate, parts.conv_fid) if fid}
+        named = self.lookup(sorted(candidates)) if candidates else {}
+        return [self._resolve_one(f"@{name}", parts, named) for name, parts in parsed if parts]
+
+    def _resolve_one(
+        self, ref: str, parts: ConversationReference, named: Mapping[str, NamedConversation]
+    ) -> Resolution:
+        # A title may hold the word "message": the rest is a whole friendly id first, and taken apart only then.
+        whole = named.get(parts.whole_candidate)
+        if whole is not None:
+            return self._opened(
+                ref, "conversation", whole, lambda conversation: self._whole_conversation(ref, conversation, parts)
+            )
+        kind = _kind(ref, parts)
+        if parts.kind == "malformed":
+            return _failed(ref, kind, "malformed", f"{parts.problem[:1].upper()}{parts.problem[1:]}.")
+        found = named.get(parts.conv_fid)
+        if found is None:
+            return _failed(ref, kind, "not_found", "No such conversation.")
+        resolver: _Resolver = {"message": self._message, "range": self._range}.get(parts.kind, self._whole_conversation)
+        return self._opened(ref, kind, found, lambda conversation: resolver(ref, conversation, parts))
+
+    def _opened(
+        self,
+        ref: str,
+        kind: str,
+        named: NamedConversation,
+        resolver: Callable[[AddressableConversation], Resolution],
+    ) -> Resolution:
+        if named.deleted:
+            return _failed(ref, kind, "deleted", "The conversation was deleted.", title=named.title)
+        try:
+            if named.conversation_id not in self._loaded:
+                self._loaded[named.conversation_id] = addressable(self.load(named.conversation_id))
+            return resolver(self._loaded[named.conversation_id])
+        except NotFoundError:
+            return _failed(ref, kind, "not_found", "No such conversation.")
+        except Exception:  # one conversation that can't be read must not take the turn along
+            log.exception("the conversation %s can't be read", named.conversation_id)
+            return _failed(ref, kind, "unavailable", "The conversation can't be read.", title=named.title)
+
+    def _message(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
+        message = _find(conversation, parts.identifier)
+        title = str(conversation.get_metadata()["title"])
+        if message is None:
+            return _missing_message(ref, parts.identifier, conversation, title)
+        if message.get("deleted_at"):
+            return _failed(ref, "message", "deleted", "The message was deleted.", title=title)
+        entry = ReportEntry(
+            ref=ref,
+            kind="message",
+            status="resolved",
+            title=title,
+            preview=preview(message["text"]),
+            count=1,
+            chars=len(message["text"]),
+            target=_message_target(conversation, message),
+            notes=_notes(message),
+        )
+        return self._with_items(ref, entry, conversation, [message])
+
+    def _range(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
+        start, end = parts.start or 0, parts.end or 0
+        metadata = conversation.get_metadata()
+        count = int(metadata["message_count"])
+        messages = conversation.messages_between(start, min(end, count)) if 1 <= start <= count else []
+        if not messages:
+            note = f"The conversation has {count} messages." if count else "The conversation has no messages."
+            return _failed(ref, "message_range", "out_of_range", note, title=metadata["title"])
+        others = self._without_the_running(messages)
+        if not others:
+            note = "It holds nothing but this question and its answer."
+            return _failed(ref, "message_range", "empty", note, title=metadata["title"])
+        entry = ReportEntry(
+            ref=ref,
+            kind="message_range",
+            status="resolved",
+            title=metadata["title"],
+            preview=preview(others[0]["text"]),
+            count=len(others),
+            chars=sum(len(message["text"]) for message in others),
+            target={
+                "conversation_id": conversation.conversation_id,
+                "message_index": others[0]["message_index"],
+                "message_id": others[0]["message_id"],
+            },
+        )
+        if len(others) < len(messages):
+            entry = entry.with_note("This question and its answer are left out.")
+        if end > count:
+            entry = entry.with_note(f"The conversation ends at message {count}.")
+        return self._with_items(ref, entry, conversation, others)
+
+    def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
+        return [message for message in messages if message["message_id"] not in self.running.message_ids]
+
+    def _whole_conversation(
+        self, ref: str, conversation: AddressableConversation, _parts: ConversationReference
+    ) -> Resolution:
+        metadata, cap = conversation.get_metadata(), self.caps.conversation
+        newest = conversation.last_messages(max_chars=cap + self.running.chars)
+        said = self._without_the_running(newest)
+        finished = [message for message in said if message.get("status") != "streaming"]
+        summary = conversation.running_summary
+        if not finished and not summary:
+            return _failed(ref, "conversation", "empty", "The conversation has no messages.", title=metadata["title"])
+        count = int(metadata["message_count"]) - (len(newest) - len(finished))
+        digest = digested({**metadata, "message_count": count}, summary, finished, cap=cap)
+        entry = ReportEntry(
+            ref=ref,
+            kind="conversation",
+            status="resolved",
+            title=metadata["title"],
+            preview=preview(summary or finished[0]["text"]),
+            count=digest.shown,
+            chars=digest.chars,
+            target={"conversation_id": conversation.conversation_id},
+        )
+        if len(finished) < len(said):
+            entry = entry.with_note("The answer that is still being written is left out.")
+        for note in digest.notes:
+            entry = entry.marked("truncated", note)
+        item = PkbItem(
+            source="referenced",
+            type="conversation",
+            refs=(ref,),
+            key=f"conversation:{conversation.conversation_id}",
+            body=digest.body,
+        )
+        return Resolution(entry=entry, items=(item,))
+
+    def _with_items(
+        self, ref: str, entry: ReportEntry, conversation: AddressableConversation, messages: Sequence[Message]
+    ) -> Resolution:
+        finished = [message for message in messages if message.get("status") != "streaming"]
+        if not finished:
+            return Resolution(entry=entry.marked("streaming", "This answer is still being written."))
+        if len(finished) < len(messages):
+            entry = entry.with_note("The answer that is still being written is left out.")
+        fid = conversation.get_metadata()["conversation_friendly_id"]
+        items = tuple(shorten(_message_item(ref, fid, message), self.caps.message) for message in finished)
+        cuts = sum(item.truncated_from is not None for item in items)
+        if cuts:
+            subject = "Cut" if len(finished) == 1 else f"{cuts} of them cut"
+            entry = entry.marked("truncated", f"{subject} to {self.caps.message:,} characters.")
+        elif not any(message["text"] for message in finished):
+            entry = entry.marked("empty", "The message has no text.")
+        return Resolution(entry=entry, items=items)
+
+
+def kind_of(reference: str) -> str:
+    """What a conversation reference seems to name, judged by its form alone, as the report calls it."""
+    parts = classify_conversation_reference(reference)
+    return _kind(reference, parts) if parts else "conversation"
+
+
+def _kind(reference: str, parts: ConversationReference) -> str:
+    malformed_range = parts.kind == "malformed" and _RANGE_MARKER.search(reference)
+    return "message_range" if malformed_range else _KINDS[parts.kind]
+
+
+def _find(conversation: AddressableConversation, identifier: str) -> Message | None:
+    if not identifier.isdigit():
+        return conversation.message_by_hash(identifier)
+    # A leading zero marks an old hash: an index has none.
+    is_index = len(identifier) <= 15 and not identifier.startswith("0")
+    message = conversation.message_at(int(identifier)) if is_index else None
+    if message is None and len(identifier) == 6:
+        return conversation.message_by_hash(identifier)  # an old hash may be all digits
+    return message
+
+
+def _missing_message(ref: str, identifier: str, conversation: AddressableConversation, title: str) -> Resolution:
+    if not identifier.isdigit() or (identifier.startswith("0") and len(identifier) > 1):
+        return _failed(ref, "message", "not_found", "No message of this conversation has this hash.", title=title)
+    count = conversation.get_metadata()["message_count"]
+    note = "Messages are counted from 1." if int(identifier[:16]) == 0 else f"The conversation has {count} messages."
+    return _failed(ref, "message", "out_of_range", note, title=title)
+
+
+def _message_item(ref: str, fid: str, message: Message) -> PkbItem:
+    sender = "You" if message["sender"] == "user" else "Assistant"
+    return PkbItem(
+        source="referenced",
+        type="conversation_message",
+        refs=(ref,),
+        key=f"message:{message['message_id']}",
+        label=f"from {fid} #{message['message_index']} ({sender}):",
+        body=message["text"],
+    )
+
+
+def _message_target(conversation: AddressableConversation, message: Message) -> dict[str, Any]:
+    return {
+        "conversation_id": conversation.conversation_id,
+        "message_id": message["message_id"],
+        "message_index": message["message_index"],
+        "message_short_hash": message["message_short_hash"],
+        "sender": message["sender"],
+        "created_at": message.get("created_at", ""),
+    }
+
+
+def _notes(message: Message) -> tuple[str, ...]:
+    notes = ["edited"] if message.get("edited_at") or message.get("variants") else []
+    if message.get("status") in {"interrupted", "cancelled", "failed"}:
+        notes.append(f"answer {message['status']}")
+    return tuple(notes)
+
+
+def _failed(ref: str, kind: str, status: str, note: str, *, title: str = "") -> Resolution:
+    return Resolution(entry=ReportEntry(ref=ref, kind=kind, status=status, notes=(note,), title=title))

@@ -1,0 +1,267 @@
+"""Gathering what a turn can rely on, and the report of its references, whatever happens to the turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chat.ports import ConversationLoader, ReferenceCaps, TurnServices
+from chat.turns.threads import in_thread, to_its_end
+from chat.turns.turn import Turn
+from conversation_reference_utils import parse_references, partition
+from database.references import NamedConversation, conversations_by_friendly_id
+
+from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn, kind_of
+from .items import PkbItem, fit, merge, render
+from .memories import WHOLE, Knowledge, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
+from .report import ReportEntry, Resolution
+
+_CUT_TO_FIT = "Cut so that everything named fits the model"
+_NOTHING_KNOWN = frozenset({"not_found", "unavailable"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatheredContext:
+    """What was found: items in order of priority, each once, and the fate of each reference."""
+
+    items: tuple[PkbItem, ...] = ()
+    report: tuple[ReportEntry, ...] = ()
+
+    def rendered(self) -> str:
+        """The items as `<pkb_item>` elements."""
+        return render(self.items)
+
+    def report_dicts(self) -> list[dict[str, Any]]:
+        """The report as sent and stored."""
+        return [entry.as_dict() for entry in self.report]
+
+
+def gather(
+    references: Sequence[str],
+    *,
+    conversations: ConversationReferences,
+    knowledge: Knowledge,
+    request: KnowledgeRequest | None = None,
+    max_chars: int | None = None,
+) -> GatheredContext:
+    """Resolve `references` (friendly ids without "@", as typed), each once, in the order given.
+
+    request: what else the message wants of the knowledge base. max_chars bounds the items together; the longest are cut
+    first, and the report says so.
+    """
+    wanted = [reference for reference in dict.fromkeys(references) if reference]
+    followed = wanted[:MAX_REFERENCES]
+    resolutions = _resolved(followed, conversations, knowledge)
+    found = knowledge.beside(request or KnowledgeRequest())
+    if request is not None:
+        resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
+    report = [resolution.entry for resolution in resolutions]
+    told = {entry.ref for entry in report}
+    report += [entry for entry in found.entries if entry.ref not in told]
+    if len(wanted) > len(followed):
+        report.append(_beyond_the_limit(len(wanted) - len(followed)))
+    named = [item for resolution in resolutions for item in resolution.items]
+    items = merge([*named, *found.items])
+    context = GatheredContext(items=tuple(items), report=tuple(report))
+    return context if max_chars is None else fitted(context, max_chars)
+
+
+def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:
+    """Each of the references that `gather` would have followed, as one that could not be looked up; `note` says why."""
+    wanted = [reference for reference in dict.fromkeys(references) if reference]
+    conversation_refs = {ref for ref, _, _ in partition(wanted)[0]}
+    report = [
+        ReportEntry(ref=f"@{ref}", kind=kind_of(ref), status="unavailable", notes=(note,))
+        if ref in conversation_refs
+        else unavailable(f"@{ref}", note)
+        for ref in wanted[:MAX_REFERENCES]
+    ]
+    report += [unavailable(f"@memory:{claim_id}", note) for claim_id in list(dict.fromkeys(claim_ids))[:MAX_REFERENCES]]
+    if len(wanted) > MAX_REFERENCES:
+        report.append(_beyond_the_limit(len(wanted) - MAX_REFERENCES))
+    return GatheredContext(report=tuple(report))
+
+
+def _resolved(
+    references: Sequence[str], conversations: ConversationReferences, knowledge: Knowledge
+) -> list[Resolution]:
+    conversation_refs, knowledge_refs = partition(references)
+    names = [ref for ref, _, _ in conversation_refs]
+    resolved = dict(zip(names, conversations.resolve(names), strict=True))
+    # What begins like a conversation and is none may be the name of something in the knowledge base.
+    strangers = [name for name in names if _names_no_conversation(resolved[name])]
+    second = dict(zip(strangers, knowledge.resolve(strangers), strict=True))
+    resolved |= {name: found for name, found in second.items() if found.entry.status not in _NOTHING_KNOWN}
+    resolved |= zip(knowledge_refs, knowledge.resolve(knowledge_refs), strict=True)
+    return [resolved[reference] for reference in references]
+
+
+def _names_no_conversation(resolution: Resolution) -> bool:
+    return resolution.entry.kind == "conversation" and resolution.entry.status == "not_found"
+
+
+def _beyond_the_limit(count: int) -> ReportEntry:
+    return ReportEntry(
+        ref=f"+{count:,}",
+        kind="message",
+        status="unavailable",
+        count=count,
+        notes=(f"{count:,} further references were not followed: at most {MAX_REFERENCES} in one message.",),
+    )
+
+
+def fitted(context: GatheredContext, max_chars: int) -> GatheredContext:
+    """The named items, cut where they must be, and as many of the others as fit beside them; the report says both."""
+    named = [item for item in context.items if item.source == "referenced"]
+    kept, shortened = fit(named, max_chars)
+    beside = [item for item in context.items if item.source != "referenced"]
+    others = _that_fit(beside, max_chars - len(render(kept)))
+    cut_refs = {ref for item in shortened for ref in item.refs}
+    note = f"{_CUT_TO_FIT} ({max_chars:,} characters together)."
+    report = [_cut_anew(entry, note) if entry.ref in cut_refs else entry for entry in context.report]
+    dropped = len(beside) - len(others)
+    if dropped:
+        # Of what stands for all memories together, that alone which was left out before has a count.
+        dropped += sum(entry.count for entry in report if entry.ref == WHOLE)
+        report = [entry for entry in report if entry.ref != WHOLE or not entry.count]
+        report.append(replace(left_out(dropped), count=dropped))
+    return GatheredContext(items=(*kept, *others), report=tuple(report))
+
+
+def _cut_anew(entry: ReportEntry, note: str) -> ReportEntry:
+    notes = tuple(earlier for earlier in entry.notes if not earlier.startswith(_CUT_TO_FIT))
+    return replace(entry, notes=notes).marked("truncated", note)
+
+
+def _that_fit(items: Sequence[PkbItem], chars: int) -> list[PkbItem]:
+    kept: list[PkbItem] = []
+    for item in items:
+        chars -= len(render([item])) + 1
+        if chars < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def resolve_report(
+    references: Sequence[str],
+    *,
+    user_email: str,
+    users_dir: str,
+    loader: ConversationLoader,
+    claim_ids: Sequence[str] = (),
+    services: TurnServices | None = None,
+) -> list[dict[str, Any]]:
+    """The report entries that a message with these `references` (without "@") and claim ids would get."""
+    caps = services.caps if services is not None else ReferenceCaps()
+    conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader, caps=caps)
+    knowledge = knowledge_of(user_email, users_dir=users_dir, services=services)
+    request = KnowledgeRequest(claim_ids=claim_ids)
+    return gather(references, conversations=conversations, knowledge=knowledge, request=request).report_dicts()
+
+
+def stored_lookup(users_dir: str, user_email: str) -> FriendlyIdLookup:
+    """A lookup of friendly ids among the stored conversations of `user_email`."""
+
+    def lookup(friendly_ids: Sequence[str]) -> Mapping[str, NamedConversation]:
+        return conversations_by_friendly_id(users_dir=users_dir, user_email=user_email, friendly_ids=friendly_ids)
+
+    return lookup
+
+
+log = logging.getLogger(__name__)
+_PATIENCE = 1.5
+"""Seconds that whoever stops an answer waits for its references; a search may hang at a model for longer."""
+_STOPPED = "It was not looked up: the answer was stopped before."
+_BROKEN = "It could not be looked up. The server's log says why."
+
+KeepReport = Callable[[Sequence[Mapping[str, Any]]], None]
+"""Stores what became of the references of a turn's question."""
+
+
+def running(turn: Turn) -> RunningTurn:
+    """What of a conversation is no part of what `turn` may refer to."""
+    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
+    return RunningTurn(message_ids=frozenset(own), chars=len(turn.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathering:
+    """What was gathered. failure: what keeps the turn from going on once its report was told."""
+
+    context: GatheredContext
+    failure: BaseException | None = None
+
+    def go_on(self) -> GatheredContext:
+        """The context; raises `failure`."""
+        if self.failure is not None:
+            raise self.failure
+        return self.context
+
+
+async def gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
+    """What `gather` finds, its report stored by `keep`; where it fails, each reference of the turn as unavailable.
+
+    A turn that is stopped meanwhile finds out first, for a moment at least. Raises nothing: `failure` has it.
+    """
+    work, stop = await to_its_end(_gathered(turn, gather, keep), patience=_PATIENCE)
+    if not work.cancelled():
+        result = work.result()
+        return Gathering(context=result.context, failure=result.failure or stop)
+    context = unresolved(turn.references, turn.claim_ids, note=_STOPPED)
+    return Gathering(context=context, failure=await _kept(context, keep) or stop)
+
+
+async def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
+    try:
+        context = await in_thread(gather)
+    except Exception as error:  # noqa: BLE001 - the turn ends with it, but tells of its references before
+        context = unresolved(turn.references, turn.claim_ids, note=_BROKEN)
+        await _kept(context, keep)
+        return Gathering(context=context, failure=error)
+    memories = memories_among(context.items)
+    if memories:
+        turn.config["memories"] = memories
+    return Gathering(context=context, failure=await _kept(context, keep))
+
+
+async def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
+    """Store the report; what went wrong with that."""
+    try:
+        if context.report:
+            await in_thread(keep, context.report_dicts())
+    except Exception as error:  # noqa: BLE001 - the caller has it raised, in its time
+        log.info("the report was not stored: %s", error)
+        return error
+    return None
+
+
+_UNKNOWN = "It could not be looked up after the server had stopped. The server's log says why."
+
+
+def lost_report(
+    user_email: str,
+    question: str,
+    *,
+    users_dir: str,
+    loader_for: Callable[[str], ConversationLoader],
+    services: TurnServices,
+) -> list[dict[str, Any]]:
+    """What the references in `question` mean now. Raises nothing: those that can't be looked up are unavailable."""
+    named = parse_references(question)
+    if not named.friendly_ids and not named.claim_ids:
+        return []
+    try:
+        return resolve_report(
+            named.friendly_ids,
+            claim_ids=named.claim_ids,
+            user_email=user_email,
+            users_dir=users_dir,
+            loader=loader_for(user_email),
+            services=services,
+        )
+    except Exception:  # a server must start, and a turn end, whatever became of what it refers to
+        log.exception("the references of an interrupted turn could not be looked up")
+        return unresolved(named.friendly_ids, named.claim_ids, note=_UNKNOWN).report_dicts()

@@ -1,0 +1,360 @@
+"""The knowledge branch of gathering: memories that a message names, attaches, has pinned or makes relevant."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from chat.ports import KnowledgeLimits, TurnServices
+from chat.runtime.knowledge import knowledge_in
+from chat.turns.turn import Turn
+from conversation_reference_utils import _extract_meaningful_words, parse_references
+from database.engine.clock import now, now_iso
+from truth_management_system import ActionResult, Claim, StructuredAPI
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
+
+from .items import PkbItem, Source, render
+from .report import ReportEntry, Resolution, preview
+
+WHOLE = "memories"
+"""What stands for the knowledge base itself in a report."""
+_GROUPS = frozenset({"context", "entity", "tag", "domain"})
+_LONGEST_ID = 128
+# What was written "#121248" may as well be a color, or the short id of an activity.
+_LONG_NUMBER = re.compile(r"claim_[0-9]{6,}", re.IGNORECASE)
+
+
+def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
+    """That nothing has this name; muted where it may not have been meant as one. surely: it was."""
+    return ReportEntry(
+        ref=ref,
+        kind="claim",
+        status="not_found",
+        notes=(f"No memory or context found with ID: {reference}",),
+        muted=not surely and not _looks_like_an_id(reference),
+    )
+
+
+def ambiguous(ref: str, result: ActionResult) -> ReportEntry:
+    """That several things have this name, with those."""
+    candidates = tuple(result.data["candidates"])
+    kind = candidates[0]["kind"]
+    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
+
+
+def noted(claim: Claim, notes: Sequence[str]) -> ReportEntry:
+    """That a memory which was attached came along, and what there is to say of it ("retracted")."""
+    body = claim.rendered()
+    return ReportEntry(
+        ref=f"@{claim.friendly_id}",
+        kind="claim",
+        status="resolved",
+        notes=tuple(notes),
+        title=claim.friendly_id,
+        preview=preview(body),
+        count=1,
+        chars=len(body),
+        target={"claim_id": claim.claim_id},
+    )
+
+
+def unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
+    """That something could not be had, and why."""
+    return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
+
+
+def left_out(count: int) -> ReportEntry:
+    """That so many of the memories nobody named had no room."""
+    return unavailable(WHOLE, f"{count} less important memories did not fit the model and were left out.")
+
+
+def _looks_like_an_id(name: str) -> bool:
+    if _LONG_NUMBER.fullmatch(name):
+        return False
+    words, _, last = name.lower().rpartition("_")
+    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
+
+
+_CONSIDERED = 50
+"""Memories that are ranked for any message; the irrelevant ones among the best must not take a place."""
+
+
+def relevant_memories(api: StructuredAPI, query: str, *, k: int) -> ActionResult:
+    """At most `k` memories that are valid now and relevant to `query`: `.data` are their SearchResults, best first."""
+    result: ActionResult = api.search(query, k=max(k, _CONSIDERED), filters={"valid_at": now_iso()})
+    if result.success:
+        result.data = [found for found in result.data if is_relevant(found, query)][:k]
+    return result
+
+
+log = logging.getLogger(__name__)
+
+ApiMaker = Callable[[], StructuredAPI]
+"""Gives the user's view of the knowledge base, or raises KnowledgeUnavailableError."""
+
+_HOLDING = frozenset({"active", "contested"})
+_LONGEST_QUERY = 2_000
+_FEW_WORDS = 4
+_SUMMARY_CHARS = 300
+_CLAIM_KEY = "claim:"
+_UNEXPECTED = "internal_error"
+_FAULT = "Memories could not be looked through. The server's log says why."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeRequest:
+    """What a message wants of the knowledge base beside its references.
+
+    claim_ids: named in the old form `@memory:<id>`. attached: "use now", by id. conversation_pinned: ids. query: the
+    message without its references. automatic: whether pinned and searched memories are wanted too.
+    """
+
+    claim_ids: Sequence[str] = ()
+    attached: Sequence[str] = ()
+    conversation_pinned: Sequence[str] = ()
+    query: str = ""
+    conversation_summary: str = ""
+    automatic: bool = False
+    found_at_most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the knowledge base gave without being named: items, and entries for what is missing."""
+
+    items: Sequence[PkbItem] = ()
+    entries: Sequence[ReportEntry] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Knowledge:
+    """One message's questions to one user's knowledge base. It fails open: what can't be read is reported."""
+
+    api: ApiMaker | None
+    limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
+    _api: StructuredAPI | None = None
+    _has_claims: bool | None = None
+    _unavailable: str = ""
+
+    def resolve(self, references: Sequence[str]) -> list[Resolution]:
+        """One resolution for each reference (without "@", as typed), in order."""
+        return [self._resolve(reference, ref=f"@{reference}") for reference in references]
+
+    def resolve_claim_ids(self, claim_ids: Sequence[str]) -> list[Resolution]:
+        """One resolution for each claim id, as `@memory:<id>` names it."""
+        return [self._resolve(claim_id, ref=f"@memory:{claim_id}", surely=True) for claim_id in claim_ids]
+
+    def beside(self, request: KnowledgeRequest) -> Found:
+        """What comes with the message: attached, pinned and searched memories, in order of priority."""
+        api = self._opened()
+        if api is None:
+            wanted = request.automatic or request.attached
+            return Found(entries=[unavailable(WHOLE, self._unavailable)] if self._unavailable and wanted else [])
+        sources: list[Callable[[], Found]] = [partial(self._attached, api, request.attached)]
+        if request.automatic:
+            sources += [
+                partial(self._pinned, api),
+                partial(self._conversation_pinned, api, request.conversation_pinned),
+                partial(self._searched, api, request),
+            ]
+        parts: list[Found] = []
+        for source in sources:
+            parts.append(self._guarded(source))
+            if self._unavailable:
+                break
+        return Found(
+            items=[item for part in parts for item in part.items],
+            entries=list({(entry.ref, entry.notes): entry for part in parts for entry in part.entries}.values()),
+        )
+
+    def _guarded(self, source: Callable[[], Found]) -> Found:
+        try:
+            return source()
+        except KnowledgeUnavailableError as error:
+            return self._lost(error.message)
+        except Exception:
+            log.exception("memories could not be gathered")
+            return Found(entries=[unavailable(WHOLE, _FAULT)])
+
+    def _lost(self, sentence: str) -> Found:
+        """Note that the store failed. It is not asked again for this message: each try may take a while."""
+        log.warning("memories can't be read: %s", sentence)
+        self._api, self._unavailable = None, sentence
+        return Found(entries=[unavailable(WHOLE, sentence)])
+
+    def _failed(self, result: ActionResult) -> Found:
+        """What is left of a source that failed."""
+        code = result.metadata["error_code"]
+        if code == KnowledgeUnavailableError.code:
+            return self._lost(result.errors[0])
+        log.warning("memories could not be gathered: %s", result.errors[0])
+        return Found(entries=[unavailable(WHOLE, _FAULT if code == _UNEXPECTED else result.errors[0])])
+
+    def _opened(self) -> StructuredAPI | None:
+        if self._api is None and self.api is not None and not self._unavailable:
+            try:
+                self._api = self.api()
+            except KnowledgeUnavailableError as error:
+                self._unavailable = error.message
+        return self._api
+
+    def _resolve(self, reference: str, *, ref: str, surely: bool = False) -> Resolution:
+        api = self._opened()
+        if api is None:
+            if self._unavailable:
+                return Resolution(entry=unavailable(ref, self._unavailable))
+            return Resolution(entry=not_found(ref, reference, surely=surely))
+        try:
+            return self._looked_up(api, reference, ref=ref, surely=surely)
+        except Exception:
+            log.exception("%s could not be resolved", ref)
+            return Resolution(entry=unavailable(ref, _FAULT))
+
+    def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
+        result = api.resolve_reference(reference, limit=self.limits.group)
+        if result.success:
+            return self._resolved(ref, result.data)
+        if result.data and result.data["type"] == "ambiguous":
+            return Resolution(entry=ambiguous(ref, result))
+        if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
+            (missing,) = self._failed(result).entries
+            return Resolution(entry=unavailable(ref, missing.notes[0]))
+        return Resolution(entry=not_found(ref, reference, surely=surely))
+
+    def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
+        claims: Sequence[Claim] = found["claims"]
+        kind, total = found["type"], found["total_count"]
+        bodies = [claim.rendered() for claim in claims]
+        entry = ReportEntry(
+            ref=ref,
+            kind=kind,
+            status="resolved" if total else "empty",
+            notes=tuple(found["notes"]),
+            title=found["source_name"],
+            preview=preview(" · ".join(bodies[:5])),
+            count=len(claims),
+            chars=sum(map(len, bodies)),
+            target={kind if kind == "domain" else f"{kind}_id": found["source_id"]},
+        )
+        if not total:
+            entry = entry.with_note("Nothing is filed there.")
+        elif len(claims) < total:
+            entry = entry.marked("truncated", f"The newest {len(claims):,} of {total:,} memories.")
+        # A group holds nothing retracted or superseded; a claim that is named has to say that it is.
+        note = "; ".join(found["notes"]) if kind == "claim" else ""
+        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref, note=note) for claim in claims))
+
+    def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
+        if not claim_ids:
+            return Found()
+        asked = list(dict.fromkeys(claim_ids))
+        result = api.get_claims_by_ids(asked[: self.limits.attached])
+        if not result.success:
+            return self._failed(result)
+        entries = [
+            not_found(f"@memory:{claim_id}", claim_id, surely=True)
+            for claim_id, claim in zip(asked, result.data, strict=False)
+            if claim is None
+        ]
+        if len(asked) > self.limits.attached:
+            entries.append(unavailable(WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
+        claims = [claim for claim in result.data if claim is not None]
+        notes = api.references.notes_of(claims)
+        entries += [noted(claim, notes[claim.claim_id]) for claim in claims if notes[claim.claim_id]]
+        items = [_item(claim, "attached", note="; ".join(notes[claim.claim_id])) for claim in claims]
+        return Found(items=items, entries=entries)
+
+    def _stores_claims(self, api: StructuredAPI) -> bool:
+        """Whether the user has any memory, read once per message: without one, pins and search find nothing."""
+        if self._has_claims is None:
+            self._has_claims = api.claims.has_any()
+        return self._has_claims
+
+    def _pinned(self, api: StructuredAPI) -> Found:
+        if self.limits.pinned < 1 or not self._stores_claims(api):
+            return Found()
+        return self._listed(api.get_pinned_claims(self.limits.pinned), "pinned")
+
+    def _conversation_pinned(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
+        if not claim_ids or self.limits.conversation_pinned < 1 or not self._stores_claims(api):
+            return Found()
+        newest = list(claim_ids)[-self.limits.conversation_pinned :]
+        return self._listed(api.get_claims_by_ids(newest), "conv_pinned")
+
+    def _listed(self, result: ActionResult, source: Source) -> Found:
+        if not result.success:
+            return self._failed(result)
+        moment = now()
+        kept = [claim for claim in result.data if claim is not None and claim.status in _HOLDING]
+        return Found(items=[_item(claim, source) for claim in kept if claim.is_valid_at(moment)])
+
+    def _searched(self, api: StructuredAPI, request: KnowledgeRequest) -> Found:
+        at_most = self.limits.found if request.found_at_most is None else request.found_at_most
+        if at_most < 1 or not self._stores_claims(api):
+            return Found()
+        query = request.query[:_LONGEST_QUERY]
+        if len(_extract_meaningful_words(query, max_words=_FEW_WORDS)) < _FEW_WORDS:
+            query = f"{query} {request.conversation_summary[:_SUMMARY_CHARS]}".strip()
+        if not query:
+            return Found()
+        result = relevant_memories(api, query, k=at_most)
+        if not result.success:
+            return self._failed(result)
+        for warning in result.warnings:
+            log.info("memories were searched in part: %s", warning)
+        return Found(
+            items=[_item(found.claim, "auto") for found in result.data],
+            entries=[unavailable(WHOLE, warning, muted=True) for warning in result.warnings],
+        )
+
+
+def rendered_memories(claims: Sequence[Claim]) -> str:
+    """Claims as a model is given them when it was not the person who named them."""
+    return render([_item(claim, "auto") for claim in claims])
+
+
+def knowledge_of(user_email: str, *, users_dir: str | None, services: TurnServices | None) -> Knowledge:
+    """What `user_email` knows, as one message asks for it; nothing where there is no data folder."""
+    limits = services.knowledge_limits if services is not None else KnowledgeLimits()
+    door = services.knowledge if services is not None else None
+    if door is None and users_dir is not None:
+        door = knowledge_in(users_dir)
+    return Knowledge(api=partial(door.for_user, user_email) if door is not None else None, limits=limits)
+
+
+def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
+    """What a turn wants of the knowledge base beside its references."""
+    query = turn.query
+    return KnowledgeRequest(
+        claim_ids=turn.claim_ids,
+        attached=query.get("attached_claim_ids") or (),
+        conversation_pinned=query.get("conversation_pinned_claim_ids") or (),
+        query=parse_references(turn.text).clean_text,
+        conversation_summary=summary,
+        automatic=bool((query.get("checkboxes") or {}).get("use_pkb", True)),
+    )
+
+
+def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:
+    """The claims among `items`: `{claim_id, friendly_id, source}` of each, in order."""
+    return [
+        {"claim_id": item.key.removeprefix(_CLAIM_KEY), "friendly_id": item.name, "source": item.source}
+        for item in items
+        if item.key is not None and item.key.startswith(_CLAIM_KEY)
+    ]
+
+
+def _item(claim: Claim, source: Source, *refs: str, note: str = "") -> PkbItem:
+    return PkbItem(
+        source=source,
+        type=claim.claim_type,
+        refs=refs,
+        key=f"{_CLAIM_KEY}{claim.claim_id}",
+        name=claim.friendly_id,
+        body=claim.rendered(),
+        note=note,
+    )

@@ -1,0 +1,75 @@
+"""The reference report: what became of each reference of a message.
+
+Shown first, stored with the message, never silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .items import PkbItem
+
+PREVIEW_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportEntry:
+    """The fate of one reference.
+
+    ref: as typed, with its "@". kind: message, message_range, conversation, claim, context, entity, tag, domain.
+    status: resolved, truncated, not_found, out_of_range, malformed, ambiguous, empty, deleted, streaming, unavailable.
+    muted: nothing was found, but it may well not have been meant as a reference (a decorator, a handle).
+    count: how many things it brought; chars: how long they are together, before any cut.
+    """
+
+    ref: str
+    kind: str
+    status: str
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    preview: str = ""
+    count: int = 0
+    chars: int = 0
+    muted: bool = False
+    target: Mapping[str, Any] = field(default_factory=dict)
+    candidates: tuple[Mapping[str, Any], ...] = ()
+
+    def with_note(self, note: str) -> ReportEntry:
+        """The same, with one note more."""
+        return replace(self, notes=(*self.notes, note))
+
+    def marked(self, status: str, note: str) -> ReportEntry:
+        """The same with another status, and a note that says why."""
+        return replace(self, status=status, notes=(*self.notes, note))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As sent and stored."""
+        return {
+            "ref": self.ref,
+            "kind": self.kind,
+            "status": self.status,
+            "notes": list(self.notes),
+            "title": self.title,
+            "preview": self.preview,
+            "count": self.count,
+            "chars": self.chars,
+            "muted": self.muted,
+            "target": dict(self.target),
+            "candidates": [dict(candidate) for candidate in self.candidates],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """One reference, resolved: its report entry and the items it brought (none, if it failed)."""
+
+    entry: ReportEntry
+    items: tuple[PkbItem, ...] = ()
+
+
+def preview(text: str) -> str:
+    """The beginning of `text` on one line, at most 200 characters."""
+    flat = " ".join(text[: PREVIEW_CHARS * 4].split())
+    return flat if len(flat) <= PREVIEW_CHARS else flat[: PREVIEW_CHARS - 1] + "…"

@@ -1,0 +1,1 @@
+"""What models are told, for answers, titles and summaries; the templates lie in `prompts`."""

@@ -1,0 +1,189 @@
+"""Streaming the main model, with shorter prompts where it finds the first one too long."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from chat.context.distil import Distilled
+from chat.context.gather import GatheredContext, KeepReport, fitted
+from chat.context.items import cut
+from chat.context.memories import memories_among
+from chat.turns import events
+from chat.turns.accept import instead_of
+from chat.turns.events import Event
+from chat.turns.threads import in_thread
+from chat.turns.turn import Turn
+from language_models.errors import ContextTooLongError, ModelFailedError
+from language_models.ports import ChatMessage, Delta
+
+from .prompt import ContextBlock
+
+PromptMaker = Callable[[ContextBlock, float], Sequence[ChatMessage]]
+"""Context, and the share of the window that the whole may take → prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A prompt, and what the watchers have to be told of it first."""
+
+    prompt: Sequence[ChatMessage]
+    told: Sequence[Event] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Drafts:
+    """Makes the prompts of a turn.
+
+    context: what was gathered, with its report. max_chars: of context, at share 1.0 of the window as it is known then.
+    """
+
+    turn: Turn
+    found: Distilled
+    context: GatheredContext
+    make: PromptMaker
+    keep: KeepReport
+    max_chars: Callable[[], int]
+    _last: Sequence[ChatMessage] = ()
+
+    def first(self) -> Draft:
+        """The prompt with the context as it was gathered, and as much of the history as should fit."""
+        self._last = self.make(self.found.context, 1.0)
+        return Draft(prompt=self._last)
+
+    async def shorter(self, share: float) -> Draft | None:
+        """A prompt for `share` of the window; None where nothing can be taken out of the one before.
+
+        The report of what was cut for it is stored.
+        """
+        before = self._last
+        found, context = self._refitted(int(self.max_chars() * share))
+        prompt = self._last = self.make(found.context, share)
+        if prompt == before:
+            return None
+        losses = ["older messages are left out"] if len(prompt) < len(before) else []
+        told: list[Event] = []
+        if context.report != self.context.report:
+            told.append(events.references(context.report_dicts()))
+            await in_thread(self.keep, context.report_dicts())
+            losses.append("what goes with your message is cut, as its references say")
+        if found.condensed != self.found.condensed:
+            losses.append("what was condensed is cut")
+        sentence = f"All of it is too long for the model: {', and '.join(losses)}."
+        return Draft(prompt=prompt, told=[*told, events.status(sentence)])
+
+    def _refitted(self, chars: int) -> tuple[Distilled, GatheredContext]:
+        condensed, _ = cut(self.found.condensed, chars // 2)
+        context = GatheredContext(items=tuple(self.found.items), report=self.context.report)
+        context = fitted(context, chars - len(condensed))
+        if not condensed:
+            self.turn.config["memories"] = memories_among(context.items)
+        return replace(self.found, items=context.items, condensed=condensed), context
+
+
+log = logging.getLogger(__name__)
+_SHARES = (0.6, 0.35, 0.15)
+"""Of the window, by our estimate: some scripts, and rows of digits, have several times the tokens that we count."""
+
+
+async def answer(turn: Turn, drafts: Drafts) -> AsyncIterator[Event]:
+    """Stream the answer into `turn` and out as events.
+
+    A prompt that the model refuses as too long is made again with less history and shorter context, and the person is
+    told. Raises the errors of `language_models.errors`.
+    """
+    draft, shares = drafts.first(), iter(_SHARES)
+    while True:
+        window = turn.model.context_window
+        for event in draft.told:
+            yield event
+        try:
+            async for event in _stream(turn, draft.prompt):
+                yield event
+        except ContextTooLongError:
+            # A refusal may have told the true window: then a prompt for that, whole, may fit.
+            whole = (1.0,) if turn.model.context_window < window else ()
+            shorter = None if turn.answer else await _shorter(drafts, chain(whole, shares))
+            if shorter is None:
+                raise
+            draft = shorter
+        else:
+            return
+
+
+async def _shorter(drafts: Drafts, shares: Iterable[float]) -> Draft | None:
+    """The next prompt that is any shorter; None where there is none."""
+    for share in shares:
+        draft = await drafts.shorter(share)
+        if draft is not None:
+            return draft
+    return None
+
+
+def fall_back(turn: Turn) -> Event:
+    """Have the main model answer where the conversation's own is not to be had any more; the event that says so."""
+    chosen = instead_of(turn.model.name, services=turn.services)
+    turn.model, turn.has_own_model = chosen.model, False
+    turn.config["notice"] = chosen.notice
+    return events.notice(chosen.notice)
+
+
+async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
+    deltas = turn.model.stream(prompt, max_tokens=turn.answer_tokens)
+    try:
+        async for delta in deltas:
+            for event in _events(turn, delta):
+                yield event
+        if not turn.answer:
+            raise ModelFailedError(_why_nothing_was_said(turn))
+    finally:
+        await _close(deltas)
+
+
+def _events(turn: Turn, delta: Delta) -> list[Event]:
+    found = []
+    if delta.finish_reason == "length":
+        turn.config["finish_reason"] = "length"
+        cut = _why_cut(turn, delta)
+        turn.config["notice"] = " ".join(filter(None, [turn.config.get("notice"), cut]))
+        found.append(events.notice(turn.config["notice"]))
+    elif delta.status:
+        found.append(events.status(delta.status))
+    if delta.text:
+        turn.answer.append(delta.text)
+        found.append(events.text(delta.text))
+    if delta.usage:
+        turn.config["usage"] = {
+            "prompt_tokens": delta.usage.prompt_tokens,
+            "completion_tokens": delta.usage.completion_tokens,
+        }
+        found.append(
+            events.usage(prompt_tokens=delta.usage.prompt_tokens, completion_tokens=delta.usage.completion_tokens)
+        )
+    return found
+
+
+def _why_cut(turn: Turn, last: Delta) -> str:
+    """Whose limit cut the answer, and what to do."""
+    if turn.answer_tokens is not None and (not last.usage or last.usage.completion_tokens >= turn.answer_tokens):
+        why = f"The answer was cut at {turn.answer_tokens:,} tokens, as the settings of this conversation say."
+    else:
+        why = last.status or f"{turn.model.name} cut the answer at a limit of its own."
+    return f"{why} Ask the model to go on where it stopped."
+
+
+def _why_nothing_was_said(turn: Turn) -> str:
+    if turn.config.get("finish_reason") == "length":
+        return (
+            "The model used up all tokens of its answer by thinking, and said nothing. Allow longer answers "
+            "(ANAPHORA_ANSWER_TOKENS), or ask for less at once."
+        )
+    return "The model ended without saying anything. Try again, or ask in other words."
+
+
+async def _close(deltas: AsyncIterator[Delta]) -> None:
+    close = getattr(deltas, "aclose", None)
+    if close is not None:
+        await close()

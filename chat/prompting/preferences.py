@@ -1,0 +1,51 @@
+"""What people want models to know of them and how they want to be answered, as models are told it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chat.context.items import cut, neutralised
+from database.accounts.users import told_to_models
+from language_models.ports import ChatModel
+
+from .prompt import context_chars, template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """What somebody wrote about themselves (`about`), and how they want to be answered (`manner`); "" for nothing."""
+
+    about: str = ""
+    manner: str = ""
+
+    def fit(self, model: ChatModel) -> bool:
+        """Whether `model` is given all of it."""
+        return len(self.about) + len(self.manner) <= _room(model)
+
+    def chars(self, model: ChatModel) -> int:
+        """How many characters of it `model` is given, about."""
+        return min(len(self.about) + len(self.manner), _room(model))
+
+    def text(self, model: ChatModel) -> str:
+        """Both under their headings, for `model`; where they are too long for it the longer one is cut. "" for nothing.
+
+        It holds nothing that could be read as an item of context, or as the end of the context.
+        """
+        if not self.about and not self.manner:
+            return ""
+        room = _room(model)
+        about, _ = cut(self.about, max(room // 2, room - len(self.manner)))
+        manner, _ = cut(self.manner, max(room // 2, room - len(self.about)))
+        return neutralised(template("preferences").render(about=about, manner=manner))
+
+
+def preferences_of(user_email: str, *, users_dir: str | None) -> Preferences:
+    """What `user_email` wrote; nothing where there is no store."""
+    if users_dir is None:
+        return Preferences()
+    about, manner = told_to_models(users_dir=users_dir, user_email=user_email)
+    return Preferences(about=about.strip(), manner=manner.strip())
+
+
+def _room(model: ChatModel) -> int:
+    return context_chars(model) // 4

@@ -1,0 +1,107 @@
+"""What the main model is given: stable text first, the context in the last message, everything within the window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from chat.context import items
+from chat.context.items import neutralised
+from chat.ports import Message
+from language_models.ports import ChatMessage, ChatModel
+
+_FOLDER = Path(__file__).parent / "prompts"
+CHARS_A_TOKEN = 3
+"""How many characters we count as a token where no tokenizer is at hand: on the safe side for European text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBlock:
+    """The material for one message, rendered: what may have been condensed, and what the user named, verbatim."""
+
+    others: str = ""
+    referenced: str = ""
+
+
+@cache
+def template(name: str) -> Template:
+    """The prompt template `name` (without ending). Prompts are plain text for a model: nothing is escaped."""
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=False, undefined=StrictUndefined)  # noqa: S701
+    environment.globals["block"] = {
+        "begins": items.CONTEXT_BEGINS,
+        "summary": items.SUMMARY_HEADING,
+        "referenced": items.REFERENCED_HEADING,
+        "ends": items.CONTEXT_ENDS,
+    }
+    return environment.get_template(f"{name}.j2")
+
+
+def reserved_for_answer(model: ChatModel) -> int:
+    """How many tokens of the model's window a prompt leaves free for the answer.
+
+    This bounds the prompt. It never bounds the answer: an answer may use whatever the prompt left of the window.
+    """
+    return min(model.context_window // 4, model.answer_limit or model.context_window)
+
+
+def context_chars(model: ChatModel) -> int:
+    """How many characters of context may go into one prompt of `model`: three quarters of what the answer leaves."""
+    return (model.context_window - reserved_for_answer(model)) * CHARS_A_TOKEN * 3 // 4
+
+
+def build_prompt(
+    *,
+    question: str,
+    context: ContextBlock,
+    history: Sequence[Message],
+    summary: str,
+    preferences: str,
+    model: ChatModel,
+    share: float = 1.0,
+) -> list[ChatMessage]:
+    """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
+
+    `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
+    conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
+    part of the system message. The question and its context are never cut here.
+    """
+    room = int(model.context_window * share) - reserved_for_answer(model)
+    system = template("system").render(preferences=preferences)
+    room -= model.count_tokens(system)
+
+    def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
+        last = template("question").render(
+            question=question, summary=shown, others=context.others, referenced=context.referenced
+        )
+        return last, _newest_that_fit(history, room - model.count_tokens(last), model)
+
+    last, kept = fitted("")
+    if summary and not _is_whole(history, kept):
+        last, kept = fitted(neutralised(summary))
+    return [_message("system", system), *kept, _message("user", last)]
+
+
+def _is_whole(history: Sequence[Message], kept: Sequence[ChatMessage]) -> bool:
+    return len(kept) == len(history) and (not history or history[0]["message_index"] == 1)
+
+
+def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[ChatMessage]:
+    kept: list[ChatMessage] = []
+    for message in reversed(history):
+        text = message["text"] or "(no answer)"
+        tokens -= model.count_tokens(text) + 4
+        if tokens < 0:
+            break
+        kept.append(_message("user" if message["sender"] == "user" else "assistant", text))
+    # A history that begins with an answer says something to nobody.
+    while kept and kept[-1]["role"] == "assistant":
+        kept.pop()
+    return kept[::-1]
+
+
+def _message(role: str, content: str) -> ChatMessage:
+    return {"role": role, "content": content}  # type: ignore[typeddict-item]

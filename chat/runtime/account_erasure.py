@@ -1,0 +1,128 @@
+"""Erasing for good, in both stores and the data folder: whole accounts, and memories that were retracted."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
+from database.activities import blank_changes
+from database.connection import open_store
+from database.maintenance.compaction import compact_file, merge_message_index
+from truth_management_system.interface.structured_api import (
+    changes_before,
+    changes_of,
+    erase_claims,
+    erase_user,
+    forget_former_texts,
+    merge_search_indexes,
+    retracted_before,
+)
+
+from .knowledge import KnowledgeAccess
+
+log = logging.getLogger(__name__)
+_BYTES_A_MEGABYTE = 1_000_000
+_BUNDLES = "bundles"
+
+
+class AccountErasure:
+    """Erases what was given up; what a crash leaves is done by the next call.
+
+    forget: called with an account's address before it is erased, to stop its turns and drop what is kept of it in
+    memory. is_busy: whether a request of this account, authenticated before it was closed, may still write; the account
+    is then erased by a later call. compact_up_to: stores of so many megabytes at most are compacted at once; beyond,
+    `flask data compact` is left to the operator, since writers wait meanwhile.
+    """
+
+    def __init__(
+        self,
+        *,
+        users_dir: str,
+        knowledge: KnowledgeAccess,
+        compact_up_to: int,
+        forget: Callable[[str], None] = lambda _user_email: None,
+        is_busy: Callable[[str], bool] = lambda _user_email: False,
+    ) -> None:
+        self._users_dir = users_dir
+        self._knowledge = knowledge
+        self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
+        self._forget = forget
+        self._is_busy = is_busy
+
+    def erase_closed(self) -> int:
+        """Erase the accounts that are closed; how many. One that has a request or an answer under way waits.
+
+        Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
+        """
+        erased = 0
+        for user_email in closed_accounts(users_dir=self._users_dir):
+            self._forget(user_email)
+            # Requests first: one that is under way may begin a turn, but no turn begins a request.
+            if self._is_busy(user_email) or has_running_turn(users_dir=self._users_dir, user_email=user_email):
+                continue
+            erase_user(self._knowledge.database(), user_email)
+            self._remove_bundles(user_email)
+            erase_account(users_dir=self._users_dir, user_email=user_email)
+            erased += 1
+        if erased:
+            log.info("%d accounts were erased", erased)
+            self._clear_files()
+        return erased
+
+    def forget_memories(self, *, before: str, user_email: str | None = None) -> tuple[int, int]:
+        """Erase memories retracted before `before` (ISO 8601), and what rows were before older changes.
+
+        user_email: whose; None: everybody's. Returns how many memories were erased, and how many changes can't be
+        undone any more. Raises StoreError, KnowledgeUnavailableError.
+        """
+        database, erased, forgotten = self._knowledge.database(), 0, 0
+        while claim_ids := retracted_before(database, before, user_email=user_email):
+            # The claims go last: by them a run that was broken off is gone on with.
+            blank_changes(users_dir=self._users_dir, ids=changes_of(database, claim_ids))
+            erase_claims(database, claim_ids)
+            erased += len(claim_ids)
+        while audit_ids := changes_before(database, before, user_email=user_email):
+            blank_changes(users_dir=self._users_dir, ids=audit_ids)
+            forget_former_texts(database, audit_ids)
+            forgotten += len(audit_ids)
+        if erased or forgotten:
+            self._clear_files()
+        return erased, forgotten
+
+    def compacts_itself(self) -> bool:
+        """Whether both stores are small enough to be compacted by `erase_closed`."""
+        return all(file.stat().st_size <= self._compact_up_to for file in self._files())
+
+    def compact(self) -> tuple[int, int]:
+        """Take what was deleted out of the files of both stores, however large they are; bytes before and after.
+
+        Raises StoreError, KnowledgeUnavailableError.
+        """
+        merge_message_index(users_dir=self._users_dir)
+        merge_search_indexes(self._knowledge.database())
+        before = self._bytes()
+        for file in self._files():
+            compact_file(file)
+        return before, self._bytes()
+
+    def _bytes(self) -> int:
+        return sum(file.stat().st_size for file in self._files())
+
+    def _clear_files(self) -> None:
+        if self.compacts_itself():
+            self.compact()
+        else:
+            log.warning("the stores are too large to be compacted now: run `flask --app server data compact`")
+
+    def _files(self) -> list[Path]:
+        files = (open_store(self._users_dir).path, self._knowledge.path)
+        return [file for file in files if file.exists()]
+
+    def _remove_bundles(self, user_email: str) -> None:
+        for folder in (Path(self._users_dir) / _BUNDLES).glob("*"):
+            # A conversation's id begins with the address of its owner.
+            if folder.name.rpartition("_")[0] == user_email:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,257 @@
+"""The knowledge base of a server: opened when first needed, told to activities, its vectors computed behind."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from database.activities import store_changes
+from database.errors import MessageNotFoundError
+from database.messages import reading
+from database.messages.message import MessageRow
+from language_models.ports import EmbeddingModel
+from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system.interface.structured_api import (
+    EmbeddingIndexer,
+    KnowledgeModels,
+    KnowledgeUnavailableError,
+    last_change,
+    mark_delivered,
+    undelivered,
+    unrelated_for,
+)
+
+log = logging.getLogger(__name__)
+_FILE = "pkb.sqlite"
+_TRY_AGAIN_AFTER = 2.0
+_PATIENCE = 1.5
+_DAMAGED = "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings it back."
+
+_opened: dict[str, KnowledgeAccess] = {}
+_lock = threading.Lock()
+
+
+class KnowledgeAccess:
+    """The knowledge base of one data folder, for any of its users.
+
+    It opens beside whoever asks first, and again where the file has failed or another one has taken its place: what was
+    mended works without a restart. models: called when a user's view is made, since models come and go. synchronous: as
+    for the other store.
+    """
+
+    def __init__(
+        self,
+        users_dir: str | Path,
+        *,
+        models: Callable[[], KnowledgeModels] = KnowledgeModels,
+        synchronous: str = "normal",
+    ) -> None:
+        self._config = PKBConfig(db_path=Path(users_dir) / _FILE, synchronous=synchronous)
+        self._models = models
+        self._lock = threading.Lock()
+        self._opening: _Opening | None = None
+        self._damage: str | None = None
+
+    def set_damage(self, damage: str | None) -> None:
+        """Note what the watch over the file has found; while it is damaged, nothing is read from it."""
+        if damage is not None and self._damage is None:
+            log.error("%s; nothing is read from it until a backup is restored", damage)
+        self._damage = damage
+
+    def for_user(self, user_email: str) -> StructuredAPI:
+        """What `user_email` knows. Raises KnowledgeUnavailableError where the store can't be opened."""
+        return StructuredAPI(self.database(), {}, self._config, user_email, models=self._models())
+
+    def database(self) -> PKBDatabase:
+        """The store, opened when first asked for. Raises KnowledgeUnavailableError; later it is tried again."""
+        if self._damage is not None:
+            raise KnowledgeUnavailableError(_DAMAGED)
+        with self._lock:
+            if self._opening is not None and self._opening.is_spent():
+                self._opening.close()
+                self._opening = None
+            if self._opening is None:
+                self._opening = _Opening(self._config)
+            opening = self._opening
+        return opening.database()
+
+    def is_available(self) -> bool:
+        """Whether the store can be read now."""
+        try:
+            return bool(self.database().get_schema_version())
+        except KnowledgeUnavailableError:
+            return False
+
+    def embedding(self) -> EmbeddingModel | None:
+        """The model that makes vectors, if there is one."""
+        return self._models().embedding
+
+    @property
+    def path(self) -> Path:
+        """The file of the store, which may not be there yet."""
+        return self._config.path
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._lock:
+            if self._opening is not None:
+                self._opening.close()
+            self._opening = None
+
+
+class _Opening:
+    """One try to open a store: under way, done, or failed."""
+
+    def __init__(self, config: PKBConfig) -> None:
+        self._config = config
+        self._began_at = time.monotonic()
+        self._file: tuple[int, int] | None = None
+        self._opened: Future[PKBDatabase] = Future()
+        # Nobody who waits for an answer is to wait for a lock, or for a long change of the schema.
+        threading.Thread(target=self._open, name="knowledge-opening", daemon=True).start()
+
+    def database(self) -> PKBDatabase:
+        """The store. Raises KnowledgeUnavailableError where it failed, and where it is still being opened."""
+        try:
+            return self._opened.result(timeout=_PATIENCE)
+        except TimeoutError:
+            raise KnowledgeUnavailableError("The knowledge base is still being opened. Try again soon.") from None
+
+    def is_spent(self) -> bool:
+        """Whether it is worth another try: it failed, or what was opened has failed since or was replaced."""
+        if not self._opened.done():
+            return False
+        failed = self._opened.exception() is not None or self._opened.result().failures > 0
+        if failed:
+            return time.monotonic() - self._began_at >= _TRY_AGAIN_AFTER
+        return _identity(self._config.path) != self._file
+
+    def close(self) -> None:
+        """Close what was opened, at once or as soon as it is."""
+        self._opened.add_done_callback(_close)
+
+    def _open(self) -> None:
+        try:
+            opened = get_database(self._config)
+        except KnowledgeUnavailableError as error:
+            log.error("the knowledge base can't be opened: %s", error.message)  # noqa: TRY400 - its root was logged
+            self._opened.set_exception(error)
+        except Exception:
+            log.exception("the knowledge base can't be opened")
+            self._opened.set_exception(KnowledgeUnavailableError("The knowledge base can't be opened. See the log."))
+        else:
+            self._file = _identity(self._config.path)
+            self._opened.set_result(opened)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _close(opened: Future[PKBDatabase]) -> None:
+    if opened.exception() is None:
+        opened.result().close()
+
+
+def knowledge_in(users_dir: str | Path) -> KnowledgeAccess:
+    """The knowledge base of a data folder for programs without a server, and without models; shared by all callers."""
+    with _lock:
+        return _opened.setdefault(str(users_dir), KnowledgeAccess(users_dir))
+
+
+def close_knowledge(users_dir: str | Path) -> None:
+    """Let go of what `knowledge_in` opened; a no-op where it opened nothing."""
+    with _lock:
+        opened = _opened.pop(str(users_dir), None)
+    if opened is not None:
+        opened.close()
+
+
+_EMBED_SECONDS = 0.5
+_USABLE = frozenset({"waiting", "ready"})
+
+
+def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
+    """Make activities of the changes that are none yet; how many. What was told already is not told twice."""
+    database = knowledge.database()
+    changes = undelivered(database)
+    by_user: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for change in changes:
+        by_user[change.user_email].append({**asdict(change), "id": change.audit_id})
+    for user_email, theirs in by_user.items():
+        store_changes(users_dir=users_dir, user_email=user_email, changes=theirs)
+    mark_delivered(database, [change.audit_id for change in changes])
+    return len(changes)
+
+
+class EmbeddingUpkeep:
+    """Computes vectors of memories behind all else, and looks for some to compute only where something was changed."""
+
+    def __init__(self, knowledge: KnowledgeAccess) -> None:
+        self._knowledge = knowledge
+        self._finished_at: tuple[PKBDatabase, str, int] | None = None
+        self._indexer: EmbeddingIndexer | None = None
+
+    def embed_pending(self) -> int:
+        """Compute what is missing, for about half a second; how many vectors.
+
+        A model that is loaded when it is first needed is loaded and measured here, so that nobody's question waits for
+        that. Raises the errors of `language_models.errors`, KnowledgeUnavailableError.
+        """
+        model = self._knowledge.embedding()
+        if model is None or model.state().phase not in _USABLE:
+            return 0
+        database = self._knowledge.database()
+        # Noted before the look: what is changed meanwhile is looked for the next time.
+        state = (database, model.name, last_change(database))
+        if state == self._finished_at:
+            return 0
+        indexer = self._indexer_of(database, model)
+        indexed = indexer.index_pending(budget_seconds=_EMBED_SECONDS)
+        if indexed or indexer.embedded_count():
+            unrelated_for(model)
+        if indexed == 0:
+            self._finished_at = state
+        return indexed
+
+    def _indexer_of(self, database: PKBDatabase, model: EmbeddingModel) -> EmbeddingIndexer:
+        """The same one each time: it remembers which texts the model refuses, and whose turn it is."""
+        indexer = self._indexer
+        if indexer is None or indexer.db is not database or indexer.model is not model:
+            indexer = self._indexer = EmbeddingIndexer(database, model)
+        return indexer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnToRemember:
+    """A question and its answer, either of which may be ""."""
+
+    question: str
+    answer: str
+
+
+def turn_to_remember(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> TurnToRemember:
+    """The turn that a message belongs to. Raises MessageNotFoundError."""
+    where = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    message = reading.message_by_id(**where, message_id=message_id)
+    if message is None or message.deleted_at is not None:
+        raise MessageNotFoundError
+    if message.sender == "user":
+        after = reading.message_at(**where, index=message.index + 1)
+        return TurnToRemember(question=message.text, answer=_said_by("model", after))
+    before = reading.message_at(**where, index=message.index - 1)
+    return TurnToRemember(question=_said_by("user", before), answer=message.text)
+
+
+def _said_by(sender: str, message: MessageRow | None) -> str:
+    return message.text if message is not None and message.sender == sender else ""

@@ -1,0 +1,158 @@
+"""The one server of a data folder: its lock, what it does before the first request, and what it keeps doing."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from chat.turns.runner import TurnRunner
+from database.conversations.copying import remove_unfinished_clones
+from database.engine.store import Store
+from database.errors import StorageFailedError
+from database.maintenance.soundness import FileWatch, watch_store
+from database.turns.recovery import ReportMaker, close_interrupted_turns
+from language_models.file_lock import locked
+from language_models.roles import ModelRoles
+
+from .knowledge import KnowledgeAccess
+
+log = logging.getLogger(__name__)
+_LOCK_FILE = "server.lock"
+_CHECK_SECONDS = 1.0
+_held: dict[Path, int] = {}
+"""Which process (a fork inherits this) holds which folder."""
+
+
+class ServerRunningError(Exception):
+    """Another server works on this data folder. `message` is for clients, `str()` names the folder for the operator."""
+
+    message = "Another server works on this data. Ask that one, or stop it."
+
+
+class DataFolderError(StorageFailedError):
+    """The data folder can't be used. `message` is for clients, `str()` names folder and reason for the operator."""
+
+    def __init__(self, data_dir: Path, error: OSError) -> None:
+        super().__init__("The data folder can't be used. See the server's log.")
+        self.args = (f"The data folder {data_dir} can't be used: {error.strerror or error}.",)
+
+
+@contextlib.contextmanager
+def sole_server(data_dir: Path) -> Iterator[None]:
+    """Hold the data folder for one server, or for one command that no server may be disturbed by.
+
+    A crash lets go of it. Raises ServerRunningError while another one holds it, DataFolderError.
+    """
+    folder = data_dir.resolve()
+    with contextlib.ExitStack() as stack:
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(data_dir / _LOCK_FILE, while_waiting=lambda: _refuse(data_dir)))
+        except OSError as error:
+            raise DataFolderError(data_dir, error) from error
+        _held[folder] = os.getpid()
+        stack.callback(_held.pop, folder, None)
+        yield
+
+
+def is_held_here(data_dir: Path) -> bool:
+    """Whether this process holds the data folder."""
+    return _held.get(data_dir.resolve()) == os.getpid()
+
+
+def _refuse(data_dir: Path) -> None:
+    raise ServerRunningError(
+        f"Another server is running on {data_dir}. Stop it, or set ANAPHORA_DATA_DIR to a folder of its own."
+    )
+
+
+class ServerProcess:
+    """What makes a process the server of its data folder, whatever serves HTTP in it.
+
+    Commands and scripts never begin to serve. upkeep: keeps the store up until it is cancelled.
+    tidy: removes what killed commands left in the data folder.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path,
+        store: Store,
+        turns: TurnRunner,
+        models: ModelRoles,
+        knowledge: KnowledgeAccess,
+        upkeep: Callable[[], Coroutine[Any, Any, None]],
+        tidy: Callable[[], object],
+    ) -> None:
+        self._data_dir = data_dir
+        self._store = store
+        self._turns = turns
+        self._models = models
+        self._knowledge = knowledge
+        self._keep_up = upkeep
+        self._tidy = tidy
+        self._holding = contextlib.ExitStack()
+        self._lock = threading.Lock()
+        self._begun_in: int | None = None
+        self._running: Future[None] | None = None
+        self._watches: tuple[FileWatch, ...] = ()
+
+    def begin(self, *, upkeep: bool = True) -> None:
+        """Hold the data folder until the process ends, put it in order, and keep it up; a no-op the second time.
+
+        `python server.py` begins before it listens; under another WSGI server the first request begins. upkeep: start
+        models and index in the background; not where an event loop of the caller's does that. Raises
+        ServerRunningError, and StoreError where the store can't be written; it may be called again then.
+        """
+        if self._begun_in == os.getpid():
+            return
+        with self._lock:
+            if self._begun_in == os.getpid():
+                return
+            if not is_held_here(self._data_dir):
+                self._holding.enter_context(sole_server(self._data_dir))
+            self._tidy()
+            self._watch_files()
+            if self._store.damage is None:
+                bring_in_order(users_dir=self._turns.users_dir, report_of=self._turns.report_of)
+            if upkeep:
+                self._running = self._turns.in_background(self._start())
+            self._begun_in = os.getpid()
+
+    def end(self) -> None:
+        """Let go of the data folder and end the upkeep; a process that ends does so by itself."""
+        if self._running is not None:
+            self._running.cancel()
+        for watch in self._watches:
+            watch.stop()
+        self._watches = ()
+        self._holding.close()
+        self._begun_in = self._running = None
+
+    def _watch_files(self) -> None:
+        """Look for damaged pages; a file that is checked within a second has no request answered before that."""
+        if not self._watches:
+            self._watches = (watch_store(self._store), FileWatch(self._knowledge.path, told=self._knowledge.set_damage))
+            for watch in self._watches:
+                watch.begin(wait=_CHECK_SECONDS)
+
+    async def _start(self) -> None:
+        self._models.start()
+        await self._keep_up()
+
+
+def bring_in_order(*, users_dir: str, report_of: ReportMaker | None = None) -> None:
+    """Before the first request: close turns that a crash interrupted, and clear away other unfinished work.
+
+    report_of: what the references of a turn mean that had not told yet.
+    """
+    closed = close_interrupted_turns(users_dir=users_dir, report_of=report_of)
+    if closed:
+        log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
+    remove_unfinished_clones(users_dir=users_dir)

@@ -1,0 +1,61 @@
+"""The services of a turn that nobody handed any: from the environment, for scripts."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chat.ports import KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, TurnServices
+from language_models.names import ModelLimits
+from language_models.openai.client import Timeouts
+from language_models.roles import ModelRoles
+from settings import Settings, load_settings
+
+from .metrics import Metrics
+
+
+def services_from(
+    settings: Settings, *, models: Models, metrics: Metrics, knowledge: KnowledgeDoor | None = None
+) -> TurnServices:
+    """What turns are answered with under `settings`."""
+    return TurnServices(
+        models=models,
+        metrics=metrics,
+        distill_budget=settings.distill_budget,
+        caps=ReferenceCaps(message=settings.reference_cap, conversation=settings.conversation_cap),
+        knowledge=knowledge,
+        knowledge_limits=KnowledgeLimits(
+            group=settings.memories_of_group,
+            attached=settings.memories_attached,
+            pinned=settings.memories_pinned,
+            conversation_pinned=settings.memories_pinned_to_conversation,
+            found=settings.memories_found,
+        ),
+        distill_patience=settings.distill_patience,
+        distill_timeout=settings.distill_timeout,
+        title_timeout=settings.title_timeout,
+    )
+
+
+def models_from(settings: Settings) -> ModelRoles:
+    """The models by role, as `settings` name them."""
+    return ModelRoles(
+        main=settings.main_model,
+        cheap=settings.cheap_model,
+        embedding=settings.embedding_model,
+        openai_base_url=settings.openai_base_url,
+        openai_api_key=settings.openai_api_key,
+        anthropic_api_key=settings.anthropic_api_key,
+        model_dir=settings.model_dir,
+        limits=ModelLimits(
+            context_windows=settings.context_window,
+            answer_tokens=settings.answer_tokens,
+            timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
+        ),
+    )
+
+
+@cache
+def default_services() -> TurnServices:
+    """Services made from the environment once a process; raises SettingsError."""
+    settings = load_settings()
+    return services_from(settings, models=models_from(settings), metrics=Metrics())

@@ -1,0 +1,82 @@
+"""What a server does beside answering: it keeps indexes up with what is said, and throws old things away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from chat.turns.threads import WorkerThreads
+from database.conversations.deletion import purge_bin
+from database.errors import StoreError
+from database.maintenance.statistics import optimize
+from database.search.indexing import clear_retired_index, index_pending
+from database.turns.events import purge_events
+from language_models.errors import ModelError
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
+
+from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
+
+log = logging.getLogger(__name__)
+_EVERY = 1.0
+_EMBED_AFTER = 1.5
+_PURGE_EVERY = 3600.0
+_AFTER_FAILURE = 5.0
+_PURGE_AFTER_FAILURE = 60.0
+
+
+async def keep_up(
+    *, users_dir: str, knowledge: KnowledgeAccess, erase_closed_accounts: Callable[[], object] = lambda: None
+) -> None:
+    """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
+
+    Each job has a thread of its own: a hanging embedding model, or a bin that takes long to empty, delays no other job
+    and no turn.
+    """
+
+    def tell_and_erase() -> None:
+        # One after the other: a change that is being told must not come back after its account was erased.
+        tell_changes(users_dir=users_dir, knowledge=knowledge)
+        erase_closed_accounts()
+
+    quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
+    hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
+    await asyncio.gather(
+        quickly(partial(index_pending, users_dir=users_dir), what="the search index"),
+        hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
+        hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
+        hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
+        hourly(partial(optimize, users_dir=users_dir), what="statistics"),
+        hourly(lambda: knowledge.database().optimize(), what="statistics of memories"),
+        quickly(tell_and_erase, what="memories"),
+        # The first page is not to wait while a model is loaded.
+        quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
+    )
+
+
+async def _keep_doing(
+    work: Callable[[], object], *, what: str, every: float, after_failure: float, begin_after: float = 0.0
+) -> None:
+    """Do `work` again and again, whatever becomes of it: a server that gave up would go on ever staler."""
+    thread = WorkerThreads(1, name=f"upkeep of {what}")
+    try:
+        await asyncio.sleep(begin_after)
+        while True:
+            succeeded = await _done(work, what=what, thread=thread)
+            await asyncio.sleep(every if succeeded else after_failure)
+    finally:
+        thread.shutdown(cancel_futures=True)
+
+
+async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:
+    """Run `work` once; False where it failed, which is logged."""
+    try:
+        await asyncio.get_running_loop().run_in_executor(thread, work)
+    except (StoreError, KnowledgeUnavailableError, ModelError) as error:
+        log.warning("upkeep of %s has to wait: %s", what, error.message)
+    except Exception:
+        log.exception("upkeep of %s failed", what)
+    else:
+        return True
+    return False

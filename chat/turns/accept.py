@@ -1,0 +1,173 @@
+"""Accepting a turn: a new message or a stored one to be answered again, and the model that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chat.ports import TurnServices
+from chat.prompting.preferences import Preferences, preferences_of
+from chat.runtime.services import default_services
+from conversation_reference_utils import parse_references
+from database.engine.text import storable
+from database.turns.identity import AcceptedTurn
+from language_models.errors import ModelNotAllowedError
+from language_models.ports import ChatModel
+from language_models.unavailable import UnavailableChatModel
+
+from .errors import EmptyMessageError, MessageTooLongError
+from .history import History
+from .turn import MAX_MESSAGE_CHARS, Turn, named_references
+
+_OVERRIDES = "model_overrides"
+"""The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""
+
+_ANSWER_TOKENS = "answer_tokens"
+"""The conversation's setting that limits its answers, in tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenModel:
+    """A model; `notice` says why it is not the one that the conversation has chosen, `is_own` that it is that one.
+
+    answer_tokens: the most tokens of an answer, as the conversation's settings say.
+    """
+
+    model: ChatModel
+    is_own: bool = False
+    notice: str = ""
+    answer_tokens: int | None = None
+
+
+def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServices) -> ChosenModel:
+    """The model for a turn of a conversation with these `settings`.
+
+    What the conversation has chosen may be gone since, and then the main model answers. Raises ValueError for a name
+    in the turn itself that makes no sense, ModelNotAllowedError for one that this person may not use.
+    """
+    return replace(_chosen(query, settings, services=services), answer_tokens=_answer_tokens(settings))
+
+
+def _chosen(query: Mapping[str, Any], settings: Any, *, services: TurnServices) -> ChosenModel:
+    if name := query.get("model"):
+        return ChosenModel(model=services.models.for_name(name))
+    own = _own_choice(settings)
+    if not own:
+        return ChosenModel(model=services.models.main())
+    try:
+        model = services.models.for_name(own)
+    except (ValueError, ModelNotAllowedError):
+        return instead_of(own, services=services)
+    # Its key is gone from the server's settings.
+    if isinstance(model, UnavailableChatModel):
+        return instead_of(own, services=services)
+    return ChosenModel(model=model, is_own=True)
+
+
+def instead_of(gone: str, *, services: TurnServices) -> ChosenModel:
+    """The main model in the place of one that is not to be had any more."""
+    main = services.models.main()
+    return ChosenModel(
+        model=main,
+        notice=f"{gone}, which this conversation has chosen, is not there any more: {main.name} answers instead.",
+    )
+
+
+def _answer_tokens(settings: Any) -> int | None:
+    tokens = settings.get(_ANSWER_TOKENS) if isinstance(settings, Mapping) else None
+    return tokens if type(tokens) is int and tokens > 0 else None
+
+
+def _own_choice(settings: Any) -> str | None:
+    """The settings are the client's: there may be anything in them."""
+    overrides = settings.get(_OVERRIDES) if isinstance(settings, Mapping) else None
+    own = overrides.get("main") if isinstance(overrides, Mapping) else None
+    return own if isinstance(own, str) and own != "main" else None
+
+
+ANSWER_AGAIN = "_answer_again"
+"""The field of a query that names the answer (message_id) to be made again; only the server sets it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Means:
+    """What a turn is answered with, whatever it asks."""
+
+    services: TurnServices
+    chosen: ChosenModel
+    preferences: Preferences
+
+
+def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
+    """Store what `query`, which is `user_email`'s, asks, and begin its answer.
+
+    Raises EmptyMessageError, MessageTooLongError, and what `history` raises.
+    """
+    if query.get(ANSWER_AGAIN):
+        return _accept_again(query, history, user_email=user_email)
+    text = storable(query.get("messageText", ""))
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
+    if not text.strip():
+        raise EmptyMessageError
+    means = _means(query, history, user_email=user_email)
+    accepted = history.accept(
+        text=text,
+        config={"checkboxes": dict(query.get("checkboxes") or {})},
+        reply_to=query.get("reply_to"),
+        thread_id=query.get("thread_id"),
+        model_name=means.chosen.model.name,
+        client_message_id=query.get("client_message_id"),
+    )
+    return _turn(query, accepted, means, text=text)
+
+
+def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
+    """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
+    means = _means(query, history, user_email=user_email)
+    accepted = history.accept_again(
+        str(query[ANSWER_AGAIN]),
+        model_name=means.chosen.model.name,
+        client_message_id=query.get("client_message_id"),
+    )
+    named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
+    memories = accepted.answer_config.get("memories") or ()
+    query = {
+        **query,
+        "checkboxes": accepted.question_config.get("checkboxes") or {},
+        "referenced_friendly_ids": named.friendly_ids,
+        "referenced_claim_ids": named.claim_ids,
+        "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
+    }
+    return _turn(query, accepted, means, text=accepted.text)
+
+
+def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _Means:
+    # All that can fail comes before a turn is accepted: one that is, has to be finished.
+    services: TurnServices = query.get("_services") or default_services()
+    return _Means(
+        services=services,
+        chosen=chosen_model(query, history.metadata()["conversation_settings"], services=services),
+        preferences=preferences_of(user_email, users_dir=history.users_dir or query.get("_users_dir")),
+    )
+
+
+def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, text: str) -> Turn:
+    references, claim_ids = named_references(query, text)
+    notice = means.chosen.notice
+    return Turn(
+        accepted=accepted,
+        text=text,
+        references=references,
+        claim_ids=claim_ids,
+        services=means.services,
+        model=means.chosen.model,
+        query=query,
+        loader=query.get("_conversation_loader"),
+        preferences=means.preferences,
+        has_own_model=means.chosen.is_own,
+        answer_tokens=means.chosen.answer_tokens,
+        notice=notice,
+        config={"notice": notice} if notice else {},
+    )

@@ -1,0 +1,274 @@
+"""Where a conversation's history lives: the rows of a server's store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from chat.ports import Message
+from database import references
+from database.conversations import repository as conversations
+from database.conversations import summary as running_summary
+from database.conversations.conversation import ConversationRow, conversation_metadata
+from database.conversations.summary import Unsummarised
+from database.messages import reading, variants
+from database.messages.message import MessageRow, message_shape, text_shape
+from database.turns import turns
+from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
+
+_REMEMBERED = 256
+_UNREAD = object()
+_FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
+
+
+def refuse_fixed(changes: Mapping[str, Any]) -> None:
+    """Raise ValueError for fields that no caller may set: they follow from what is said, or never change."""
+    fixed = _FIXED & changes.keys()
+    if fixed:
+        raise ValueError(f"{', '.join(sorted(fixed))} can't be set")
+
+
+class History(Protocol):
+    """What `Conversation` asks of the place that keeps it. Indexes are 1-based over live messages."""
+
+    @property
+    def users_dir(self) -> str | None:
+        """The folder of the store, where there is one."""
+        ...
+
+    def memory(self) -> dict[str, Any]:
+        """Title, friendly id, dates, running summary; `StoredHistory.memory` has all the names."""
+        ...
+
+    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
+        """The running summary as it is stored now, and the first messages that it has still to tell of."""
+        ...
+
+    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
+        """Store a summary that tells of the first `read` of these messages too, unless they have changed since."""
+        ...
+
+    def count_summarised(self) -> int:
+        """How many messages come up to the last that the running summary tells of."""
+        ...
+
+    def metadata(self) -> dict[str, Any]:
+        """The conversation as lists show it."""
+        ...
+
+    def version(self) -> int | None:
+        """A number that grows with every change; None when the conversation is gone."""
+        ...
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """Set fields of `memory`, or settings."""
+        ...
+
+    def adopt_friendly_id(self, friendly_id: str) -> None:
+        """Know the friendly id that the conversation was given elsewhere; one that is known stays."""
+        ...
+
+    def messages(self) -> list[dict[str, Any]]:
+        """All live messages, in the shape of the message list."""
+        ...
+
+    def message_at(self, index: int) -> Message | None:
+        """One live message."""
+        ...
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """One message, deleted or not."""
+        ...
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """Some live messages, inclusive."""
+        ...
+
+    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
+        """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
+        ...
+
+    def accept(
+        self,
+        *,
+        text: str,
+        config: Mapping[str, Any],
+        reply_to: str | None,
+        thread_id: str | None,
+        model_name: str,
+        client_message_id: str | None = None,
+    ) -> AcceptedTurn:
+        """Store a user message and an empty answer."""
+        ...
+
+    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
+        """Begin a further variant of an answer."""
+        ...
+
+    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+        """Store what became of a message's references."""
+        ...
+
+    def finish(
+        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+    ) -> FinishedTurn:
+        """Store the answer, and on the first turn title, friendly id and hashes."""
+        ...
+
+
+class StoredHistory:
+    """A conversation in the store of a server: a snapshot of its row, and its messages as they are asked for.
+
+    The messages that references named are remembered; `version` tells whether the snapshot still holds.
+    """
+
+    def __init__(self, *, users_dir: str, user_email: str, conversation_id: str) -> None:
+        who = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        self._who: dict[str, Any] = who
+        self._row: ConversationRow = conversations.get_conversation(**self._who)
+        self._named: dict[int | str, Message | None] = {}
+
+    @property
+    def users_dir(self) -> str:
+        """The folder of the store."""
+        return str(self._who["users_dir"])
+
+    @property
+    def snapshot_version(self) -> int:
+        """The version of the conversation that this history shows."""
+        return self._row.version
+
+    def version(self) -> int | None:
+        """The version that is stored now; None when the conversation is gone."""
+        return conversations.conversation_version(**self._who)
+
+    def memory(self) -> dict[str, Any]:
+        """See `History`."""
+        row = self._row
+        return {
+            **row.memory,
+            "title": row.title,
+            "title_force_set": row.title_force_set,
+            "created_at": row.created_at,
+            "last_updated": row.updated_at,
+            "conversation_friendly_id": row.conversation_friendly_id or "",
+            "running_summary": row.running_summary,
+            "summarised_ordinal": row.summarised_ordinal,
+        }
+
+    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        return running_summary.unsummarised(**self._who, limit=limit, max_chars=max_chars)
+
+    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        is_stored = running_summary.store_summary(**self._who, summary=summary, since=since, read=read)
+        self._refresh()
+        return is_stored
+
+    def count_summarised(self) -> int:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        return running_summary.count_summarised(**self._who)
+
+    def metadata(self) -> dict[str, Any]:
+        """See `History`."""
+        return conversation_metadata(self._row)
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        refuse_fixed(changes)
+        columns = dict(changes)
+        others = {name: columns.pop(name) for name in list(columns) if name not in conversations.CHANGEABLE}
+        if others:
+            columns["memory"] = {**self._row.memory, **others}
+        conversations.update_conversation(**self._who, changes=columns)
+        self._refresh()
+
+    def adopt_friendly_id(self, friendly_id: str) -> None:
+        """See `History`. The store has it already."""
+        if friendly_id != self._row.conversation_friendly_id:
+            self._refresh()
+
+    def messages(self) -> list[dict[str, Any]]:
+        """See `History`."""
+        return [message_shape(row) for row in reading.list_messages(**self._who)]
+
+    def message_at(self, index: int) -> Message | None:
+        """See `History`."""
+        return self._remembered(index, lambda: reading.message_at(**self._who, index=index))
+
+    def message_by_hash(self, short_hash: str) -> Message | None:
+        """See `History`."""
+        return self._remembered(short_hash, lambda: reading.message_by_hash(**self._who, short_hash=short_hash))
+
+    def messages_between(self, start: int, end: int) -> Sequence[Message]:
+        """See `History`."""
+        return [message_shape(row) for row in reading.messages_between(**self._who, start=start, end=end)]
+
+    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
+        """See `History`."""
+        rows = reading.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
+        return [text_shape(row) for row in rows]
+
+    def accept(
+        self,
+        *,
+        text: str,
+        config: Mapping[str, Any],
+        reply_to: str | None,
+        thread_id: str | None,
+        model_name: str,
+        client_message_id: str | None = None,
+    ) -> AcceptedTurn:
+        """See `History`. Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError."""
+        return turns.accept_turn(
+            **self._who,
+            text=text,
+            config=config,
+            reply_to=reply_to,
+            thread_id=thread_id,
+            model_name=model_name,
+            client_message_id=client_message_id,
+        )
+
+    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
+        """See `History`. Raises as `database.messages.variants.accept_again`."""
+        return variants.accept_again(
+            **self._who, message_id=message_id, model_name=model_name, client_message_id=client_message_id
+        )
+
+    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+        """See `History`."""
+        who = {name: self._who[name] for name in ("users_dir", "user_email")}
+        references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
+
+    def finish(
+        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+    ) -> FinishedTurn:
+        """See `History`."""
+        return turns.finish_turn(
+            **self._who,
+            response_message_id=response_message_id,
+            text=text,
+            status=status,
+            config=config,
+            title=title,
+        )
+
+    def _refresh(self) -> None:
+        row = conversations.get_conversation(**self._who)
+        # In this order: what was read before never stands beside the new row.
+        self._named = {}
+        self._row = row
+
+    def _remembered(self, name: int | str, read: Callable[[], MessageRow | None]) -> Message | None:
+        # Other threads read and refresh meanwhile. A refresh replaces the dictionary, so a message that was read before
+        # it is never remembered after it.
+        named = self._named
+        found = named.get(name, _UNREAD)
+        if found is _UNREAD:
+            row = read()
+            found = message_shape(row) if row is not None else None
+            if len(named) < _REMEMBERED:
+                named[name] = found
+        return cast("Message | None", found)

@@ -1,0 +1,95 @@
+"""Requests that a client repeats while their turn runs: each gets the stream that the first one opened."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from database.errors import ConflictError
+
+from .accept import ANSWER_AGAIN
+from .streams import LiveStream
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentMessage:
+    """What a client sent. what: the conversation, the answer that shall be made again (or None), the text."""
+
+    user_email: str
+    client_message_id: str
+    what: tuple[str, str | None, str]
+
+    @property
+    def key(self) -> Key:
+        """Under what the person's client knows it."""
+        return (self.user_email, self.client_message_id)
+
+
+def sent_message(query: Mapping[str, Any], *, user_email: str, conversation_id: str) -> SentMessage | None:
+    """What `query` sends; None where the client gave it no id."""
+    client_message_id = query.get("client_message_id")
+    if client_message_id is None:
+        return None
+    return SentMessage(
+        user_email=user_email,
+        client_message_id=str(client_message_id),
+        what=(conversation_id, query.get(ANSWER_AGAIN), str(query.get("messageText", ""))),
+    )
+
+
+@dataclass(slots=True)
+class _Gate:
+    """Lets one request of a key pass at a time. users: how many hold it or wait for it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+
+
+class SentMessages:
+    """The messages whose streams are in memory, by the ids that clients gave them. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._gates: dict[Key, _Gate] = {}
+        self._streams: dict[Key, tuple[SentMessage, LiveStream]] = {}
+
+    @contextmanager
+    def one_at_a_time(self, sent: SentMessage) -> Iterator[None]:
+        """Of requests under one id, the second waits until the first is accepted and has its stream."""
+        with self._lock:
+            gate = self._gates.setdefault(sent.key, _Gate())
+            gate.users += 1
+        try:
+            with gate.lock:
+                yield
+        finally:
+            with self._lock:
+                gate.users -= 1
+                if gate.users == 0:
+                    del self._gates[sent.key]
+
+    def stream_of(self, sent: SentMessage) -> LiveStream | None:
+        """The stream that this request opened before. Raises ConflictError for another message under the same id."""
+        with self._lock:
+            known, stream = self._streams.get(sent.key, (sent, None))
+        if known.what != sent.what:
+            raise ConflictError(
+                "This client_message_id belongs to another message. Send this one under an id of its own."
+            )
+        return stream
+
+    def remember(self, sent: SentMessage, stream: LiveStream) -> None:
+        """Give `stream` to whoever sends the same again."""
+        with self._lock:
+            self._streams[sent.key] = (sent, stream)
+
+    def forget(self, stream: LiveStream) -> None:
+        """From now on the store alone knows what was sent."""
+        with self._lock:
+            for key in [key for key, (_, known) in self._streams.items() if known is stream]:
+                del self._streams[key]

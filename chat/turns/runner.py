@@ -1,0 +1,333 @@
+"""Runs turns: each a task that outlives whoever asked, watched by any number of clients, stopped by one call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
+
+from chat.runtime.metrics import Metrics
+from database.connection import open_store
+from database.conversations.repository import get_conversation
+from database.engine.store import Urgency
+from database.errors import AlreadySentError, StoreError, TurnInProgressError
+from database.turns.events import append_events, read_events
+from database.turns.idempotency import refuse_sent_before
+from database.turns.recovery import ReportMaker, close_interrupted_turns
+
+from . import events
+from .accept import ANSWER_AGAIN
+from .errors import ShuttingDownError, TooManyTurnsError
+from .idempotency import SentMessage, SentMessages, sent_message
+from .journal import Journal
+from .streams import LiveStream, StoredStream
+from .threads import in_thread, undisturbed
+from .turn import TurnStream
+
+log = logging.getLogger(__name__)
+INTERRUPTED = "interrupted"
+CANCELLED = "cancelled"
+STORAGE_FAILED = "storage_failed"
+_SALVAGE_EVERY = 1.0
+_STOP_SECONDS = 2.0
+_LOOK_EVERY = 0.02
+_HOLD_SECONDS = 30.0
+
+
+class Replies(Protocol):
+    """A conversation that can answer."""
+
+    @property
+    def conversation_id(self) -> str:
+        """Its opaque id."""
+        ...
+
+    @property
+    def user_id(self) -> str:
+        """Its owner."""
+        ...
+
+    def reply(self, query: Mapping[str, Any]) -> TurnStream:
+        """Accept a message, raising what is wrong with it, and return the answer's events."""
+        ...
+
+
+class TurnRunner:
+    """The running turns of one server.
+
+    `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
+    without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
+    mean that broke off before it could tell. most_per_person: how many one person may run at once; None: any number.
+    """
+
+    def __init__(
+        self,
+        *,
+        users_dir: str,
+        metrics: Metrics,
+        report_of: ReportMaker | None = None,
+        most_per_person: int | None = None,
+    ) -> None:
+        self.report_of = report_of
+        self.users_dir = users_dir
+        self._metrics = metrics
+        self._streams: dict[str, LiveStream] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._salvaging: dict[str, asyncio.Task[None]] = {}
+        self._stopping: set[str] = set()
+        self._ended: dict[str, LiveStream] = {}
+        self._sent = SentMessages()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._journal: Journal | None = None
+        self._starting: Counter[str] = Counter()
+        self._most_per_person = most_per_person
+        self._draining = False
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run turns on `loop` from now on."""
+        self._loop = loop
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Run `work` on the loop that runs the turns, until it is cancelled."""
+        return asyncio.run_coroutine_threadsafe(work, self._running_loop())
+
+    def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream | StoredStream:
+        """Accept a turn and let it run.
+
+        A request that was sent before, under the same `client_message_id`, gets the stream of the turn that it began.
+        Raises what `reply` raises before anything is stored; afterwards the turn survives anything. ConflictError:
+        another message was sent under this `client_message_id`. TooManyTurnsError: this would be a new turn, and the
+        person runs as many as one may.
+        """
+        sent = sent_message(query, user_email=conversation.user_id, conversation_id=conversation.conversation_id)
+        if sent is None:
+            return self._start(conversation, query)
+        with self._sent.one_at_a_time(sent):
+            try:
+                return self._sent.stream_of(sent) or self._start_unless_sent(conversation, query, sent)
+            except AlreadySentError as error:
+                return self.watch(user_email=sent.user_email, message_id=error.message_id, after=0)
+
+    def _start_unless_sent(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage) -> LiveStream:
+        try:
+            return self._start(conversation, query, sent)
+        except TooManyTurnsError:
+            # Only new turns are bounded. This is asked here because `reply`, which would find the earlier one in the
+            # store, was not called.
+            conversation_id, again, text = sent.what
+            refuse_sent_before(
+                users_dir=self.users_dir,
+                user_email=sent.user_email,
+                conversation_id=conversation_id,
+                client_message_id=sent.client_message_id,
+                text=text,
+                again=again,
+            )
+            raise
+
+    def _start(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage | None = None) -> LiveStream:
+        loop = self._running_loop()
+        with self._lock:
+            if self._draining:
+                raise ShuttingDownError
+            if query.get(ANSWER_AGAIN) in self._streams:
+                raise TurnInProgressError  # its last events are still on their way
+            self._check_room(conversation.user_id)
+            self._starting[conversation.user_id] += 1
+        try:
+            turn = conversation.reply(query)
+            stream = LiveStream(
+                message_id=turn.accepted.response_message_id,
+                conversation_id=conversation.conversation_id,
+                user_email=conversation.user_id,
+                kept=turn.accepted.kept,
+            )
+            with self._lock:
+                # Together, so that whoever finds the stream and wants it stopped comes after its task.
+                self._streams[stream.message_id] = stream
+                if sent is not None:
+                    self._sent.remember(sent, stream)
+                loop.call_soon_threadsafe(self._spawn, turn, stream)
+        finally:
+            with self._lock:
+                self._starting[conversation.user_id] -= 1
+                if not self._starting[conversation.user_id]:
+                    del self._starting[conversation.user_id]
+        self._metrics.change("turns_running", +1)
+        return stream
+
+    def _check_room(self, user_email: str) -> None:
+        """Raises TooManyTurnsError where the person runs as many turns as one may."""
+        if self._most_per_person is None:
+            return
+        running = sum(stream.user_email == user_email for stream in self._streams.values())
+        if running + self._starting[user_email] >= self._most_per_person:
+            raise TooManyTurnsError(limit=self._most_per_person)
+
+    def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
+        """The events of an answer after number `after`, live or stored.
+
+        An answer that is not kept can be watched again for half a minute after its end. Raises MessageNotFoundError,
+        StreamExpiredError.
+        """
+        with self._lock:
+            stream = self._streams.get(message_id) or self._ended.get(message_id)
+        if stream is not None and stream.user_email == user_email:
+            return stream
+        stored = read_events(users_dir=self.users_dir, user_email=user_email, message_id=message_id, after=after)
+        return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
+
+    def cancel(self, *, user_email: str, conversation_id: str) -> bool:
+        """Stop what this conversation is answering, keeping what was said. False when nothing runs.
+
+        Raises ConversationNotFoundError for what is missing or another's.
+        """
+        get_conversation(users_dir=self.users_dir, user_email=user_email, conversation_id=conversation_id)
+        with self._lock:
+            running = [stream for stream in self._streams.values() if stream.conversation_id == conversation_id]
+        for stream in running:
+            self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
+        return bool(running)
+
+    def cancel_all(self, *, user_email: str) -> None:
+        """Stop whatever is being answered for this person."""
+        with self._lock:
+            running = [stream for stream in self._streams.values() if stream.user_email == user_email]
+        for stream in running:
+            self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
+
+    def running(self) -> int:
+        """How many turns are being accepted or answered."""
+        with self._lock:
+            return len(self._streams) + self._starting.total()
+
+    async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
+        """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
+        with self._lock:
+            self._draining = True
+        await self._until_quiet(timeout)
+        with self._lock:
+            left = list(self._streams.values())
+        for stream in left:
+            self._stop(stream, INTERRUPTED)
+        await self._until_quiet(_STOP_SECONDS)
+
+    async def _until_quiet(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.running():  # noqa: ASYNC110 - turns are accepted in other threads
+                    await asyncio.sleep(_LOOK_EVERY)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="turns", daemon=True).start()
+            return self._loop
+
+    def _spawn(self, turn: TurnStream, stream: LiveStream) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(turn, stream), name=f"turn {stream.message_id}")
+        self._tasks[stream.message_id] = task
+        task.add_done_callback(partial(self._forget, stream))
+
+    async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
+        journal = self._current_journal()
+        turn.run_by_server(partial(journal.flush, stream))
+        async for event in turn:
+            journal.append(stream, event)
+            if "done" in event:
+                # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
+                await undisturbed(journal.settle(stream))
+                self._close(stream)
+
+    def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
+        # An answer may be made again while the end of the turn before is still at work.
+        if self._tasks.get(stream.message_id) is task:
+            del self._tasks[stream.message_id]
+        self._stopping.discard(stream.message_id)
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            log.error("the turn %s broke off", stream.message_id, exc_info=failure)
+            self._say_farewell(stream, failure)
+            self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream))
+        self._close(stream)
+
+    async def _salvage(self, stream: LiveStream) -> None:
+        """Close a turn that could not be stored as soon as the store can be written again: its conversation waits."""
+        await self._current_journal().settle(stream)
+        while not self._draining:
+            await asyncio.sleep(_SALVAGE_EVERY)
+            try:
+                await in_thread(
+                    close_interrupted_turns,
+                    users_dir=self.users_dir,
+                    only=stream.message_id,
+                    report_of=self.report_of,
+                )
+            except StoreError:
+                continue
+            break
+        self._salvaging.pop(stream.message_id, None)
+
+    def _close(self, stream: LiveStream) -> None:
+        with self._lock:
+            known = self._streams.get(stream.message_id) is stream
+            if known:
+                del self._streams[stream.message_id]
+            if known and not stream.kept:
+                self._ended[stream.message_id] = stream
+        if known and not stream.kept:
+            # Whoever lost the connection just now finds the end of what is stored nowhere.
+            asyncio.get_running_loop().call_later(_HOLD_SECONDS, self._let_go, stream)
+        elif known:
+            self._sent.forget(stream)
+        if known:
+            self._metrics.change("turns_running", -1)
+        stream.close()
+
+    def _let_go(self, stream: LiveStream) -> None:
+        self._ended.pop(stream.message_id, None)
+        self._sent.forget(stream)
+
+    def _stop(self, stream: LiveStream, why: str) -> None:
+        task = self._tasks.get(stream.message_id)
+        # A second cancellation would hit the turn while it stores what was said.
+        if task is not None and stream.message_id not in self._stopping and not stream.closed:
+            self._stopping.add(stream.message_id)
+            # A task that is cancelled before its first step never begins, and so would never end the turn.
+            asyncio.get_running_loop().call_soon(task.cancel, why)
+
+    def _current_journal(self) -> Journal:
+        if self._journal is None:
+            self._journal = Journal(submit=self._submit, on_failure=self._storage_failed)
+        return self._journal
+
+    def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
+        store = open_store(self.users_dir)
+        return store.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
+
+    def _storage_failed(self, stream: LiveStream, error: Exception) -> None:
+        self._stop(stream, STORAGE_FAILED)
+        self._say_farewell(stream, error)
+
+    @staticmethod
+    def _say_farewell(stream: LiveStream, error: BaseException) -> None:
+        """Tell the watchers that nothing more will be stored of this stream; which is itself not stored.
+
+        The turn ends as interrupted: by `journeys.flushed`, or by `_salvage`.
+        """
+        if stream.closed:
+            return
+        code, message = "internal_error", "Something went wrong here. The server's log says what."
+        if isinstance(error, StoreError):
+            code, message = STORAGE_FAILED, error.message
+        farewell = (events.error(code=code, message=message), events.done(INTERRUPTED))
+        stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
+        stream.close()

@@ -1,0 +1,229 @@
+"""The steps of a turn's journey, for `Conversation.reply`: each takes the turn on by one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
+from chat.context.gather import GatheredContext, KeepReport
+from chat.ports import Message
+from chat.prompting import answering
+from chat.prompting.answering import Drafts
+from chat.prompting.prompt import ContextBlock, build_prompt, context_chars
+from chat.prompting.titles import make_title
+from database.conversations.titles import heuristic_title
+from database.errors import NotFoundError, StorageBusyError, StoreError
+from database.turns.identity import FinishedTurn, RepeatedTurn
+from language_models.errors import ModelUnknownError
+
+from . import events
+from .history import History
+from .threads import in_thread, undisturbed
+from .turn import Turn
+
+log = logging.getLogger(__name__)
+_SMALLEST_CONTEXT = 4_000
+_TITLE_AFTER = 2.0
+_BUSY_TRIES = 30
+_KEPT = "What was said is kept."
+_INTERRUPTIONS = {
+    "interrupted": "The server stopped in the middle of this answer.",
+    "storage_failed": "This answer could not be stored as it came, and was stopped.",
+}
+
+
+def max_context_chars(turn: Turn) -> int:
+    """How many characters of context this turn's model can take beside the question itself."""
+    taken = len(turn.text) + turn.preferences.chars(turn.model)
+    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
+
+
+def begin_title(turn: Turn) -> asyncio.Task[str] | None:
+    """Have the title of a new conversation made beside the answer, once that is well under way.
+
+    It is shown at the end of the answer: the first words of this one and of others come before it.
+    """
+    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
+        return None
+    asyncio.get_running_loop().call_later(_TITLE_AFTER, turn.under_way.set)
+    return asyncio.create_task(_title(turn))
+
+
+async def _title(turn: Turn) -> str:
+    await turn.under_way.wait()
+    return await make_title(turn.text, model=turn.services.models.cheap(), services=turn.services)
+
+
+async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
+    """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
+    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
+        return None
+    if title is None:
+        return heuristic_title(turn.text)
+    if turn.status != "complete" and not title.done():
+        title.cancel()
+        return heuristic_title(turn.text)
+    turn.under_way.set()
+    try:
+        return await title
+    except asyncio.CancelledError:
+        _go_on()  # stopped while only the title was missing: the answer is whole
+        return heuristic_title(turn.text)
+    except Exception:
+        log.exception("the title could not be made")
+        return heuristic_title(turn.text)
+
+
+async def flushed(turn: Turn) -> None:
+    """Wait until the events so far are stored. Where they could not be, watchers were told so, and the status agrees.
+
+    Whoever wants the turn stopped comes too late: nothing but storing it is left to be done.
+    """
+    if turn.flush is not None and not await undisturbed(turn.flush()):
+        turn.status = "interrupted"
+        turn.config["error"] = {"code": "storage_failed", "message": f"{_INTERRUPTIONS['storage_failed']} {_KEPT}"}
+
+
+async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn, title: str | None) -> FinishedTurn:
+    """The finished turn, once it is stored: while another program holds the store, it is tried again."""
+    for _ in range(_BUSY_TRIES):
+        try:
+            return await in_thread(finish, turn, title)
+        except StorageBusyError as error:
+            log.warning("the turn %s waits to be stored: %s", turn.accepted.response_message_id, error)
+    return await in_thread(finish, turn, title)
+
+
+async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
+    """The context as it goes into the prompt, condensed if it is too large."""
+    if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
+        return Distilled(items=context.items)
+    cheap = turn.services.models.cheap()
+    return await distil(
+        context.items,
+        query=turn.text,
+        preferences=turn.preferences.text(cheap),
+        user_memory=turn.summary,
+        model=cheap,
+        services=turn.services,
+        budget=distill_budget(model=turn.model, services=turn.services),
+    )
+
+
+async def answer(
+    turn: Turn, found: Distilled, *, context: GatheredContext, history: Sequence[Message], keep: KeepReport
+) -> AsyncIterator[events.Event]:
+    """Stream the main model's answer. `keep` stores the report of `context` where that has to be cut further."""
+
+    def prompt(block: ContextBlock, share: float) -> list[Any]:
+        return build_prompt(
+            question=turn.text,
+            context=block,
+            history=history,
+            summary=turn.summary,
+            preferences=turn.preferences.text(turn.model),
+            model=turn.model,
+            share=share,
+        )
+
+    for event in _told_before(turn, found):
+        yield event
+    drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
+    try:
+        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
+            yield event
+    except ModelUnknownError:
+        if not turn.has_own_model:
+            raise
+        yield answering.fall_back(turn)
+        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
+            yield event
+
+
+def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
+    """What the person ought to know of an answer before it begins."""
+    if found.note:
+        yield events.status(found.note)
+    if turn.notice:
+        yield events.notice(turn.notice)
+    if not turn.preferences.fit(turn.model):
+        yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
+
+
+def failed(turn: Turn, code: str, message: str) -> events.Event:
+    """Note that the model broke off; what it said is kept."""
+    turn.status = "failed"
+    turn.config["error"] = {"code": code, "message": message}
+    turn.services.metrics.count("model_failures", job="answer")
+    log.warning("no answer from %s: %s", turn.model.name, message)
+    return events.error(code=code, message=message)
+
+
+def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
+    """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
+    _go_on()
+    why = str(stop.args[0]) if stop.args else ""
+    fate = _KEPT if turn.accepted.kept else "What was said is not kept."
+    if why in _INTERRUPTIONS:
+        turn.status = "interrupted"
+        message = f"{_INTERRUPTIONS[why]} {fate}"
+        turn.config["error"] = {"code": why, "message": message}
+        return events.error(code=why, message=message)
+    turn.status = "cancelled"
+    return events.status(f"Stopped. {fate}")
+
+
+def _go_on() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+def broken(turn: Turn, error: Exception) -> events.Event:
+    """Note a failure of ours; the log has the whole of it, the person a sentence."""
+    code, message = "internal_error", "Something went wrong here. The server's log says what."
+    if isinstance(error, NotFoundError):
+        code, message = "conversation_not_found", "This conversation was deleted before the model was asked."
+        log.info("the turn %s has no conversation any more: %s", turn.accepted.response_message_id, error)
+    else:
+        log.error("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
+        if isinstance(error, StoreError):
+            code, message = "storage_failed", error.message
+    turn.status = "failed"
+    turn.config["error"] = {"code": code, "message": message}
+    return events.error(code=code, message=message)
+
+
+def renamed(turn: Turn, finished: FinishedTurn) -> bool:
+    """Whether title or friendly id came into being in this turn."""
+    before = (turn.accepted.title, turn.accepted.conversation_friendly_id)
+    return before != (finished.title, finished.conversation_friendly_id)
+
+
+def summary_before(turn: Turn, history: History) -> str:
+    """The running summary; "" where it tells of what came after a question that is answered again."""
+    if isinstance(turn.accepted, RepeatedTurn) and history.count_summarised() >= turn.accepted.user_message_index:
+        return ""
+    return str(history.memory()["running_summary"])
+
+
+def message_ids_of(messages: Sequence[Mapping[str, Any]], *, query: str | None, response: str | None) -> dict[str, Any]:
+    """The identifiers of the newest turn with this question and answer (None: any); {} where there is none."""
+    turns = [
+        (question, answer)
+        for question, answer in pairwise(messages)
+        if (question["sender"], answer["sender"]) == ("user", "model")
+        and query in {None, question["text"]}
+        and response in {None, answer["text"]}
+    ]
+    if not turns:
+        return {}
+    fields = ("message_id", "message_short_hash", "message_index", "short_id")
+    question, answer = turns[-1]
+    asked = {f"user_{field}": question[field] for field in fields}
+    return asked | {f"response_{field}": answer[field] for field in fields}

@@ -1,0 +1,222 @@
+"""One turn on its way: what was asked, what is known so far, and the stream of events that it is watched by."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import threading
+import weakref
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from chat.ports import ConversationLoader, Message, TurnServices
+from chat.prompting.preferences import Preferences
+from conversation_reference_utils import parse_references
+from database.conversations.titles import heuristic_title
+from database.engine.text import storable
+from database.turns.identity import AcceptedTurn
+from language_models.ports import ChatModel
+
+from .events import Event
+
+log = logging.getLogger(__name__)
+MAX_MESSAGE_CHARS = 200_000
+ABANDONED = {
+    "code": "interrupted",
+    "message": "The program that asked went away in the middle of this answer. What was said is kept.",
+}
+Flush = Callable[[], Coroutine[Any, Any, bool]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """A question that was accepted, and the answer as it grows.
+
+    references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
+    what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
+    the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
+    that the conversation has chosen. answer_tokens: the most tokens of an answer that the conversation's settings
+    allow; None: as many as the model can write.
+    notice: what the person ought to know of this choice. status: the answer's, as it will be stored. under_way: set
+    when there is time for what is not urgent, such as the title. flush: where a server runs the turn, waits until its
+    events are stored; False where they could not be. finished: the answer is stored with its status.
+    """
+
+    accepted: AcceptedTurn
+    text: str
+    references: Sequence[str]
+    claim_ids: Sequence[str]
+    services: TurnServices
+    model: ChatModel
+    query: Mapping[str, Any]
+    loader: ConversationLoader | None
+    preferences: Preferences
+    summary: str = ""
+    history: Sequence[Message] = ()
+    has_own_model: bool = False
+    answer_tokens: int | None = None
+    notice: str = ""
+    answer: list[str] = field(default_factory=list)
+    status: str = "complete"
+    config: dict[str, Any] = field(default_factory=dict)
+    under_way: asyncio.Event = field(default_factory=asyncio.Event)
+    flush: Flush | None = None
+    finished: bool = False
+
+    @property
+    def answer_text(self) -> str:
+        """What was said so far."""
+        return "".join(self.answer)
+
+
+Finish = Callable[[Turn, str | None], object]
+
+
+class TurnStream:
+    """The events of a turn: `async for` in a server, plain `for` in scripts and tests. It can be iterated once.
+
+    A script may leave the stream at any point: by `break`, by an exception, at the end of a `with` block, by `close`,
+    by dropping it, by ending. The turn is then finished as interrupted with what was said so far, and the conversation
+    can answer again. finish: stores the turn with a title.
+    """
+
+    def __init__(self, turn: Turn, journey: AsyncGenerator[Event, None], *, finish: Finish) -> None:
+        self.accepted = turn.accepted
+        self._turn = turn
+        self._journey = journey
+        self._finish = finish
+        self._iterating: weakref.ref[Generator[Event, None, None]] | None = None
+        self._on_drop = weakref.finalize(self, _finish_dropped, turn, finish)
+        self._on_drop.atexit = False
+        _unfinished.add(self)
+
+    def run_by_server(self, flush: Flush) -> None:
+        """Leave finishing the turn to the server that runs it; `flush` waits until its events are stored."""
+        self._turn.flush = flush
+        self._on_drop.detach()
+        _unfinished.discard(self)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    def __anext__(self) -> Awaitable[Event]:
+        return self._journey.__anext__()
+
+    def __iter__(self) -> Iterator[Event]:
+        events = self._events()
+        self._iterating = weakref.ref(events)
+        return events
+
+    def _events(self) -> Generator[Event, None, None]:
+        # In a thread of its own, so that a caller may have a running loop.
+        with ThreadPoolExecutor(1) as thread, asyncio.Runner() as runner:
+            step: Future[Event | None] | None = None
+            try:
+                while (event := (step := thread.submit(runner.run, _next(self._journey))).result()) is not None:
+                    yield event
+            finally:
+                if step is not None and not step.done():  # Ctrl-C while the model thinks
+                    runner.get_loop().call_soon_threadsafe(_cancel_all)
+                # An interpreter that is ending takes no more work; `_finish_all` has finished the turn.
+                with suppress(RuntimeError):
+                    thread.submit(runner.run, self._leave()).result()
+                    thread.submit(runner.close).result()
+
+    async def _leave(self) -> None:
+        await self._journey.aclose()
+        _finish_abandoned(self._turn, self._finish)
+
+    def close(self) -> None:
+        """Leave the stream; a no-op after its end."""
+        iterating = self._iterating() if self._iterating is not None else None
+        if iterating is not None:
+            iterating.close()
+        _finish_abandoned(self._turn, self._finish)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+async def _next(journey: AsyncIterator[Event]) -> Event | None:
+    return await anext(journey, None)
+
+
+def _cancel_all() -> None:
+    for task in asyncio.all_tasks():
+        task.cancel()
+
+
+_unfinished: weakref.WeakSet[TurnStream] = weakref.WeakSet()
+_finishing: set[threading.Thread] = set()
+
+
+def wait_for_abandoned_turns() -> None:
+    """Wait until the turns that this process has dropped are finished: their conversations are asked again."""
+    for thread in list(_finishing):
+        thread.join()
+
+
+def _finish_dropped(turn: Turn, finish: Finish) -> None:
+    """Finish the turn of a stream that nobody holds any more.
+
+    In a thread of its own: the garbage collector calls this anywhere, also where a lock of ours is held.
+    """
+    if turn.finished:
+        return
+
+    def work() -> None:
+        try:
+            _finish_abandoned(turn, finish)
+        finally:
+            _finishing.discard(threading.current_thread())
+
+    thread = threading.Thread(target=work, name="abandoned-turn")
+    _finishing.add(thread)
+    thread.start()
+
+
+def _finish_all() -> None:
+    for stream in list(_unfinished):
+        _finish_abandoned(stream._turn, stream._finish)
+
+
+atexit.register(_finish_all)
+
+
+def _finish_abandoned(turn: Turn, finish: Finish) -> None:
+    if turn.finished or turn.flush is not None:
+        return
+    turn.finished = True
+    turn.status = "interrupted"
+    turn.config["error"] = ABANDONED
+    has_title = turn.accepted.conversation_friendly_id or not turn.accepted.kept
+    try:
+        finish(turn, None if has_title else heuristic_title(turn.text))
+    except Exception:  # whoever leaves hears of nothing any more; a server's start closes the turn
+        log.exception("the abandoned turn %s could not be finished", turn.accepted.response_message_id)
+
+
+def named_references(query: Mapping[str, Any], text: str) -> tuple[list[str], list[str]]:
+    """Friendly ids and claim ids of `query`: those the client lists, then those in `text`, each once."""
+    parsed = parse_references(text)
+    friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids]
+    claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]
+    bare = (storable(friendly_id.removeprefix("@")) for friendly_id in friendly_ids)
+    return list(dict.fromkeys(bare)), list(dict.fromkeys(map(storable, claim_ids)))

@@ -1,0 +1,132 @@
+"""API tokens: a name for the person, a fingerprint for us; the token itself is told once."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from database.connection import open_store
+from database.engine.clock import iso, now, now_iso
+from database.engine.statements import Prepared
+from database.engine.store import Urgency
+from database.engine.text import storable
+from database.errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
+from database.schema import api_tokens, users
+
+from .secret_tokens import fingerprint, new_secret
+
+# By this prefix people, and programs that look for leaked secrets, know what they see.
+TOKEN_PREFIX = "anaphora_"
+_LONGEST_NAME = 100
+_USED_EVERY = timedelta(minutes=1)
+
+_c = api_tokens.c
+# Asked at each request of a program.
+_OWNER = Prepared(
+    select(_c.user_email, _c.token_id, _c.read_only, _c.last_used_at)
+    .join_from(api_tokens, users, users.c.user_email == _c.user_email)
+    .where(_c.token_hash == bindparam("fingerprint"), users.c.disabled_at.is_(None))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRow:
+    """One API token as its owner sees it. Times are ISO 8601 in UTC; `last_used_at` is None before the first use."""
+
+    token_id: str
+    name: str
+    read_only: bool
+    created_at: str
+    last_used_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenOwner:
+    """Whom a token lets in. `read_only`: it may change nothing."""
+
+    user_email: str
+    token_id: str
+    read_only: bool
+
+
+def create_token(*, users_dir: str, user_email: str, name: str, read_only: bool = False) -> tuple[TokenRow, str]:
+    """A new token and the secret that proves it, told this once.
+
+    Raises:
+        InvalidChangeError: the name is empty or longer than 100 characters.
+        UserNotFoundError: there is no such account.
+    """
+    label = storable(name.strip())
+    if not 0 < len(label) <= _LONGEST_NAME:
+        raise InvalidChangeError(f"A token has a name of 1 to {_LONGEST_NAME} characters.")
+    secret = new_secret(TOKEN_PREFIX)
+    row = TokenRow(token_id=str(uuid.uuid4()), name=label, read_only=read_only, created_at=now_iso(), last_used_at=None)
+
+    def job(connection: Connection) -> None:
+        if connection.execute(select(users.c.user_email).where(users.c.user_email == user_email)).first() is None:
+            raise UserNotFoundError
+        connection.execute(
+            insert(api_tokens).values(
+                token_hash=fingerprint(secret),
+                token_id=row.token_id,
+                user_email=user_email,
+                name=row.name,
+                read_only=int(read_only),
+                created_at=row.created_at,
+            )
+        )
+
+    open_store(users_dir).write(job)
+    return row, secret
+
+
+def find_token(*, users_dir: str, token: str) -> TokenOwner | None:
+    """Whom the token lets in; None for an unknown or revoked one, or a disabled account.
+
+    Notes at most once a minute that the token is in use, behind the answer.
+    """
+    token_hash, moment = fingerprint(token), now()
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        row = _OWNER.row(connection, fingerprint=token_hash)
+    if row is None:
+        return None
+    user_email, token_id, read_only, last_used_at = row
+    if last_used_at is None or last_used_at < iso(moment - _USED_EVERY):
+        used = update(api_tokens).where(_c.token_hash == token_hash).values(last_used_at=iso(moment))
+        store.submit(lambda connection: connection.execute(used).rowcount, urgency=Urgency.INDEX)
+    return TokenOwner(user_email=user_email, token_id=token_id, read_only=bool(read_only))
+
+
+def list_tokens(*, users_dir: str, user_email: str) -> list[TokenRow]:
+    """The user's tokens, oldest first."""
+    query = (
+        select(_c.token_id, _c.name, _c.read_only, _c.created_at, _c.last_used_at)
+        .where(_c.user_email == user_email)
+        .order_by(_c.created_at, _c.token_id)
+    )
+    with open_store(users_dir).reading() as connection:
+        return [
+            TokenRow(
+                token_id=row.token_id,
+                name=row.name,
+                read_only=bool(row.read_only),
+                created_at=row.created_at,
+                last_used_at=row.last_used_at,
+            )
+            for row in connection.execute(query)
+        ]
+
+
+def revoke_token(*, users_dir: str, user_email: str, token_id: str) -> None:
+    """Make a token of the user useless.
+
+    Raises:
+        TokenNotFoundError: missing or somebody else's.
+    """
+    own = delete(api_tokens).where(_c.user_email == user_email, _c.token_id == token_id)
+    if open_store(users_dir).write(lambda connection: connection.execute(own).rowcount) == 0:
+        raise TokenNotFoundError

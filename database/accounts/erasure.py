@@ -1,0 +1,129 @@
+"""Deleting an account: first it is closed in one transaction, then everything of it is erased, slice by slice.
+
+The account's row goes last. Until then it keeps its address from being used again, and whoever goes on after a crash
+finds by it what is still to be erased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, Table, delete, func, select, update
+
+from database.connection import open_store
+from database.conversations.deletion import condemn, erase
+from database.engine.clock import iso_in, now_iso
+from database.engine.store import Store, Urgency
+from database.errors import LastAdministratorError, UserNotFoundError
+from database.schema import (
+    activities,
+    api_tokens,
+    conversations,
+    message_references,
+    password_links,
+    sessions,
+    shares,
+    threads,
+    users,
+    workspaces,
+)
+
+from .users import account_key
+
+_ROWS_AT_ONCE = 500
+_STOP_MINUTES = 10
+_LEFT_TO_THE_END = (message_references, shares, threads, workspaces)
+_WAYS_IN = (sessions, api_tokens, password_links)
+
+_c = users.c
+
+
+def close_account(*, users_dir: str, user_email: str) -> None:
+    """Shut an account out for good: nobody signs in, its conversations and shared links are gone from every list.
+
+    What it had is erased by `erase_account`. Closing twice changes nothing.
+
+    Raises:
+        UserNotFoundError: there is no such account.
+        LastAdministratorError: it is the only administrator who can sign in, and there are other accounts.
+    """
+    key, moment = account_key(user_email), now_iso()
+
+    def job(connection: Connection) -> None:
+        account = connection.execute(select(_c.is_admin, _c.erasing_since).where(_c.user_email == key)).first()
+        if account is None:
+            raise UserNotFoundError
+        if account.erasing_since is not None:
+            return
+        if account.is_admin:
+            _refuse_last_administrator(connection, key)
+        closed = {"erasing_since": moment, "disabled_at": func.coalesce(_c.disabled_at, moment)}
+        connection.execute(update(users).where(_c.user_email == key).values(closed))
+        _delete_all(connection, _WAYS_IN, key)
+        condemn(connection, conversations.c.user_email == key)
+
+    open_store(users_dir).write(job)
+
+
+def closed_accounts(*, users_dir: str) -> list[str]:
+    """The addresses of accounts that are closed and not yet erased, the first closed first."""
+    query = select(_c.user_email).where(_c.erasing_since.is_not(None)).order_by(_c.erasing_since)
+    with open_store(users_dir).reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def has_running_turn(*, users_dir: str, user_email: str) -> bool:
+    """Whether a conversation of a closed account, even a deleted one, is being answered.
+
+    A turn that has not ended `_STOP_MINUTES` after the account was closed is a damaged one, and doesn't count.
+    """
+    query = (
+        select(conversations.c.conversation_id)
+        .join(users, _c.user_email == conversations.c.user_email)
+        .where(
+            _c.user_email == user_email,
+            _c.erasing_since >= iso_in(minutes=-_STOP_MINUTES),
+            conversations.c.running_message_id.is_not(None),
+        )
+        .limit(1)
+    )
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(query).first() is not None
+
+
+def erase_account(*, users_dir: str, user_email: str) -> None:
+    """Erase all rows of a closed account, at last the account. Its conversations must not be answering any more."""
+    store = open_store(users_dir)
+    theirs = conversations.c.user_email == user_email
+    store.write(lambda connection: condemn(connection, theirs), urgency=Urgency.INDEX)
+    with store.reading() as connection:
+        found = connection.execute(select(conversations.c.conversation_id).where(theirs)).scalars().all()
+    erase(store, found)
+    _erase_activities(store, user_email)
+
+    def end(connection: Connection) -> None:
+        _delete_all(connection, (*_LEFT_TO_THE_END, *_WAYS_IN), user_email)
+        connection.execute(delete(users).where(_c.user_email == user_email, _c.erasing_since.is_not(None)))
+
+    store.write(end)
+
+
+def _erase_activities(store: Store, user_email: str) -> None:
+    """What is left of them: those of memories, which belong to no conversation."""
+    some = select(activities.c.seq).where(activities.c.user_email == user_email).limit(_ROWS_AT_ONCE)
+    slice_of_them = delete(activities).where(activities.c.seq.in_(some))
+    while store.write(lambda connection: connection.execute(slice_of_them).rowcount, urgency=Urgency.INDEX):
+        pass
+
+
+def _refuse_last_administrator(connection: Connection, key: str) -> None:
+    others = connection.execute(
+        select(_c.is_admin, _c.disabled_at).where(_c.user_email != key, _c.erasing_since.is_(None))
+    ).all()
+    if others and not any(row.is_admin and row.disabled_at is None for row in others):
+        raise LastAdministratorError
+
+
+def _delete_all(connection: Connection, tables: Sequence[Table], user_email: str) -> None:
+    for table in tables:
+        connection.execute(delete(table).where(table.c.user_email == user_email))

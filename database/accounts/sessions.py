@@ -1,0 +1,136 @@
+"""Who is logged in, and from where. The browser holds the token; we hold its fingerprint."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import TypedDict
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from database.connection import open_store
+from database.engine.clock import iso, iso_in, now, now_iso
+from database.engine.statements import Prepared
+from database.engine.store import Urgency
+from database.engine.text import storable
+from database.errors import SessionNotFoundError
+from database.schema import sessions, users
+
+from .secret_tokens import fingerprint, new_secret
+
+LIFETIME_DAYS = 30
+_SEEN_EVERY = timedelta(minutes=1)
+_LONGEST_TEXT = 300
+
+_c = sessions.c
+_OWNER = Prepared(
+    select(_c.user_email, _c.last_seen_at)
+    .join_from(sessions, users, users.c.user_email == _c.user_email)
+    .where(
+        _c.session_hash == bindparam("fingerprint"), _c.expires_at > bindparam("moment"), users.c.disabled_at.is_(None)
+    )
+)
+
+
+class SessionShape(TypedDict):
+    """One session as its owner sees it. `current`: it is the one that asks. Times are ISO 8601 in UTC."""
+
+    session_id: str
+    user_agent: str
+    address: str
+    created_at: str
+    last_seen_at: str
+    expires_at: str
+    current: bool
+
+
+def create_session(*, users_dir: str, user_email: str, user_agent: str = "", address: str = "") -> str:
+    """Begin a session of `LIFETIME_DAYS`; the token that proves it, told this once.
+
+    Sessions of the user that have expired are forgotten.
+    """
+    token, moment = new_secret(), now_iso()
+
+    def job(connection: Connection) -> None:
+        connection.execute(delete(sessions).where(_c.user_email == user_email, _c.expires_at <= moment))
+        connection.execute(
+            insert(sessions).values(
+                session_hash=fingerprint(token),
+                session_id=str(uuid.uuid4()),
+                user_email=user_email,
+                user_agent=storable(user_agent[:_LONGEST_TEXT]),
+                address=storable(address[:_LONGEST_TEXT]),
+                created_at=moment,
+                last_seen_at=moment,
+                expires_at=iso_in(days=LIFETIME_DAYS),
+            )
+        )
+
+    open_store(users_dir).write(job)
+    return token
+
+
+def find_session(*, users_dir: str, token: str) -> str | None:
+    """The e-mail address of whom the token logs in; None for an unknown, ended or expired one, or a disabled account.
+
+    Notes at most once a minute that the session is in use, behind the answer.
+    """
+    session_hash, moment = fingerprint(token), now()
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        row = _OWNER.row(connection, fingerprint=session_hash, moment=iso(moment))
+    if row is None:
+        return None
+    user_email, last_seen_at = row
+    if last_seen_at < iso(moment - _SEEN_EVERY):
+        seen = update(sessions).where(_c.session_hash == session_hash).values(last_seen_at=iso(moment))
+        store.submit(lambda connection: connection.execute(seen).rowcount, urgency=Urgency.INDEX)
+    return str(user_email)
+
+
+def list_sessions(*, users_dir: str, user_email: str, current_token: str | None = None) -> list[SessionShape]:
+    """The user's sessions that have not expired, the last used first."""
+    current = fingerprint(current_token) if current_token else None
+    query = (
+        select(sessions)
+        .where(_c.user_email == user_email, _c.expires_at > now_iso())
+        .order_by(_c.last_seen_at.desc(), _c.session_id)
+    )
+    with open_store(users_dir).reading() as connection:
+        return [
+            SessionShape(
+                session_id=row.session_id,
+                user_agent=row.user_agent,
+                address=row.address,
+                created_at=row.created_at,
+                last_seen_at=row.last_seen_at,
+                expires_at=row.expires_at,
+                current=row.session_hash == current,
+            )
+            for row in connection.execute(query)
+        ]
+
+
+def revoke_session(*, users_dir: str, user_email: str, session_id: str) -> None:
+    """End one session of the user.
+
+    Raises:
+        SessionNotFoundError: missing or somebody else's.
+    """
+    own = delete(sessions).where(_c.user_email == user_email, _c.session_id == session_id)
+    if open_store(users_dir).write(lambda connection: connection.execute(own).rowcount) == 0:
+        raise SessionNotFoundError
+
+
+def revoke_all_sessions(*, users_dir: str, user_email: str, except_token: str | None = None) -> int:
+    """End all sessions of the user, but for that of `except_token`; how many."""
+    own = delete(sessions).where(_c.user_email == user_email)
+    if except_token is not None:
+        own = own.where(_c.session_hash != fingerprint(except_token))
+    return open_store(users_dir).write(lambda connection: connection.execute(own).rowcount)
+
+
+def end_session(*, users_dir: str, token: str) -> None:
+    """Log out: the token proves nothing any more. A no-op for one that did not."""
+    gone = delete(sessions).where(_c.session_hash == fingerprint(token))
+    open_store(users_dir).write(lambda connection: connection.execute(gone).rowcount)

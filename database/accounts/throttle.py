@@ -1,0 +1,145 @@
+"""Slowing down whoever guesses passwords: failures are counted in the store, so a restart forgives nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, insert, or_, select
+
+from database.connection import open_store
+from database.engine.clock import iso_in, now, now_iso
+from database.schema import login_attempts
+
+_WINDOW_MINUTES = 15
+_PURGE_EVERY = timedelta(minutes=1)
+_MOST_ROWS = 30_000
+_IPV6_NETWORK = 64
+
+_c = login_attempts.c
+_purged_at: dict[str, datetime] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How many failures of one subject are free within 15 minutes, and how long the next try then has to wait.
+
+    The wait doubles with each failure, from `first_wait` to `longest_wait` seconds.
+    """
+
+    subject: str
+    allowed: int = 5
+    first_wait: int = 15
+    longest_wait: int = 900
+
+
+def login_limits(user_email: str, address: str, *, device: str | None = None) -> tuple[Limit, ...]:
+    """What slows down signing in to `user_email` from `address`, whether the account exists or not.
+
+    The first limit is the client's own. The others stop one address that tries many accounts, and many addresses that
+    try one account; they wait for a minute at most, and do not hold for a `device` from which the owner has signed in
+    before: nobody can lock a person out of it.
+    """
+    if device is not None:
+        return (Limit(subject=f"device {device}"),)
+    account = user_email.strip().lower()
+    return (
+        Limit(subject=login_subject(user_email, address)),
+        Limit(subject=f"address {network_of(address)}", allowed=20, first_wait=5, longest_wait=60),
+        Limit(subject=f"account {account}", allowed=10, first_wait=5, longest_wait=60),
+    )
+
+
+def login_subject(user_email: str, address: str) -> str:
+    """What failures are counted by: one account as tried from one address, whether the account exists or not."""
+    return f"login {user_email.strip().lower()} {address}"
+
+
+def record_failure(*, users_dir: str, subject: str) -> None:
+    """Count a failure against `subject`."""
+    record_failures(users_dir=users_dir, limits=[Limit(subject=subject)])
+
+
+def record_failures(*, users_dir: str, limits: Sequence[Limit]) -> None:
+    """Count one failure against the subject of each limit.
+
+    Once a minute, failures that no longer matter are forgotten, and the oldest where there are more than 30,000.
+    """
+    moment, purges = now_iso(), _is_time_to_purge(users_dir)
+
+    def job(connection: Connection) -> None:
+        if purges:
+            _purge(connection)
+        rows = [{"subject": _key(limit.subject), "attempted_at": moment} for limit in limits]
+        connection.execute(insert(login_attempts), rows)
+
+    open_store(users_dir).write(job)
+
+
+def seconds_to_wait(*, users_dir: str, subject: str) -> int:
+    """How long `subject` must wait before the next try.
+
+    0 below five failures in 15 minutes, then 15, 30, 60 … up to 900 seconds after the last one.
+    """
+    return longest_wait(users_dir=users_dir, limits=[Limit(subject=subject)])
+
+
+def longest_wait(*, users_dir: str, limits: Sequence[Limit]) -> int:
+    """How many seconds the next try must wait by the strictest of `limits`; 0 where it need not."""
+    by_key = {_key(limit.subject): limit for limit in limits}
+    query = (
+        select(_c.subject, func.count(), func.max(_c.attempted_at))
+        .where(_c.subject.in_(by_key), _c.attempted_at >= iso_in(minutes=-_WINDOW_MINUTES))
+        .group_by(_c.subject)
+    )
+    with open_store(users_dir).reading() as connection:
+        found = connection.execute(query).all()
+    return max((_wait(by_key[key], failures, last) for key, failures, last in found), default=0)
+
+
+def clear_failures(*, users_dir: str, subject: str) -> None:
+    """Forget the failures of `subject`, who has proved to be the owner."""
+    forget = delete(login_attempts).where(_c.subject == _key(subject))
+    open_store(users_dir).write(lambda connection: connection.execute(forget).rowcount)
+
+
+def _wait(limit: Limit, failures: int, last: str) -> int:
+    if failures < limit.allowed:
+        return 0
+    wait: int = min(limit.first_wait * 2 ** min(failures - limit.allowed, 30), limit.longest_wait)
+    left = datetime.fromisoformat(last) + timedelta(seconds=wait) - now()
+    # A clock that was set back must not lock anybody out for longer than the rule says.
+    return min(max(math.ceil(left.total_seconds()), 0), wait)
+
+
+def _is_time_to_purge(users_dir: str) -> bool:
+    """Whether the last purge is a minute ago: under attack, each failure must cost little."""
+    moment, last = now(), _purged_at.get(users_dir)
+    if last is not None and abs(moment - last) < _PURGE_EVERY:
+        return False
+    _purged_at[users_dir] = moment
+    return True
+
+
+def _purge(connection: Connection) -> None:
+    newest = connection.scalar(select(func.max(_c.attempt_id))) or 0
+    outdated = or_(_c.attempted_at < iso_in(minutes=-_WINDOW_MINUTES), _c.attempt_id <= newest - _MOST_ROWS)
+    connection.execute(delete(login_attempts).where(outdated))
+
+
+def network_of(address: str) -> str:
+    """The address, of IPv6 its network: one client has all addresses of that."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return address if found.version == 4 else str(ipaddress.ip_network(f"{found}/{_IPV6_NETWORK}", strict=False))
+
+
+def _key(subject: str) -> str:
+    """Of one length, whatever was typed as an address."""
+    return hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()

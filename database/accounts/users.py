@@ -1,0 +1,280 @@
+"""Accounts: who may come in, and what they told us about themselves."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from database.connection import open_store
+from database.engine.clock import now_iso
+from database.engine.statements import Prepared
+from database.engine.text import storable
+from database.errors import InvalidChangeError, UserExistsError, UserNotFoundError
+from database.schema import api_tokens, password_links, sessions, users
+
+from .passwords import hash_password, needs_new_hash, password_matches
+
+# The address is part of conversation ids, which stand in URLs and name folders: nothing that means something there.
+_EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+_LONGEST_EMAIL = 254
+
+_c = users.c
+_TOLD = Prepared(select(_c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRow:
+    """One account.
+
+    detail: what its owner wrote about themselves. preference: how they want to be answered.
+    """
+
+    user_email: str
+    user_id: str
+    name: str
+    is_admin: bool
+    detail: dict[str, Any]
+    preference: dict[str, Any]
+    created_at: str
+    disabled_at: str | None
+
+
+class AccountShape(TypedDict):
+    """One account, as an administrator sees it. `last_seen_at`: the latest of its sessions, None without one."""
+
+    user_email: str
+    name: str
+    is_admin: bool
+    created_at: str
+    disabled_at: str | None
+    last_seen_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedAccess:
+    """What a new password shut out. sessions: how many were signed in. tokens: how many API tokens were revoked."""
+
+    sessions: int
+    tokens: int
+
+
+def normalise_email(email: str) -> str:
+    """The form under which an address is stored: no space around it, lower case."""
+    return email.strip().lower()
+
+
+def account_key(email: str) -> str:
+    """The form of an address by which accounts are looked up; any text has one."""
+    return storable(normalise_email(email))
+
+
+def create_user(*, users_dir: str, user_email: str, password: str, name: str = "", is_admin: bool = False) -> UserRow:
+    """A new account.
+
+    Raises:
+        UserExistsError: the address has an account already.
+        InvalidChangeError: the address or the password can't be one.
+    """
+    values = _new_account(user_email, password, name, is_admin=is_admin)
+    return open_store(users_dir).write(lambda connection: _insert(connection, values))
+
+
+def create_first_user(*, users_dir: str, user_email: str, password: str, name: str = "") -> UserRow:
+    """The first account, an administrator's; of several callers at once one wins.
+
+    Raises:
+        UserExistsError: there is an account already, whoever's.
+        InvalidChangeError: the address or the password can't be one.
+    """
+    values = _new_account(user_email, password, name, is_admin=True)
+
+    def job(connection: Connection) -> UserRow:
+        if _any_user(connection):
+            raise UserExistsError("The first account exists already. Log in instead.")
+        return _insert(connection, values)
+
+    return open_store(users_dir).write(job)
+
+
+def any_user_exists(*, users_dir: str) -> bool:
+    """Whether the set-up page has done its work."""
+    with open_store(users_dir).reading() as connection:
+        return _any_user(connection)
+
+
+def get_user(*, users_dir: str, user_email: str) -> UserRow:
+    """The account of an address.
+
+    Raises:
+        UserNotFoundError: there is none.
+    """
+    columns = [_c[name] for name in UserRow.__dataclass_fields__]
+    with open_store(users_dir).reading() as connection:
+        row = connection.execute(select(*columns).where(_c.user_email == account_key(user_email))).first()
+    if row is None:
+        raise UserNotFoundError
+    return _user_row(row)
+
+
+def list_users(*, users_dir: str) -> list[AccountShape]:
+    """All accounts, the oldest first."""
+    seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
+    query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
+    query = query.where(_c.erasing_since.is_(None))
+    with open_store(users_dir).reading() as connection:
+        return [
+            AccountShape(
+                user_email=row.user_email,
+                name=row.name,
+                is_admin=bool(row.is_admin),
+                created_at=row.created_at,
+                disabled_at=row.disabled_at,
+                last_seen_at=row.last_seen_at,
+            )
+            for row in connection.execute(query.order_by(_c.created_at, _c.user_email))
+        ]
+
+
+def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
+    """Shut an account out, which ends its sessions and stills its tokens, or let it in again.
+
+    Raises UserNotFoundError.
+    """
+    key, moment = account_key(user_email), now_iso()
+
+    def job(connection: Connection) -> None:
+        since = func.coalesce(_c.disabled_at, moment) if disabled else None
+        theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
+        changed = connection.execute(theirs.values(disabled_at=since))
+        if changed.rowcount == 0:
+            raise UserNotFoundError
+        if disabled:
+            connection.execute(delete(sessions).where(sessions.c.user_email == key))
+            connection.execute(delete(password_links).where(password_links.c.user_email == key))
+
+    open_store(users_dir).write(job)
+
+
+def rename_user(*, users_dir: str, user_email: str, name: str) -> None:
+    """Change what the user is called; "" for no name. Raises UserNotFoundError."""
+    _update(users_dir, account_key(user_email), {"name": storable(name.strip())})
+
+
+def verify_password(*, users_dir: str, user_email: str, password: str) -> UserRow | None:
+    """The account, if the password is its own and it is not disabled; else None, after the same time in each case."""
+    key = account_key(user_email)
+    with open_store(users_dir).reading() as connection:
+        row = connection.execute(select(_c.password_hash, _c.disabled_at).where(_c.user_email == key)).first()
+    if not password_matches(password, row.password_hash if row else None) or row is None or row.disabled_at is not None:
+        return None
+    if needs_new_hash(row.password_hash):
+        _update(users_dir, key, {"password_hash": hash_password(password)})
+    return get_user(users_dir=users_dir, user_email=key)
+
+
+def set_password(*, users_dir: str, user_email: str, password: str, keep_tokens: bool = True) -> EndedAccess:
+    """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
+
+    Raises:
+        UserNotFoundError: there is no such account.
+        InvalidChangeError: the password is too short or too long.
+    """
+    key, password_hash = account_key(user_email), hash_password(password)
+    return open_store(users_dir).write(
+        lambda connection: replace_password(connection, key, password_hash, keep_tokens=keep_tokens)
+    )
+
+
+def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:
+    """`set_password` within a transaction. key: an `account_key`."""
+    theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
+    changed = connection.execute(theirs.values(password_hash=password_hash))
+    if changed.rowcount == 0:
+        raise UserNotFoundError
+    connection.execute(delete(password_links).where(password_links.c.user_email == key))
+    ended = connection.execute(delete(sessions).where(sessions.c.user_email == key)).rowcount
+    if keep_tokens:
+        return EndedAccess(sessions=ended, tokens=0)
+    revoked = connection.execute(delete(api_tokens).where(api_tokens.c.user_email == key)).rowcount
+    return EndedAccess(sessions=ended, tokens=revoked)
+
+
+def get_user_detail(*, users_dir: str, user_email: str) -> dict[str, Any]:
+    """What the user told us about themselves. Raises UserNotFoundError."""
+    return get_user(users_dir=users_dir, user_email=user_email).detail
+
+
+def get_user_preference(*, users_dir: str, user_email: str) -> dict[str, Any]:
+    """How the user wants to be answered. Raises UserNotFoundError."""
+    return get_user(users_dir=users_dir, user_email=user_email).preference
+
+
+def modify_user_detail(*, users_dir: str, user_email: str, detail: Mapping[str, Any]) -> None:
+    """Replace what the user told us about themselves. Raises UserNotFoundError."""
+    _update(users_dir, account_key(user_email), {"detail": dict(detail)})
+
+
+def modify_user_preference(*, users_dir: str, user_email: str, preference: Mapping[str, Any]) -> None:
+    """Replace how the user wants to be answered. Raises UserNotFoundError."""
+    _update(users_dir, account_key(user_email), {"preference": dict(preference)})
+
+
+def told_to_models(*, users_dir: str, user_email: str) -> tuple[str, str]:
+    """What the user told us about themselves, and how they want to be answered: the `text` of each, "" without one.
+
+    Also "" where there is no such account, as in a store that a script made.
+    """
+    with open_store(users_dir).reading() as connection:
+        row = _TOLD.row(connection, owner=account_key(user_email))
+    detail, preference = row or ({}, {})
+    return str(detail.get("text") or ""), str(preference.get("text") or "")
+
+
+def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dict[str, Any]:
+    key = normalise_email(email)
+    if len(key) > _LONGEST_EMAIL or not _EMAIL.fullmatch(key):
+        raise InvalidChangeError("That is not an e-mail address that can be used here.")
+    return {
+        "user_email": key,
+        "user_id": str(uuid.uuid4()),
+        "name": storable(name.strip()),
+        "password_hash": hash_password(password),
+        "is_admin": int(is_admin),
+        "detail": {},
+        "preference": {},
+        "created_at": now_iso(),
+        "disabled_at": None,
+    }
+
+
+def _insert(connection: Connection, values: dict[str, Any]) -> UserRow:
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(users).values(values))
+    except IntegrityError as error:
+        raise UserExistsError("There is an account with this e-mail address already.") from error
+    fields = {name: values[name] for name in UserRow.__dataclass_fields__}
+    return UserRow(**fields | {"is_admin": bool(values["is_admin"])})
+
+
+def _any_user(connection: Connection) -> bool:
+    return connection.execute(select(_c.user_email).limit(1)).first() is not None
+
+
+def _user_row(row: Row[Any]) -> UserRow:
+    fields = dict(row._mapping)
+    return UserRow(**fields | {"is_admin": bool(fields["is_admin"])})
+
+
+def _update(users_dir: str, user_email: str, values: dict[str, Any]) -> None:
+    def job(connection: Connection) -> None:
+        if connection.execute(update(users).where(_c.user_email == user_email).values(values)).rowcount == 0:
+            raise UserNotFoundError
+
+    open_store(users_dir).write(job)

@@ -1,0 +1,121 @@
+"""One change of many conversations: slice by slice, so that nobody waits long for the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
+
+from database.connection import open_store
+from database.engine.clock import now_iso
+from database.errors import InvalidChangeError
+from database.schema import conversation_workspaces, conversations
+from database.workspaces.repository import access_workspace
+
+from .repository import FLAGS
+
+Change = Literal["move", "flag", "pin", "unpin", "archive", "unarchive", "delete", "restore"]
+Fate = Literal["done", "not_found", "conflict"]
+
+AT_ONCE = 50
+"""So many conversations are changed in one transaction."""
+
+_c = conversations.c
+
+
+def change_conversations(
+    *, users_dir: str, user_email: str, conversation_ids: Iterable[str], change: Change, value: str | None = None
+) -> dict[str, Fate]:
+    """Do `change` to each conversation of the user; what became of each id, in the order given.
+
+    `value`: the workspace of "move", the flag of "flag"; else None. An id that is missing, somebody else's, or where
+    the change does not apply (in the bin; for "restore": temporary) is `not_found`. A conversation of another domain
+    than the workspace is a `conflict`. What one slice has done stays done when a later one fails. Six queries a slice
+    at most.
+
+    Raises:
+        InvalidChangeError: there is no such flag.
+        WorkspaceNotFoundError: this user has no such workspace.
+    """
+    if change == "flag" and value not in FLAGS:
+        raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
+    ids = list(dict.fromkeys(conversation_ids))
+    fates: dict[str, Fate] = dict.fromkeys(ids, "not_found")
+    store = open_store(users_dir)
+    for some in slices(ids):
+        if change == "move":
+            fates |= store.write(partial(_move, user_email=user_email, ids=some, workspace_id=str(value)))
+        else:
+            fates |= store.write(partial(_mark, user_email=user_email, ids=some, change=change, value=value))
+    return fates
+
+
+def being_answered(*, users_dir: str, user_email: str, conversation_ids: Sequence[str]) -> list[str]:
+    """Those of the user's live conversations in which an answer is being written. One query a slice."""
+    found: list[str] = []
+    with open_store(users_dir).reading() as connection:
+        for some in slices(conversation_ids):
+            running = and_(_own(user_email, some), _c.deleted_at.is_(None), _c.running_message_id.is_not(None))
+            found += connection.execute(select(_c.conversation_id).where(running)).scalars()
+    return found
+
+
+def slices(ids: Sequence[str]) -> Iterator[list[str]]:
+    """`ids` in portions that one transaction takes."""
+    for begin in range(0, len(ids), AT_ONCE):
+        yield list(ids[begin : begin + AT_ONCE])
+
+
+def _mark(
+    connection: Connection, *, user_email: str, ids: Sequence[str], change: Change, value: str | None
+) -> dict[str, Fate]:
+    if change == "restore":
+        these = and_(_own(user_email, ids), _c.incomplete_since.is_(None), _c.expires_at.is_(None))
+    else:
+        these = and_(_own(user_email, ids), _c.deleted_at.is_(None))
+    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    values = {**_values(change, value), "version": _c.version + 1}
+    connection.execute(update(conversations).where(these).values(values))
+    return dict.fromkeys(found, "done")
+
+
+def _values(change: Change, value: str | None) -> dict[str, Any]:
+    columns: dict[Change, dict[str, Any]] = {
+        "flag": {"flag": value},
+        # What is pinned already keeps the time of its pin.
+        "pin": {"pinned_at": func.coalesce(_c.pinned_at, now_iso())},
+        "unpin": {"pinned_at": None},
+        "archive": {"archived": 1},
+        "unarchive": {"archived": 0},
+        "delete": {"deleted_at": now_iso()},
+        "restore": {"deleted_at": None},
+    }
+    return columns[change]
+
+
+def _move(connection: Connection, *, user_email: str, ids: Sequence[str], workspace_id: str) -> dict[str, Fate]:
+    domain = access_workspace(connection, user_email=user_email, workspace_id=workspace_id).domain
+    these = and_(_own(user_email, ids), _c.deleted_at.is_(None))
+    domains = {
+        row.conversation_id: row.domain
+        for row in connection.execute(select(_c.conversation_id, _c.domain).where(these))
+    }
+    moving = [conversation_id for conversation_id, its_domain in domains.items() if its_domain == domain]
+    fates: dict[str, Fate] = dict.fromkeys(domains, "conflict")
+    if moving:
+        place(connection, moving, user_email=user_email, workspace_id=workspace_id)
+    return fates | dict.fromkeys(moving, "done")
+
+
+def place(connection: Connection, ids: Sequence[str], *, user_email: str, workspace_id: str) -> None:
+    """Put conversations of the user, all of the workspace's domain, into it."""
+    connection.execute(delete(conversation_workspaces).where(conversation_workspaces.c.conversation_id.in_(ids)))
+    places = [{"conversation_id": each, "user_email": user_email, "workspace_id": workspace_id} for each in ids]
+    connection.execute(insert(conversation_workspaces), places)
+    connection.execute(update(conversations).where(_own(user_email, ids)).values(version=_c.version + 1))
+
+
+def _own(user_email: str, ids: Sequence[str]) -> ColumnElement[bool]:
+    return and_(_c.user_email == user_email, _c.conversation_id.in_(ids))

@@ -1,0 +1,235 @@
+"""A conversation as it is stored and as clients see it, and the door to one that is to be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, bindparam, select, update
+
+from database.engine.clock import now_iso
+from database.engine.statements import Prepared
+from database.errors import ConversationNotFoundError
+from database.schema import conversation_workspaces, conversations, workspaces
+from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRow:
+    """One conversation with the workspace it lies in.
+
+    Times are ISO 8601 in UTC. `conversation_friendly_id` is None until the first turn is stored; `running_message_id`
+    names the answer that is being generated; `version` grows with every change of the conversation or its messages.
+    """
+
+    conversation_id: str
+    user_email: str
+    created_at: str
+    updated_at: str
+    conversation_friendly_id: str | None
+    domain: str
+    title: str
+    title_force_set: bool
+    running_summary: str
+    summarised_ordinal: int
+    flag: str
+    settings: dict[str, Any]
+    memory: dict[str, Any]
+    archived: bool
+    stateless: bool
+    message_count: int
+    last_ordinal: int
+    running_message_id: str | None
+    version: int
+    deleted_at: str | None
+    expires_at: str | None
+    pinned_at: str | None
+    workspace_id: str
+    workspace_name: str
+
+
+class ConversationListRow(NamedTuple):
+    """What a list shows of a conversation: fewer columns, cheaper to build, for lists of ten thousand."""
+
+    conversation_id: str
+    created_at: str
+    updated_at: str
+    conversation_friendly_id: str | None
+    title: str
+    running_summary: str
+    flag: str
+    message_count: int
+    settings: dict[str, Any]
+    archived: bool
+    stateless: bool
+    pinned_at: str | None
+    expires_at: str | None
+    user_email: str
+    domain: str
+    workspace_id: str
+    workspace_name: str
+
+
+_FIELDS = tuple(ConversationRow.__dataclass_fields__)
+_OWN_COLUMNS = tuple(name for name in _FIELDS if not name.startswith("workspace_"))
+_PLACE = conversations.outerjoin(
+    conversation_workspaces, conversation_workspaces.c.conversation_id == conversations.c.conversation_id
+).outerjoin(
+    workspaces,
+    and_(
+        workspaces.c.user_email == conversations.c.user_email,
+        workspaces.c.workspace_id == conversation_workspaces.c.workspace_id,
+    ),
+)
+
+
+def select_conversations() -> Select[Any]:
+    """All columns that `conversation_row` needs, the workspace joined; the caller adds the owner and the rest."""
+    columns = [conversations.c[name] for name in _OWN_COLUMNS]
+    return select(*columns, workspaces.c.workspace_id, workspaces.c.workspace_name).select_from(_PLACE)
+
+
+def conversation_row(row: Sequence[Any]) -> ConversationRow:
+    """A row of `select_conversations`; what lies in no stored workspace lies in the default one."""
+    fields = dict(zip(_FIELDS, row, strict=True))
+    for flag in ("title_force_set", "archived", "stateless"):
+        fields[flag] = bool(fields[flag])
+    if fields["workspace_id"] is None:
+        fields["workspace_id"] = default_workspace_id(fields["user_email"], fields["domain"])
+        fields["workspace_name"] = DEFAULT_WORKSPACE_NAME
+    return ConversationRow(**fields)
+
+
+def conversation_metadata(row: ConversationRow | ConversationListRow) -> dict[str, Any]:
+    """The JSON shape of a conversation in lists and details.
+
+    `last_updated` is "YYYY-MM-DD HH:MM:SS" (UTC) beside the ISO times; `conversation_friendly_id` is "" while
+    there is none.
+    """
+    return listed_shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
+
+
+_as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)
+
+
+# By position and in one go: ten thousand rows of a list come through here.
+def listed_shape(
+    conversation_id: str,
+    created_at: str,
+    updated_at: str,
+    friendly_id: str | None,
+    title: str,
+    running_summary: str,
+    flag: str,
+    message_count: int,
+    settings: dict[str, Any],
+    archived: bool,
+    stateless: bool,
+    pinned_at: str | None,
+    expires_at: str | None,
+    user_email: str,
+    domain: str,
+    workspace_id: str,
+    workspace_name: str,
+) -> dict[str, Any]:
+    """`conversation_metadata` of the fields of a `ConversationListRow`."""
+    return {
+        "conversation_id": conversation_id,
+        "user_id": user_email,
+        "title": title,
+        "summary_till_now": running_summary,
+        "domain": domain,
+        "flag": flag,
+        "last_updated": f"{updated_at[:10]} {updated_at[11:19]}",
+        "created_at": created_at,
+        "updated_at": updated_at,
+        "conversation_settings": settings,
+        "conversation_friendly_id": friendly_id or "",
+        "workspace_id": workspace_id,
+        "workspace_name": workspace_name,
+        "archived": archived,
+        "stateless": stateless,
+        "pinned": pinned_at is not None,
+        "temporary": expires_at is not None,
+        "message_count": message_count,
+    }
+
+
+_c = conversations.c
+_HEADS = select(
+    _c.conversation_id,
+    _c.user_email,
+    _c.created_at,
+    _c.conversation_friendly_id,
+    _c.title,
+    _c.title_force_set,
+    _c.message_count,
+    _c.last_ordinal,
+    _c.running_message_id,
+    _c.stateless,
+).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
+_HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
+_TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationHead:
+    """The head of one conversation, as of this transaction.
+
+    message_count: of live messages. stateless: turns that begin now are not kept.
+    """
+
+    conversation_id: str
+    user_email: str
+    created_at: str
+    friendly_id: str | None
+    title: str
+    title_force_set: bool
+    message_count: int
+    last_ordinal: int
+    running_message_id: str | None
+    stateless: bool
+
+
+_HEAD_FIELDS = tuple(ConversationHead.__dataclass_fields__)
+
+
+def access_head(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
+    """The head of a conversation of this user.
+
+    Raises ConversationNotFoundError for a missing one, another user's, and one in the bin.
+    """
+    return _one(connection, _LIVE_HEAD, user_email=user_email, conversation_id=conversation_id)
+
+
+def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
+    """`access_head` that also finds what lies in the bin, where a turn is finished too, so that it can be restored."""
+    return _one(connection, _HEAD, user_email=user_email, conversation_id=conversation_id)
+
+
+def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
+    """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
+    touch_quietly(connection, conversation_id, updated_at=now_iso(), **changes)
+
+
+def touch_quietly(connection: Connection, conversation_id: str, **changes: Any) -> None:
+    """`touch` for what doesn't count as something new: the time, and with it the place in lists, stays."""
+    _touching(tuple(changes)).run(connection, touched=conversation_id, **changes)
+
+
+@cache
+def _touching(columns: tuple[str, ...]) -> Prepared:
+    return Prepared(_TOUCH, columns=columns)
+
+
+def _one(connection: Connection, query: Prepared, *, user_email: str, conversation_id: str) -> ConversationHead:
+    row = query.row(connection, user_email=user_email, conversation_id=conversation_id)
+    if row is None:
+        raise ConversationNotFoundError
+    values = dict(zip(_HEAD_FIELDS, row, strict=True))
+    for flag in ("title_force_set", "stateless"):
+        values[flag] = bool(values[flag])
+    return ConversationHead(**values)

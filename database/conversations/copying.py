@@ -1,0 +1,353 @@
+"""Cloning and forking a conversation: the same words, identifiers of its own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, Table, func, insert, select, update
+
+from conversation_reference_utils import unique_message_short_hash
+from database.activities import NewActivity, Place, insert_activities
+from database.connection import open_store
+from database.engine.clock import now_iso
+from database.engine.store import Store, Urgency
+from database.errors import MessageNotFoundError
+from database.messages.message import row_with_id
+from database.schema import (
+    activities,
+    conversations,
+    message_edits,
+    message_references,
+    message_variants,
+    messages,
+    threads,
+)
+from database.turns.ephemeral import is_unkept, unkept_in
+from database.turns.events import joined_text, stored_events
+
+from .conversation import ConversationRow
+from .deletion import erase_incomplete
+from .friendly_ids import assign_friendly_id
+from .repository import insert_conversation, new_conversation_id, read_live
+from .titles import copy_title, heuristic_title
+
+Belongings = Sequence[tuple[Table, Sequence[dict[str, Any]]]]
+_NUMBERED_BY_THE_STORE = {"edit_id"}
+
+
+def told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
+    """The message; of an answer in the making, of which a conversation has one at most, what was told of it.
+
+    One that is being made again is what it was before.
+    """
+    fields = dict(row._mapping)
+    if fields["status"] != "streaming":
+        return fields
+    if fields["chosen_variant"] is not None:
+        chosen = select(message_variants.c.status).where(
+            message_variants.c.message_id == fields["message_id"],
+            message_variants.c.number == fields["chosen_variant"],
+        )
+        return fields | {"status": connection.execute(chosen).scalar_one()}
+    return fields | _interrupted(connection, fields["message_id"])
+
+
+def read_belongings(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> Belongings:
+    """The belongings of the messages `originals`, as those of their copies; message_ids: the copies' ids by theirs."""
+    found = []
+    for table in (message_references, message_edits, message_variants):
+        names = [column.name for column in table.c if column.name not in _NUMBERED_BY_THE_STORE]
+        query = select(*(table.c[name] for name in names)).where(table.c.message_id.in_(originals))
+        rows = connection.execute(query.order_by(*table.primary_key.columns)).all()
+        found.append((table, [_copied(connection, dict(row._mapping), message_ids) for row in rows]))
+    return found
+
+
+def add_belongings(connection: Connection, belongings: Belongings) -> None:
+    """Store them; the copies themselves are there already."""
+    for table, rows in belongings:
+        if rows:
+            connection.execute(insert(table), list(rows))
+
+
+def _copied(connection: Connection, fields: dict[str, Any], message_ids: Mapping[str, str]) -> dict[str, Any]:
+    if fields.get("status") == "streaming" and "number" in fields:
+        fields |= _interrupted(connection, fields["message_id"])
+    return fields | {"message_id": message_ids[fields["message_id"]]}
+
+
+def _interrupted(connection: Connection, message_id: str) -> dict[str, Any]:
+    return {"text": joined_text(stored_events(connection, message_id)), "status": "interrupted"}
+
+
+_MESSAGES_AT_ONCE = 50
+_CHARACTERS_AT_ONCE = 500_000
+
+_KEPT = (
+    "user_email",
+    "sender",
+    "text",
+    "status",
+    "show_hide",
+    "config",
+    "report",
+    "created_at",
+    "edited_at",
+    "chosen_variant",
+    "pinned_at",
+)
+
+_m = messages.c
+_a = activities.c
+
+
+@dataclass(kw_only=True)
+class _Copy:
+    """A clone being made.
+
+    slices: the ids of the source's messages in order, in lists small enough for one job of the writer each.
+    message_ids, thread_ids: the clone's ids by the source's. summarised: the clone's `summarised_ordinal`.
+    """
+
+    source: ConversationRow
+    conversation_id: str
+    title: str
+    slices: list[list[str]]
+    message_ids: dict[str, str]
+    thread_ids: dict[str, str]
+    summarised: int
+    new_threads: list[dict[str, Any]] = field(default_factory=list)
+    created_at: str = field(default_factory=now_iso)
+    friendly_id: str | None = None
+    hashes: set[str] = field(default_factory=set)
+    last_ordinal: int = 0
+
+
+def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+    """A copy of a conversation with the messages that it has at this moment.
+
+    An answer in the making is copied as far as it got, and marked as interrupted. Variants of answers and earlier
+    texts of messages come along.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        copy = _plan(connection, source, suffix="copy")
+    return _filled(store, copy)
+
+
+def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
+    """A copy of a conversation up to a message, with that one: from there it can go another way.
+
+    A summary that tells of what comes later stays behind.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        MessageNotFoundError: it has no such live message.
+    """
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        last = row_with_id(connection, conversation_id, message_id)
+        if last is None or last.deleted_at is not None or is_unkept(last.config):
+            raise MessageNotFoundError
+        if source.summarised_ordinal > last.ordinal:
+            source = replace(source, running_summary="", summarised_ordinal=0)
+        copy = _plan(connection, source, suffix="fork", up_to=last.ordinal)
+    return _filled(store, copy)
+
+
+def _filled(store: Store, copy: _Copy) -> ConversationRow:
+    store.write(lambda connection: _begin(connection, copy))
+    for message_ids in copy.slices:
+        # One long read would keep the log from being folded into the file: whoever writes next would wait for that.
+        with store.reading() as connection:
+            rows = [told_so_far(connection, row) for row in _messages(connection, message_ids)]
+            belongings = read_belongings(connection, copy.message_ids, message_ids)
+        store.write(partial(_add, copy=copy, rows=rows, belongings=belongings), urgency=Urgency.INDEX)
+    return store.write(lambda connection: _reveal(connection, copy))
+
+
+def remove_unfinished_clones(*, users_dir: str) -> int:
+    """Erase the clones that a crash left unfinished, for the start of a server; how many."""
+    return erase_incomplete(users_dir=users_dir)
+
+
+def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
+    return (
+        select(*columns)
+        .join_from(messages, activities, _a.seq == _m.seq)
+        .where(
+            _m.conversation_id == conversation_id,
+            _m.deleted_at.is_(None),
+            _m.message_id.not_in(unkept_in(conversation_id)),
+        )
+        .order_by(_m.ordinal)
+    )
+
+
+def _plan(connection: Connection, source: ConversationRow, *, suffix: str, up_to: int | None = None) -> _Copy:
+    query = _live_messages(
+        source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id, func.length(_m.text).label("characters")
+    )
+    if up_to is not None:
+        query = query.where(_m.ordinal <= up_to)
+    rows = connection.execute(query).all()
+    copy = _Copy(
+        source=source,
+        conversation_id=new_conversation_id(source.user_email),
+        title=_title(connection, source, suffix),
+        slices=_slices(rows),
+        message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
+        thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
+        summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
+    )
+    copy.new_threads = _threads(connection, copy)
+    return copy
+
+
+def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
+    slices: list[list[str]] = []
+    characters = 0
+    for row in rows:
+        characters += row.characters
+        if not slices or characters > _CHARACTERS_AT_ONCE or len(slices[-1]) >= _MESSAGES_AT_ONCE:
+            slices.append([])
+            characters = row.characters
+        slices[-1].append(row.message_id)
+    return slices
+
+
+def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
+    """A conversation in its first turn has no title yet; the copy can't wait for one."""
+    if source.title:
+        return copy_title(source.title, kind=suffix)
+    first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
+    return "" if first is None else heuristic_title(first)
+
+
+def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
+    """A thread for each one that the copied messages are in; its root is the copied root, or else its first message."""
+    if not copy.thread_ids:
+        return []
+    members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
+    first: dict[str, str] = {}
+    for row in connection.execute(members):
+        if row.message_id in copy.message_ids:
+            first.setdefault(row.thread_id, row.message_id)
+    found = connection.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
+    return [
+        {
+            "thread_id": copy.thread_ids[row.thread_id],
+            "user_email": copy.source.user_email,
+            "root_activity_id": copy.message_ids.get(row.root_activity_id) or copy.message_ids[first[row.thread_id]],
+            "title": row.title,
+            "created_at": copy.created_at,
+        }
+        for row in found
+    ]
+
+
+def _messages(connection: Connection, message_ids: Sequence[str]) -> Sequence[Row[*tuple[Any, ...]]]:
+    activity = (_a[name] for name in ("recipe", "type", "reply_to_id", "thread_id"))
+    actor = (_a.actor_type, _a.actor_id, _a.actor_name, _a.payload)
+    query = select(*messages.c, *activity, *actor).join_from(messages, activities, _a.seq == _m.seq)
+    return connection.execute(query.where(_m.message_id.in_(message_ids)).order_by(_m.ordinal)).all()
+
+
+def _begin(connection: Connection, copy: _Copy) -> None:
+    source = copy.source
+    values = {
+        "conversation_id": copy.conversation_id,
+        "user_email": source.user_email,
+        "created_at": copy.created_at,
+        "domain": source.domain,
+        "title": copy.title,
+        "title_force_set": int(source.title_force_set),
+        "running_summary": source.running_summary,
+        "summarised_ordinal": copy.summarised,
+        "flag": source.flag,
+        "settings": source.settings,
+        "memory": source.memory,
+        "stateless": int(source.stateless),
+        "deleted_at": copy.created_at,
+        "incomplete_since": copy.created_at,
+    }
+    insert_conversation(connection, values, workspace_id=source.workspace_id)
+    if copy.message_ids:
+        copy.friendly_id = assign_friendly_id(
+            connection,
+            user_email=source.user_email,
+            conversation_id=copy.conversation_id,
+            title=copy.title,
+            created_at=copy.created_at,
+        )
+    if copy.new_threads:
+        connection.execute(insert(threads), copy.new_threads)
+
+
+def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], belongings: Belongings) -> None:
+    """One slice: activities first, since they number the messages."""
+    stored = insert_activities(
+        connection,
+        [_activity(copy, row) for row in rows],
+        user_email=copy.source.user_email,
+        conversation_id=copy.conversation_id,
+    )
+    connection.execute(
+        insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
+    )
+    add_belongings(connection, belongings)
+
+
+def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
+    place = Place(reply_to_id=copy.message_ids.get(row["reply_to_id"]), thread_id=copy.thread_ids.get(row["thread_id"]))
+    return NewActivity(
+        recipe=row["recipe"],
+        type=row["type"],
+        actor_type=row["actor_type"],
+        actor_id=row["actor_id"],
+        actor_name=row["actor_name"],
+        created_at=row["created_at"],
+        place=place,
+        payload=row["payload"],
+        activity_id=copy.message_ids[row["message_id"]],
+    )
+
+
+def _message(copy: _Copy, row: Mapping[str, Any], *, seq: int) -> dict[str, Any]:
+    copy.last_ordinal += 1
+    short_hash = unique_message_short_hash(copy.friendly_id or "", row["text"], copy.hashes)
+    copy.hashes.add(short_hash)
+    return {
+        **{name: row[name] for name in _KEPT},
+        "seq": seq,
+        "message_id": copy.message_ids[row["message_id"]],
+        "conversation_id": copy.conversation_id,
+        "ordinal": copy.last_ordinal,
+        "message_short_hash": short_hash,
+        "in_answer_to": copy.message_ids.get(row["in_answer_to"]),
+    }
+
+
+def _reveal(connection: Connection, copy: _Copy) -> ConversationRow:
+    connection.execute(
+        update(conversations)
+        .where(conversations.c.conversation_id == copy.conversation_id)
+        .values(
+            deleted_at=None,
+            incomplete_since=None,
+            updated_at=now_iso(),
+            message_count=copy.last_ordinal,
+            last_ordinal=copy.last_ordinal,
+            version=conversations.c.version + 1,
+        )
+    )
+    return read_live(connection, user_email=copy.source.user_email, conversation_id=copy.conversation_id)

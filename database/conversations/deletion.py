@@ -1,0 +1,216 @@
+"""The bin, and erasing conversations for good: what left the bin, temporary ones, clones never finished."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+
+from database.connection import open_store
+from database.engine.clock import iso, iso_in, now, now_iso
+from database.engine.store import Store, Urgency
+from database.errors import ConversationNotFoundError, TurnInProgressError
+from database.schema import activities, conversations, messages, purge_clock, shares, stream_events, threads
+from database.search.index import forget
+
+log = logging.getLogger(__name__)
+BIN_DAYS = 30
+_LONGEST_STEP = timedelta(days=1)
+"""The bin is purged hourly. Between two runs the clock goes on by less than this, or it was set."""
+_MESSAGES_AT_ONCE = 100
+_PARTS_AT_ONCE = 8
+
+_c = conversations.c
+
+
+def purge_bin(*, users_dir: str, older_than_days: float = BIN_DAYS) -> int:
+    """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many.
+
+    Of the bin nothing is erased for a day after the clock was set: after a wrong date everything in it looks old.
+    """
+    binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
+    over = and_(
+        _c.expires_at.is_not(None),
+        or_(_c.expires_at < now_iso(), _c.deleted_at.is_not(None)),
+        _c.running_message_id.is_(None),
+    )
+
+    def job(connection: Connection) -> Sequence[str]:
+        return condemn(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
+
+    store = open_store(users_dir)
+    condemned = store.write(job, urgency=Urgency.INDEX)
+    erase(store, condemned)
+    return len(condemned)
+
+
+def _is_clock_trusted(connection: Connection) -> bool:
+    """Whether the clock was not set within the last day, as far as the runs of this function tell; notes this run.
+
+    A clock that stands before the last run, or more than a day behind it, was set, or no server ran meanwhile: for the
+    rows in the bin the two look the same.
+    """
+    moment = now()
+    row = connection.execute(select(purge_clock.c.last_run_at, purge_clock.c.trusted_from)).first()
+    trusted_from = moment if row is None else datetime.fromisoformat(row.trusted_from)
+    if row is not None:
+        step = moment - datetime.fromisoformat(row.last_run_at)
+        if not timedelta() <= step <= _LONGEST_STEP:
+            trusted_from = moment + _LONGEST_STEP
+            log.warning("the last purge was %s ago by the clock: nothing in the bin is erased for a day", step)
+    noted = {"last_run_at": iso(moment), "trusted_from": iso(trusted_from)}
+    connection.execute(delete(purge_clock))
+    connection.execute(insert(purge_clock).values(id=1, **noted))
+    return moment >= trusted_from
+
+
+def condemn(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]:
+    """Mark conversations for `erase`: from now on nobody sees them and nothing brings them back. Their ids."""
+    these = and_(which, _c.incomplete_since.is_(None))
+    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    moment = now_iso()
+    marks = {"incomplete_since": moment, "deleted_at": func.coalesce(_c.deleted_at, moment)}
+    connection.execute(update(conversations).where(these).values(marks))
+    return found
+
+
+def erase(store: Store, condemned: Sequence[str]) -> None:
+    """Erase condemned conversations, slice by slice."""
+    for conversation_id in condemned:
+        _erase(store, conversation_id)
+
+
+def erase_incomplete(*, users_dir: str) -> int:
+    """Erase what a crash left half made or half erased; how many conversations. For the start of a server."""
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
+        found = connection.execute(query).scalars().all()
+    erase(store, found)
+    return len(found)
+
+
+def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
+    """Delete some messages (`seq` → id) for good, with what hangs on them: index, events, edits, references."""
+    forget(connection, list(which))
+    connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(which.values())))
+    connection.execute(delete(threads).where(threads.c.root_activity_id.in_(which.values())))
+    connection.execute(delete(messages).where(messages.c.seq.in_(which)))
+    connection.execute(delete(activities).where(activities.c.seq.in_(which)))
+
+
+def _erase(store: Store, conversation_id: str) -> None:
+    while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
+        pass
+    while store.write(lambda connection: _erase_shares(connection, conversation_id), urgency=Urgency.INDEX):
+        pass
+    store.write(lambda connection: _erase_rest(connection, conversation_id), urgency=Urgency.INDEX)
+
+
+def _erase_messages(connection: Connection, conversation_id: str) -> int:
+    """One slice; how many messages it was."""
+    query = select(messages.c.seq, messages.c.message_id).where(messages.c.conversation_id == conversation_id)
+    found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
+    if found:
+        remove_messages(connection, {row.seq: row.message_id for row in found})
+    return len(found)
+
+
+def _erase_shares(connection: Connection, conversation_id: str) -> int:
+    """One slice of what shared links showed; how many parts."""
+    owner = select(_c.user_email).where(_c.conversation_id == conversation_id).scalar_subquery()
+    query = select(shares.c.token_hash).where(shares.c.user_email == owner, shares.c.conversation_id == conversation_id)
+    found = connection.execute(query.limit(_PARTS_AT_ONCE)).scalars().all()
+    if found:
+        connection.execute(delete(shares).where(shares.c.token_hash.in_(found)))
+    return len(found)
+
+
+def _erase_rest(connection: Connection, conversation_id: str) -> None:
+    connection.execute(delete(activities).where(activities.c.conversation_id == conversation_id))
+    connection.execute(delete(conversations).where(_c.conversation_id == conversation_id))
+
+
+_SECONDS_A_DAY = 86_400
+
+
+class BinnedConversation(TypedDict):
+    """A conversation in the bin. `days_left`: how many days it can still be brought back, begun ones counted whole."""
+
+    conversation_id: str
+    title: str
+    flag: str
+    message_count: int
+    deleted_at: str
+    days_left: int
+
+
+def list_bin(*, users_dir: str, user_email: str, domain: str) -> list[BinnedConversation]:
+    """The user's deleted conversations of `domain`, the newest deletion first. One query."""
+    query = (
+        select(_c.conversation_id, _c.title, _c.flag, _c.message_count, _c.deleted_at)
+        .where(_in_bin(user_email), _c.domain == domain)
+        .order_by(_c.deleted_at.desc(), _c.conversation_id)
+    )
+    with open_store(users_dir).reading() as connection:
+        found = connection.execute(query).all()
+    return [
+        BinnedConversation(
+            conversation_id=row.conversation_id,
+            title=row.title,
+            flag=row.flag,
+            message_count=row.message_count,
+            deleted_at=row.deleted_at,
+            days_left=_days_left(row.deleted_at),
+        )
+        for row in found
+    ]
+
+
+def erase_binned(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+    """Erase one conversation that is in the bin, for good.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or not in the bin.
+        TurnInProgressError: its last answer has not yet come to its end.
+    """
+    which = and_(_in_bin(user_email), _c.conversation_id == conversation_id)
+
+    def job(connection: Connection) -> None:
+        row = connection.execute(select(_c.running_message_id).where(which)).first()
+        if row is None:
+            raise ConversationNotFoundError
+        if row.running_message_id is not None:
+            raise TurnInProgressError
+        condemn(connection, which)
+
+    store = open_store(users_dir)
+    store.write(job)
+    erase(store, [conversation_id])
+
+
+def empty_bin(*, users_dir: str, user_email: str, domain: str) -> int:
+    """Erase what is in the bin of `domain`, for good; how many conversations. What is still being answered stays."""
+    which = and_(_in_bin(user_email), _c.domain == domain, _c.running_message_id.is_(None))
+    store = open_store(users_dir)
+    condemned = store.write(lambda connection: condemn(connection, which))
+    erase(store, condemned)
+    return len(condemned)
+
+
+def _in_bin(user_email: str) -> ColumnElement[bool]:
+    return and_(
+        _c.user_email == user_email,
+        _c.deleted_at.is_not(None),
+        _c.incomplete_since.is_(None),
+        _c.expires_at.is_(None),
+    )
+
+
+def _days_left(deleted_at: str) -> int:
+    age = now() - datetime.fromisoformat(deleted_at)
+    return max(0, math.ceil(BIN_DAYS - age.total_seconds() / _SECONDS_A_DAY))

@@ -1,0 +1,174 @@
+"""The list of a user's conversations, newest first, in pages that stay right while conversations come and go."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, select, tuple_
+
+from database.connection import open_store
+from database.engine.statements import Prepared, Row
+from database.errors import InvalidChangeError
+from database.schema import conversation_workspaces, conversations, workspaces
+from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+
+from .conversation import ConversationListRow, listed_shape
+
+T = TypeVar("T")
+_c = conversations.c
+_place = conversation_workspaces.c
+_PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
+# The first columns of ConversationListRow in its order; what is the same for all, or read once for all, is added later.
+_COLUMNS: list[ColumnElement[Any]] = [
+    _c.conversation_id,
+    _c.created_at,
+    _c.updated_at,
+    _c.conversation_friendly_id,
+    _c.title,
+    _c.running_summary,
+    _c.flag,
+    _c.message_count,
+    cast(_c.settings, Text),
+    _c.archived,
+    _c.stateless,
+    _c.pinned_at,
+    _place.workspace_id,
+]
+_NAMES = Prepared(
+    select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
+        workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
+    )
+)
+
+
+class ListPage(TypedDict, total=False):
+    """Which part of a list is asked for.
+
+    limit: None for all of them. cursor: as the page before gave it. Archived ones are left out, or come too
+    (`include_archived`), or alone (`archived_only`).
+    """
+
+    limit: int | None
+    cursor: str | None
+    include_archived: bool
+    archived_only: bool
+
+
+def list_conversations(
+    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[ConversationListRow], str | None]:
+    """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
+
+    Temporary ones are never listed. Two queries. Raises InvalidChangeError for a cursor that we did not make.
+    """
+    return _listed(ConversationListRow, users_dir, user_email, domain, **page)
+
+
+def list_conversation_items(
+    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[dict[str, Any]], str | None]:
+    """What `list_conversations` gives, in the shape of `conversation_metadata`: at once, since they may be 10,000."""
+    return _listed(listed_shape, users_dir, user_email, domain, **page)
+
+
+def _listed(
+    make: Callable[..., T], users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[T], str | None]:
+    limit, cursor = page.get("limit"), page.get("cursor")
+    wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
+    if cursor is not None:
+        wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
+    if limit is not None:
+        wanted["at_most"] = limit + 1
+    archived = None if page.get("archived_only") else page.get("include_archived", False)
+    query = _page(archived=archived, continued=cursor is not None, limited=limit is not None)
+    with open_store(users_dir).reading() as connection:
+        names = _workspace_names(connection, user_email=user_email, domain=domain)
+        found = query.rows(connection, **wanted)
+    shown = found if limit is None else found[:limit]
+    next_cursor = _encode_cursor(shown[-1]) if shown and len(found) > len(shown) else None
+    default_id = default_workspace_id(user_email, domain)
+    default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
+    places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
+    return [_made(make, places, default, *row) for row in shown], next_cursor
+
+
+@cache
+def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
+    """The statement of one kind of page, built once. archived: whether those come too; None: they alone."""
+    query = (
+        select(*_COLUMNS)
+        .select_from(_PLACE)
+        .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
+        .where(_c.expires_at.is_(None))
+        .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
+    )
+    if not archived:
+        query = query.where(_c.archived == (archived is None))
+    if continued:
+        last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
+        query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
+    return Prepared(query.limit(bindparam("at_most", type_=Integer)) if limited else query)
+
+
+def _workspace_names(connection: Connection, *, user_email: str, domain: str) -> dict[str, str]:
+    """Names by id: a user has far fewer workspaces than conversations, so a join per row would cost more."""
+    return dict(_NAMES.rows(connection, owner=user_email, in_domain=domain))
+
+
+# By position: taking ten thousand rows apart and putting them together again takes longer than reading them.
+def _made(
+    make: Callable[..., T],
+    places: Mapping[str, tuple[str, str, str, str]],
+    default: tuple[str, str, str, str],
+    conversation_id: str,
+    created_at: str,
+    updated_at: str,
+    friendly_id: str | None,
+    title: str,
+    running_summary: str,
+    flag: str,
+    message_count: int,
+    settings: str,
+    archived: int,
+    stateless: int,
+    pinned_at: str | None,
+    workspace_id: str | None,
+) -> T:
+    return make(
+        conversation_id,
+        created_at,
+        updated_at,
+        friendly_id,
+        title,
+        running_summary,
+        flag,
+        message_count,
+        {} if settings == "{}" else orjson.loads(settings),
+        archived == 1,
+        stateless == 1,
+        pinned_at,
+        None,
+        *places.get(workspace_id or "", default),
+    )
+
+
+def _encode_cursor(row: Row) -> str:
+    conversation_id, _, updated_at, *_ = row
+    return urlsafe_b64encode(f"{updated_at}\n{conversation_id}".encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str) -> tuple[str, str]:
+    try:
+        text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        updated_at, conversation_id = text.split("\n")
+        datetime.fromisoformat(updated_at)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidChangeError("This page of the list does not exist. Start again from the first.") from error
+    return updated_at, conversation_id

@@ -1,0 +1,368 @@
+"""Conversations of a user: create, find, change, flag, pin, move, delete, restore."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from database.connection import open_store
+from database.engine.clock import iso_in, now_iso
+from database.engine.statements import Prepared
+from database.errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
+from database.schema import conversation_workspaces, conversations, workspaces
+from database.workspaces.default import default_workspace_id, ensure_default_workspace
+
+from .conversation import ConversationRow, conversation_row, select_conversations
+
+_FLAGS = frozenset({"title_force_set", "archived", "stateless"})
+CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
+_ALPHANUMERIC = string.ascii_letters + string.digits
+_ID_LENGTH = 36
+
+
+# Asked at each request.
+_LIVE = and_(
+    conversations.c.user_email == bindparam("owner"),
+    conversations.c.conversation_id == bindparam("conversation"),
+    conversations.c.deleted_at.is_(None),
+)
+_LIVE_ROW = Prepared(select_conversations().where(_LIVE))
+_LIVE_VERSION = Prepared(select(conversations.c.version).where(_LIVE))
+
+
+def new_conversation_id(user_email: str) -> str:
+    """An id that nobody can guess: the e-mail address, "_" and 36 random letters and digits."""
+    return f"{user_email}_{''.join(secrets.choice(_ALPHANUMERIC) for _ in range(_ID_LENGTH))}"
+
+
+def create_conversation(
+    *, users_dir: str, user_email: str, domain: str, workspace_id: str | None = None, title: str = ""
+) -> ConversationRow:
+    """A new, empty conversation in `workspace_id`, or in the default workspace of `domain`.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain.
+    """
+    conversation_id = new_conversation_id(user_email)
+
+    def job(connection: Connection) -> ConversationRow:
+        values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain, "title": title}
+        insert_conversation(connection, values, workspace_id=workspace_id)
+        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+
+    return open_store(users_dir).write(job)
+
+
+def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
+    """Store a conversation (`values`: columns; times, settings and memory may be left out) and put it in its workspace.
+
+    Raises WorkspaceNotFoundError and InvalidChangeError as `create_conversation` does.
+    """
+    moment = now_iso()
+    defaults = {"created_at": moment, "updated_at": moment, "settings": {}, "memory": {}}
+    connection.execute(insert(conversations).values({**defaults, **values}))
+    user_email, domain = values["user_email"], values["domain"]
+    place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
+    connection.execute(
+        insert(conversation_workspaces).values(
+            conversation_id=values["conversation_id"], user_email=user_email, workspace_id=place
+        )
+    )
+
+
+def workspace_for(connection: Connection, *, user_email: str, domain: str, workspace_id: str | None) -> str:
+    """The workspace of the user that a conversation of `domain` may lie in; None is the default one.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: it belongs to another domain.
+    """
+    if workspace_id is None or workspace_id == default_workspace_id(user_email, domain):
+        return ensure_default_workspace(connection, user_email=user_email, domain=domain)
+    query = select(workspaces.c.domain).where(
+        workspaces.c.user_email == user_email, workspaces.c.workspace_id == workspace_id
+    )
+    found = connection.execute(query).scalar()
+    if found is None:
+        raise WorkspaceNotFoundError
+    if found != domain:
+        raise InvalidChangeError("The workspace belongs to another domain than the conversation.")
+    return workspace_id
+
+
+def get_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+    """One live conversation of this user.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin; which of them is not told.
+    """
+    with open_store(users_dir).reading() as connection:
+        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+
+
+def read_live(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
+    """`get_conversation` inside a transaction of the caller."""
+    row = _LIVE_ROW.row(connection, owner=user_email, conversation=conversation_id)
+    if row is None:
+        raise ConversationNotFoundError
+    return conversation_row(row)
+
+
+def conversation_version(*, users_dir: str, user_email: str, conversation_id: str) -> int | None:
+    """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
+    with open_store(users_dir).reading() as connection:
+        row = _LIVE_VERSION.row(connection, owner=user_email, conversation=conversation_id)
+    return None if row is None else row[0]
+
+
+def update_conversation(*, users_dir: str, user_email: str, conversation_id: str, changes: Mapping[str, Any]) -> None:
+    """Set columns named in `CHANGEABLE`. The place in the list stays: only turns count as activity.
+
+    Raises:
+        ValueError: `changes` names anything else.
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+    unknown = changes.keys() - CHANGEABLE
+    if unknown:
+        raise ValueError(f"a conversation has no changeable {', '.join(sorted(unknown))}")
+    values = {name: int(value) if name in _FLAGS else value for name, value in changes.items()}
+    _change(users_dir, _live(user_email, conversation_id), values)
+
+
+def move_conversation(*, users_dir: str, user_email: str, conversation_id: str, workspace_id: str) -> None:
+    """Put a conversation into another workspace of the same domain.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain.
+    """
+
+    def job(connection: Connection) -> None:
+        row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        place = workspace_for(connection, user_email=user_email, domain=row.domain, workspace_id=workspace_id)
+        old = conversation_workspaces.c.conversation_id == conversation_id
+        connection.execute(delete(conversation_workspaces).where(old))
+        connection.execute(
+            insert(conversation_workspaces).values(
+                conversation_id=conversation_id, user_email=user_email, workspace_id=place
+            )
+        )
+        _update(connection, _live(user_email, conversation_id), {})
+
+    open_store(users_dir).write(job)
+
+
+def delete_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+    """Put a conversation into the bin, from where `restore_conversation` brings it back as it was.
+
+    A temporary one is gone at once, and erased with the next purge.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin already.
+    """
+    _change(users_dir, _live(user_email, conversation_id), {"deleted_at": now_iso()})
+
+
+def restore_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+    """Take a conversation out of the bin; one that is not there stays as it is.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or a temporary one, which never gets into the bin.
+    """
+    c = conversations.c
+    own = and_(_own(user_email, conversation_id), c.incomplete_since.is_(None), c.expires_at.is_(None))
+    _change(users_dir, own, {"deleted_at": None})
+
+
+def addConversation(
+    *, user_email: str, users_dir: str, conversation_id: str, workspace_id: str | None = None, domain: str | None = None
+) -> None:
+    """Store a conversation whose id the caller has made already; one that is there stays as it is.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such workspace.
+        InvalidChangeError: the workspace belongs to another domain, or the id is not one of this user's.
+    """
+    if not conversation_id.startswith(f"{user_email}_"):
+        raise InvalidChangeError("The id of a conversation begins with its owner's e-mail address.")
+    values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain or "assistant"}
+
+    def job(connection: Connection) -> None:
+        query = select(conversations.c.user_email).where(conversations.c.conversation_id == conversation_id)
+        if connection.execute(query).first() is None:
+            insert_conversation(connection, values, workspace_id=workspace_id)
+
+    open_store(users_dir).write(job)
+
+
+def getCoversationsForUser(*, user_email: str, users_dir: str, domain: str = "assistant") -> list[ConversationRow]:
+    """All live conversations of the user in `domain`, archived ones too, newest first, with everything about them."""
+    c = conversations.c
+    query = (
+        select_conversations()
+        .where(c.user_email == user_email, c.domain == domain, c.deleted_at.is_(None))
+        .order_by(c.updated_at.desc(), c.conversation_id.desc())
+    )
+    with open_store(users_dir).reading() as connection:
+        return [conversation_row(row) for row in connection.execute(query)]
+
+
+def deleteConversationForUser(*, user_email: str, conversation_id: str, users_dir: str) -> None:
+    """`delete_conversation` under its older name."""
+    delete_conversation(users_dir=users_dir, user_email=user_email, conversation_id=conversation_id)
+
+
+def setConversationFriendlyId(
+    *, users_dir: str, user_email: str, conversation_id: str, conversation_friendly_id: str
+) -> None:
+    """Give a live conversation exactly this friendly id.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        FriendlyIdTakenError: another conversation of this user has it.
+    """
+    changes = {"conversation_friendly_id": conversation_friendly_id}
+    try:
+        _change(users_dir, _live(user_email, conversation_id), changes)
+    except IntegrityError as error:
+        raise FriendlyIdTakenError("Another conversation has this friendly id.") from error
+
+
+def getConversationIdByFriendlyId(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> str | None:
+    """The id of the user's live conversation of this friendly id, if there is one."""
+    c = conversations.c
+    query = select(c.conversation_id).where(
+        c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id, c.deleted_at.is_(None)
+    )
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(query).scalar()
+
+
+def conversationFriendlyIdExists(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> bool:
+    """Whether a conversation of this user, in the bin or not, holds this friendly id."""
+    c = conversations.c
+    query = select(c.conversation_id).where(
+        c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id
+    )
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(query).first() is not None
+
+
+def _own(user_email: str, conversation_id: str) -> ColumnElement[bool]:
+    return and_(conversations.c.user_email == user_email, conversations.c.conversation_id == conversation_id)
+
+
+def _live(user_email: str, conversation_id: str) -> ColumnElement[bool]:
+    return and_(_own(user_email, conversation_id), conversations.c.deleted_at.is_(None))
+
+
+def _change(users_dir: str, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    open_store(users_dir).write(lambda connection: _update(connection, which, values))
+
+
+def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    changed = update(conversations).where(which).values(**values, version=conversations.c.version + 1)
+    if connection.execute(changed).rowcount == 0:
+        raise ConversationNotFoundError
+
+
+FLAGS = ("none", "red", "orange", "yellow", "green", "blue", "purple")
+
+
+def set_flag(*, users_dir: str, user_email: str, conversation_id: str, flag: str) -> None:
+    """Give a conversation one of `FLAGS`.
+
+    Raises:
+        InvalidChangeError: there is no such flag.
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+    if flag not in FLAGS:
+        raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
+    own = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    update_conversation(**own, changes={"flag": flag})
+
+
+def set_pinned(*, users_dir: str, user_email: str, conversation_id: str, pinned: bool) -> None:
+    """Pin a conversation, or take its pin away; one that is pinned already keeps the time of its pin.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    """
+
+    def job(connection: Connection) -> None:
+        row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        if (row.pinned_at is not None) == pinned:
+            return
+        changed = {"pinned_at": now_iso() if pinned else None, "version": conversations.c.version + 1}
+        own = conversations.c.conversation_id == conversation_id
+        connection.execute(update(conversations).where(own).values(changed))
+
+    open_store(users_dir).write(job)
+
+
+FIELD = "pinned_claim_ids"
+MOST_PINNED = 200
+
+
+def pin_claim(*, users_dir: str, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
+    """Pin a claim to a conversation; returns all pinned ids, the newest last.
+
+    Raises ConversationNotFoundError, and InvalidChangeError for more than 200.
+    """
+
+    def pinned(ids: list[str]) -> list[str]:
+        others = [other for other in ids if other != claim_id]
+        if len(others) >= MOST_PINNED:
+            raise InvalidChangeError(f"At most {MOST_PINNED} memories can be pinned to one conversation.")
+        return [*others, claim_id]
+
+    return _changed(users_dir, user_email, conversation_id, pinned)
+
+
+def unpin_claim(*, users_dir: str, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
+    """Take a pinned claim off a conversation; returns those that stay. Raises ConversationNotFoundError."""
+    return _changed(users_dir, user_email, conversation_id, lambda ids: [other for other in ids if other != claim_id])
+
+
+def _changed(
+    users_dir: str, user_email: str, conversation_id: str, change: Callable[[list[str]], list[str]]
+) -> list[str]:
+    def job(connection: Connection) -> list[str]:
+        row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        before = row.memory.get(FIELD, [])
+        ids = change(before)
+        if ids == before:
+            return ids
+        changed = {"memory": {**row.memory, FIELD: ids}, "version": conversations.c.version + 1}
+        own = conversations.c.conversation_id == conversation_id
+        connection.execute(update(conversations).where(own).values(changed))
+        return ids
+
+    return open_store(users_dir).write(job)
+
+
+_HOURS = 24
+
+
+def create_temporary_conversation(*, users_dir: str, user_email: str, domain: str) -> ConversationRow:
+    """A new, empty conversation that ends when it is deleted, or else in 24 hours."""
+    conversation_id = new_conversation_id(user_email)
+    values = {
+        "conversation_id": conversation_id,
+        "user_email": user_email,
+        "domain": domain,
+        "expires_at": iso_in(hours=_HOURS),
+    }
+
+    def job(connection: Connection) -> ConversationRow:
+        insert_conversation(connection, values, workspace_id=None)
+        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+
+    return open_store(users_dir).write(job)

@@ -1,0 +1,218 @@
+"""SQLite: connections and engines, its errors as errors of the store, copies of its file taken while others use it."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
+
+log = logging.getLogger(__name__)
+DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
+"""What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
+
+_PRIMARY = 0xFF
+"""The part of a result code that names its kind; the rest says what exactly happened."""
+
+BUSY_TIMEOUT_MS = 10_000
+_UNEXPLAINED = "The database can't be read or written. See the server's log."
+READERS = 24
+ANALYSIS_LIMIT = 400
+"""So many rows of each index are read to make statistics of it."""
+
+
+def connect_sqlite(
+    path: Path | str, *, synchronous: str = "normal", busy_timeout_ms: int = BUSY_TIMEOUT_MS
+) -> sqlite3.Connection:
+    """A plain SQLite connection with the pragmas that every one of ours has.
+
+    Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes
+    its lock at once. busy_timeout_ms: how long a statement waits for what another process has locked.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Deleted text is overwritten at once, instead of when its page is used again. Many builds do so by default.
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA mmap_size = 268435456")
+    connection.execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
+    return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A plain connection that changes nothing, for long looks beside a running server.
+
+    What it keeps for itself meanwhile goes to the disk, since it may be much. Raises sqlite3.Error.
+    """
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA temp_store = FILE")
+    return connection
+
+
+def sqlite_engine(path: Path, *, synchronous: str, writing: bool, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
+    """An engine over `path`; the writing one has a single connection whose transactions lock at their beginning."""
+    engine = bare_engine(
+        path,
+        synchronous=synchronous,
+        connections=1 if writing else READERS,
+        busy_timeout_ms=busy_timeout_ms,
+    )
+    statement = beginning(writing=writing)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+    return engine
+
+
+def bare_engine(path: Path, *, synchronous: str, connections: int, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
+    """An engine over `path` with at most so many connections, whose transactions somebody else begins."""
+    return create_engine(
+        "sqlite://",
+        creator=lambda: connect_sqlite(path, synchronous=synchronous, busy_timeout_ms=busy_timeout_ms),
+        poolclass=QueuePool,
+        pool_size=connections,
+        max_overflow=0,
+        pool_reset_on_return="rollback",
+        json_serializer=_to_json,
+        json_deserializer=orjson.loads,
+    )
+
+
+def beginning(*, writing: bool) -> str:
+    """The statement that begins a transaction; one that will write takes its lock at once."""
+    return "BEGIN IMMEDIATE" if writing else "BEGIN"
+
+
+@contextmanager
+def attempt(connection: Connection) -> Iterator[None]:
+    """One statement that a constraint may refuse, without harm to the rest of the transaction."""
+    if connection.dialect.name == "sqlite":
+        yield  # takes a refused statement back alone
+    else:
+        with connection.begin_nested():
+            yield
+
+
+def store_error(error: Exception) -> StoreError:
+    """The StoreError for `error`, one of DRIVER_ERRORS, by SQLite's result code."""
+    if is_damage(error):
+        return DatabaseDamagedError()
+    code = _result_code(error)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StorageBusyError("The database is busy. Try again in a moment.")
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return StorageFailedError("The disk is full or failing: nothing was stored. Free some space and try again.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StorageFailedError("The data folder can't be written. Check its permissions, then try again.")
+    return StorageFailedError(_UNEXPLAINED)
+
+
+def logged_error(error: Exception, *, doing: str) -> StoreError:
+    """`store_error`, after a line in the log; with a traceback only where SQLite's code doesn't explain the failure.
+
+    Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
+    """
+    failure = store_error(error)
+    unexplained = failure.message == _UNEXPLAINED
+    log.error("%s failed: %s", doing, getattr(error, "orig", error), exc_info=error if unexplained else None)
+    return failure
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether `error`, one of DRIVER_ERRORS, says that the file holds what SQLite would never have written."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, UnicodeDecodeError):
+        return True
+    if _result_code(cause) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return True
+    # The driver raises this one itself, without a code, for a stored text that is no UTF-8.
+    return isinstance(cause, sqlite3.OperationalError) and "Could not decode to UTF-8" in str(cause)
+
+
+def _result_code(error: Exception) -> int | None:
+    """SQLite's primary result code; None for an error that did not come out of SQLite."""
+    cause = getattr(error, "orig", None) or error
+    extended: int | None = getattr(cause, "sqlite_errorcode", None)
+    return None if extended is None else extended & _PRIMARY
+
+
+def _to_json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+_PAGES_AT_ONCE = 2_000
+
+
+def copy_store(source: Path, copy: Path, *, progress: Callable[[float], None]) -> None:
+    """Write what the SQLite file `source` holds at this moment to the new file `copy`.
+
+    Nobody is kept from writing meanwhile; what they write is not in the copy. progress: gets the share that is done,
+    0 to 1. Raises StorageFailedError, StorageBusyError.
+    """
+    try:
+        with closing(connect_read_only(source)) as reading, closing(sqlite3.connect(copy)) as writing:
+            # Without a transaction around it, the copy would begin again whenever somebody writes.
+            reading.execute("BEGIN")
+            reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+            reading.backup(
+                writing,
+                pages=_PAGES_AT_ONCE,
+                progress=lambda _status, left, pages: progress((pages - left) / max(1, pages)),
+                sleep=0,
+            )
+    except DRIVER_ERRORS as error:
+        raise store_error(error) from error
+
+
+def version_of(path: Path) -> int:
+    """The version of the schema of one of our SQLite files; 0 where it has none. Raises StorageFailedError."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            named = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
+            if not connection.execute(named).fetchone()[0]:
+                return 0
+            return int(connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetchone()[0])
+    except DRIVER_ERRORS as error:
+        raise store_error(error) from error
+
+
+def is_sound(path: Path) -> bool:
+    """Whether a SQLite file is whole as a file; says nothing of what it holds."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            # The quick one takes a table whose key is not in the order of its columns for damaged.
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+    except DRIVER_ERRORS:
+        return False
+
+
+def holds_rows(path: Path, tables: Sequence[str]) -> bool:
+    """Whether any of `tables` of a SQLite file has a row, or the file can't be asked; False where there is none."""
+    if not path.exists() or not path.stat().st_size:
+        return False
+    try:
+        with closing(connect_read_only(path)) as connection:
+            there = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+            known = [table for table in tables if connection.execute(there, [table]).fetchone()[0]]
+            rows = (f'SELECT EXISTS (SELECT 1 FROM "{table}")' for table in known)  # noqa: S608 - our own tables' names
+            return any(connection.execute(row).fetchone()[0] for row in rows)
+    except DRIVER_ERRORS:
+        return True

@@ -1,0 +1,221 @@
+"""One store: many readers, one writer.
+
+SQLite has one writer, and so have we: one writing connection, used by a thread that takes small jobs in order of
+urgency. In a crowd, jobs of turns share a transaction. Whoever waits for a job waits for a commit; nobody else's lock
+is in the way. A caller that waits for its job anyway runs it itself while the writer has nothing to do: two switches
+between threads cost more than most jobs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from database.errors import DatabaseDamagedError, InvalidChangeError, StorageFailedError, StoreError
+
+from . import sqlite
+from .pool import KeptConnections
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+_TOO_LARGE = "The number is too large."
+_TOGETHER = 8
+"""So many jobs share a transaction at most: the next begun answer is not to wait for a whole crowd."""
+
+
+class Urgency(IntEnum):
+    """Which job goes first: what was begun comes before what begins, and nobody waits for INDEX.
+
+    Were ACCEPT the first, no answer would get a word out until a crowd had been accepted to the last.
+    """
+
+    STREAM = 0
+    ACCEPT = 1
+    CHANGE = 2
+    INDEX = 3
+
+
+class _Queued(NamedTuple):
+    """A job that waits for the writer; the tuple's order is that of the queue."""
+
+    urgency: int
+    number: int
+    job: Job[Any]
+    future: Future[Any]
+
+    @property
+    def shares(self) -> bool:
+        return self.urgency <= Urgency.ACCEPT
+
+
+class Store:
+    """The database of one data folder.
+
+    Reads run in the caller's thread (`reading`); writes run in the writer's (`submit`, and `write` while jobs wait) or
+    the caller's (`write` otherwise). Driver errors come out
+    as `database.errors`, a number that no column can hold as InvalidChangeError; an IntegrityError comes out as it is,
+    since only the caller knows what a conflict means.
+
+    damage: what the watch over the file has found (`soundness`). While it is set nothing is read and only running
+    answers are written. on_damage: called where SQLite complains of damage, in a watched store. write_failure: of the
+    last write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
+    """
+
+    def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
+        self.path = path
+        self._readers = KeptConnections(path, synchronous=synchronous, writing=False)
+        self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
+        self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
+        self._count = itertools.count()
+        self.damage: str | None = None
+        self.on_damage: Callable[[], None] | None = None
+        self.write_failure: StorageFailedError | None = None
+        self.next_probe = 0.0
+        self._closed = False
+        self._closing = threading.Lock()
+        # Held by the thread that uses the writing connection.
+        self._writing = threading.Lock()
+        # Jobs that were submitted and have not ended yet; guarded by `_closing`.
+        self._submitted = 0
+        self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection whose statements all see one state of the database."""
+        if self.damage is not None:
+            raise DatabaseDamagedError
+        try:
+            with self._readers.transaction() as connection:
+                yield connection
+        except OverflowError as error:
+            raise InvalidChangeError(_TOO_LARGE) from error
+        except sqlite.DRIVER_ERRORS as error:
+            raise self._failure(error, doing="reading") from error
+
+    def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
+        """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
+
+        A job of STREAM or ACCEPT may share its transaction, and is run again when another one spoils it: it must have
+        no effect but on the store.
+        """
+        future: Future[T] = Future()
+        if self.damage is not None and urgency is not Urgency.STREAM:
+            future.set_exception(DatabaseDamagedError())
+            return future
+        with self._closing:  # a job behind the last one would never be run
+            if self._closed:
+                future.set_exception(StorageFailedError("The store is closed."))
+            else:
+                self._submitted += 1
+                self._jobs.put(_Queued(urgency, next(self._count), job, future))
+        return future
+
+    def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
+        """Run `job` as one transaction and wait until it is committed."""
+        if not self._begin_writing_here(urgency):
+            return self.submit(job, urgency=urgency).result()
+        future: Future[T] = Future()
+        try:
+            self._run(job, future)
+        finally:
+            self._writing.release()
+        return future.result()
+
+    def close(self) -> None:
+        """Finish what is queued, then let go of the files."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
+        self._thread.join()
+        with self._writing:
+            self._writer.close()
+        self._readers.close()
+
+    def _begin_writing_here(self, urgency: Urgency) -> bool:
+        """Take the writing connection for this thread, unless a job waits for it or uses it: none is overtaken."""
+        if self.damage is not None and urgency is not Urgency.STREAM:
+            return False
+        with self._closing:
+            return not self._closed and not self._submitted and self._writing.acquire(blocking=False)
+
+    def _work(self) -> None:
+        while True:
+            first = self._jobs.get()
+            if first.job is _end:
+                return
+            with self._writing:
+                taken = list(self._group(first))
+                group = [each for each in taken if each.future.set_running_or_notify_cancel()]
+                if len(group) < 2 or not self._run_together(group):
+                    for each in group:
+                        self._run(each.job, each.future)
+            with self._closing:
+                self._submitted -= len(taken)
+
+    def _group(self, first: _Queued) -> Iterator[_Queued]:
+        """`first`, and those that wait behind it and may share its transaction."""
+        yield first
+        for _ in range(_TOGETHER - 1 if first.shares else 0):
+            try:
+                following = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            if not following.shares:
+                self._jobs.put(following)
+                return
+            yield following
+
+    def _run_together(self, group: Sequence[_Queued]) -> bool:
+        """Whether all went well; if not, nothing was done, and each has to be run by itself."""
+        try:
+            with self._writer.transaction() as connection:
+                results = [each.job(connection) for each in group]
+        except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
+            return False
+        self.write_failure = None
+        for each, result in zip(group, results, strict=True):
+            each.future.set_result(result)
+        return True
+
+    def _run(self, job: Job[T], future: Future[T]) -> None:
+        try:
+            with self._writer.transaction() as connection:
+                result = job(connection)
+        except IntegrityError as error:
+            future.set_exception(error)
+        except OverflowError:
+            future.set_exception(InvalidChangeError(_TOO_LARGE))
+        except sqlite.DRIVER_ERRORS as error:
+            failure = self._failure(error, doing="writing")
+            if isinstance(failure, StorageFailedError):
+                self.write_failure = failure
+            future.set_exception(failure)
+        except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
+            future.set_exception(error)
+        else:
+            self.write_failure = None
+            future.set_result(result)
+
+    def _failure(self, error: Exception, *, doing: str) -> StoreError:
+        failure = sqlite.logged_error(error, doing=f"{doing} {self.path.name}")
+        if isinstance(failure, DatabaseDamagedError) and self.on_damage is not None:
+            self.damage = failure.message  # until the check that this asks for says otherwise
+            self.on_damage()
+        return failure
+
+
+def _end(_connection: Connection) -> None:
+    """The last job: what comes after it is not taken up."""

@@ -1,0 +1,1 @@
+"""Keeping stores sound: check, repair, compact, statistics for the query planner."""

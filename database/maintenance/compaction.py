@@ -1,0 +1,66 @@
+"""Making sure that what was deleted is not in the files any more.
+
+SQLite leaves deleted bytes in free pages and in its log, and FTS5 leaves deleted words in its index until it merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from database.connection import open_store
+from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, store_error
+from database.engine.store import Urgency
+
+_PAGES_A_MERGE = 200
+_UNCHANGED = 2
+"""A merge that changes fewer rows than this had nothing to do."""
+
+Run = Callable[[str, tuple[Any, ...]], int]
+"""Runs a statement in a transaction of its own; how many rows the transaction changed."""
+
+
+def merge_fulltext(index: str, run: Run) -> None:
+    """Merge an FTS5 index into one segment, which holds no deleted words, in short transactions."""
+    statement = f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)"  # noqa: S608 - a name of ours
+    changed = run(statement, (-_PAGES_A_MERGE,))
+    while changed >= _UNCHANGED:
+        changed = run(statement, (_PAGES_A_MERGE,))
+
+
+def merge_message_index(*, users_dir: str) -> None:
+    """`merge_fulltext` of the index over messages."""
+    store = open_store(users_dir)
+
+    def run(statement: str, parameters: tuple[Any, ...]) -> int:
+        def job(connection: Connection) -> int:
+            before = _total_changes(connection)
+            connection.exec_driver_sql(statement, parameters)
+            return _total_changes(connection) - before
+
+        return store.write(job, urgency=Urgency.INDEX)
+
+    merge_fulltext("messages_fts", run)
+
+
+def compact_file(path: Path) -> None:
+    """Rewrite a SQLite file without its free space, and empty its log.
+
+    Writers wait meanwhile: about a second for 100 MB. It needs room for the file once more. Raises StoreError.
+    """
+    try:
+        with closing(connect_sqlite(path)) as connection:
+            # The rewritten file is built beside, which may take more than fits into memory.
+            connection.execute("PRAGMA temp_store = FILE")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except DRIVER_ERRORS as error:
+        raise store_error(error) from error
+
+
+def _total_changes(connection: Connection) -> int:
+    return int(connection.exec_driver_sql("SELECT total_changes()").scalar_one())

@@ -1,0 +1,96 @@
+"""Looking through the store of accounts and conversations for what should never be, beside a running server.
+
+Everything is looked at in one state of the store, row after row, so that nothing that is said meanwhile seems wrong,
+and memory does not grow with the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from database.references import reference_rows
+from database.search.index import indexed_text
+
+from .findings import FileConnection, Finding, IndexSums, Occurrence, as_kept, examine, first_ones, guarded, look
+from .invariants import ERASED_TARGETS, INDEX, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
+
+_AT_ONCE = 500
+_REFERRING = """
+    SELECT message_id, user_email, report FROM messages WHERE report <> '[]' OR EXISTS
+        (SELECT 1 FROM message_references WHERE message_references.message_id = messages.message_id)
+"""
+_KEPT_REFERENCES = """
+    SELECT message_id, position, user_email, ref, kind, status, target_conversation_id, target_message_id, target_id
+    FROM message_references WHERE message_id IN (SELECT value FROM json_each(?)) ORDER BY message_id, position
+"""
+_INDEXED = """
+    SELECT seq, user_email, conversation_id, text FROM messages
+    WHERE deleted_at IS NULL AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages')
+"""
+_WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
+
+
+def verify_store(*, users_dir: str) -> Iterator[Finding]:
+    """What is not as it should be in the store of `users_dir`, as it is found. Changes nothing."""
+    return examine(Path(users_dir) / "users.db", _broken_rules)
+
+
+def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
+    yield from look(connection, (TABLES, *RULES))
+    yield from guarded(REFERENCES, lambda: first_ones(_wrong_references(connection)), derived=True)
+    yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
+    yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))
+    yield from guarded(INDEX, lambda: _wrong_words(connection), derived=True)
+
+
+def _wrong_references(connection: FileConnection) -> Iterator[Finding]:
+    cursor = connection.execute(_REFERRING)
+    while rows := cursor.fetchmany(_AT_ONCE):
+        kept: dict[str, list[tuple[Any, ...]]] = {}
+        ids = orjson.dumps([message_id for message_id, *_ in rows]).decode()
+        for row in connection.execute(_KEPT_REFERENCES, [ids]):
+            kept.setdefault(row[0], []).append(row)
+        for message_id, user_email, report in rows:
+            if kept.get(message_id, []) != references_of(message_id, user_email, report):
+                what = f"The references of message {message_id} are not those of its report."
+                yield Finding(rule=REFERENCES, what=what, derived=True)
+
+
+def _erased_targets(connection: FileConnection) -> Iterator[Finding]:
+    (erased,) = connection.execute(ERASED_TARGETS).fetchone()
+    if erased:
+        what = f"{erased} references lead to messages that were deleted for good."
+        yield Finding(rule=REFERENCES, what=what, fine=True)
+
+
+def references_of(message_id: str, user_email: str, report: str) -> list[tuple[Any, ...]]:
+    """The rows of `message_references` that follow from a message's report, as JSON; none for one that is no report."""
+    try:
+        rows = reference_rows(orjson.loads(report), message_id=message_id, user_email=user_email)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return []
+    columns = ("ref", "kind", "status", "target_conversation_id", "target_message_id", "target_id")
+    return [(message_id, row["position"], user_email, *(row[column] for column in columns)) for row in rows]
+
+
+def _wrong_words(connection: FileConnection) -> Iterator[Finding]:
+    held, expected = IndexSums(), IndexSums()
+    expected.add(_expected(connection.execute(_INDEXED)))
+    held.add(connection.execute(_WORDS))
+    differences = held.differences(expected)
+    if differences:
+        what = f"The full-text index holds other words than the messages say, in {differences} of its parts."
+        yield Finding(rule=INDEX, what=what, derived=True)
+
+
+def _expected(rows: Iterable[Any]) -> Iterator[Occurrence]:
+    for seq, user_email, conversation_id, text in rows:
+        row = indexed_text(seq=seq, user_email=user_email, conversation_id=conversation_id, text=text)
+        yield seq, "owner", 0, row.owner.encode()
+        yield seq, "conversation", 0, row.conversation.encode()
+        for place, word in enumerate(row.body.split()):
+            yield seq, "body", place, as_kept(word)

@@ -1,0 +1,1 @@
+"""Messages: read, changed, answered again; their short hashes."""

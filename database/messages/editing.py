@@ -1,0 +1,285 @@
+"""Changing messages: edit, delete, restore, move, hide, pin; former texts are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
+
+from database.connection import open_store
+from database.conversations.conversation import access_head, touch
+from database.conversations.summary import forget_summary
+from database.engine.clock import now_iso
+from database.engine.text import storable
+from database.errors import MessageNotFoundError, StaleTextError
+from database.schema import activities, message_edits, messages
+from database.search import index as fulltext_index
+
+from .message import MessageRow, answering_model, live_in, row_with_id, rows_where
+from .reading import access_message, access_settled
+from .variants import store_edit
+
+
+def keep_text(connection: Connection, *, message_id: str, text: str, replaced_at: str) -> None:
+    """Keep what a message says until now."""
+    connection.execute(insert(message_edits).values(message_id=message_id, text=text, replaced_at=replaced_at))
+
+
+def edits_of(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, str]]:
+    """The earlier texts of a live message, oldest first: `{text, replaced_at}` each. Raises MessageNotFoundError."""
+    query = (
+        select(message_edits.c.text, message_edits.c.replaced_at)
+        .where(message_edits.c.message_id == message_id)
+        .order_by(message_edits.c.edit_id)
+    )
+    with open_store(users_dir).reading() as connection:
+        access_message(connection, user_email=user_email, message_id=message_id)
+        return [{"text": text, "replaced_at": replaced_at} for text, replaced_at in connection.execute(query)]
+
+
+def edit_message(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    index: int | None,
+    text: str,
+    based_on: str | None = None,
+) -> MessageRow:
+    """Replace a message's text and keep the old one in its history. The short hash stays. The same text is no change.
+
+    index: where the caller saw the message, 1-based; None: don't check.
+    based_on: what the caller saw there; None: don't check.
+    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, StaleTextError, TurnInProgressError (the
+    message is still being written).
+    """
+
+    def edit(connection: Connection) -> MessageRow:
+        message = access_settled(
+            connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
+        )
+        replaced_at, new_text = now_iso(), storable(text)
+        if new_text == message.text:
+            # Sent again, since the answer to the first time was lost.
+            return message
+        if based_on is not None and storable(based_on) != message.text:
+            raise StaleTextError
+        keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
+        store_edit(connection, message, text=new_text)
+        fulltext_index.reindex(connection, message, text=new_text)
+        connection.execute(
+            update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)
+        )
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
+        touch(connection, conversation_id)
+        return rows_where(connection, messages.c.seq == message.seq)[0]
+
+    return open_store(users_dir).write(edit)
+
+
+def delete_message(
+    *, users_dir: str, user_email: str, conversation_id: str, message_id: str, index: int | None
+) -> None:
+    """Take a message out of the conversation; the indexes of those behind it shift. Its row stays, marked as deleted.
+
+    Raises as `edit_message`.
+    """
+
+    def remove(connection: Connection) -> None:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        message = access_settled(
+            connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
+        )
+        deleted_at = now_iso()
+        fulltext_index.reindex(connection, message, text=None)
+        for table in (messages, activities):
+            connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=deleted_at))
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
+        touch(connection, conversation_id, message_count=head.message_count - 1)
+
+    open_store(users_dir).write(remove)
+
+
+def restore_message(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> None:
+    """Bring a deleted message back to its old place; the indexes of those behind it shift. Its hash was kept.
+
+    A live one stays as it is. Raises ConversationNotFoundError, MessageNotFoundError.
+    """
+
+    def restore(connection: Connection) -> None:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        message = row_with_id(connection, conversation_id, message_id)
+        if message is None:
+            raise MessageNotFoundError
+        if message.deleted_at is None:
+            return
+        for table in (messages, activities):
+            connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
+        fulltext_index.readmit(connection, message)
+        forget_summary(connection, conversation_id, ordinal=message.ordinal)
+        touch(connection, conversation_id, message_count=head.message_count + 1)
+
+    open_store(users_dir).write(restore)
+
+
+def move_messages(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_ids: Sequence[str],
+    direction: Literal["up", "down"],
+) -> None:
+    """Move messages by one place among the live ones, towards the beginning ("up") or the end ("down").
+
+    Neighbours move as a block. What stands at the edge stays there, and what follows it closely stays behind it.
+    Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there).
+    """
+    chosen = set(message_ids)
+
+    def move(connection: Connection) -> None:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        stretch = _stretch(connection, conversation_id, chosen)
+        order = _moved([message_id for message_id, _ in stretch], chosen, up=direction == "up")
+        places: list[dict[str, Any]] = [
+            {"id": message_id, "ordinal": ordinal}
+            for message_id, (old_id, ordinal) in zip(order, stretch, strict=True)
+            if message_id != old_id
+        ]
+        if places:
+            _place(connection, places)
+            forget_summary(connection, conversation_id, ordinal=min(place["ordinal"] for place in places))
+            touch(connection, conversation_id)
+
+    if chosen:
+        open_store(users_dir).write(move)
+
+
+def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:
+    """(message_id, ordinal) of the live messages from the first chosen to the last, with a neighbour on either side."""
+    first, last, found = connection.execute(
+        select(func.min(messages.c.ordinal), func.max(messages.c.ordinal), func.count()).where(
+            live_in(conversation_id), messages.c.message_id.in_(chosen)
+        )
+    ).one()
+    if found != len(chosen):
+        raise MessageNotFoundError
+    before = select(func.max(messages.c.ordinal)).where(live_in(conversation_id), messages.c.ordinal < first)
+    behind = select(func.min(messages.c.ordinal)).where(live_in(conversation_id), messages.c.ordinal > last)
+    query = (
+        select(messages.c.message_id, messages.c.ordinal)
+        .where(
+            live_in(conversation_id),
+            messages.c.ordinal >= func.coalesce(before.scalar_subquery(), first),
+            messages.c.ordinal <= func.coalesce(behind.scalar_subquery(), last),
+        )
+        .order_by(messages.c.ordinal)
+    )
+    return [(message_id, ordinal) for message_id, ordinal in connection.execute(query)]
+
+
+def _moved(order: Sequence[str], chosen: set[str], *, up: bool) -> list[str]:
+    result = list(order) if up else list(order)[::-1]
+    for place in range(1, len(result)):
+        if result[place] in chosen and result[place - 1] not in chosen:
+            result[place - 1], result[place] = result[place], result[place - 1]
+    return result if up else result[::-1]
+
+
+def _place(connection: Connection, places: list[dict[str, Any]]) -> None:
+    # Ordinals are unique at every moment, so everything steps aside first.
+    at_place = update(messages).where(messages.c.message_id == bindparam("id"))
+    connection.execute(at_place.values(ordinal=-bindparam("ordinal")), places)
+    connection.execute(at_place.values(ordinal=bindparam("ordinal")), places)
+
+
+_PREVIEW = 200
+
+
+def show_or_hide_message(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    index: int | None,
+    show_hide: Literal["show", "hide"],
+) -> None:
+    """Hide a message from models, or show it to them again. References to it lead to it either way.
+
+    index: where the caller saw the message, 1-based; None: don't check.
+    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError (the message is still
+    being written).
+    """
+
+    def mark(connection: Connection) -> None:
+        message = access_settled(
+            connection, user_email=user_email, conversation_id=conversation_id, message_id=message_id, index=index
+        )
+        connection.execute(update(messages).where(messages.c.seq == message.seq).values(show_hide=show_hide))
+        if show_hide != message.show_hide:
+            forget_summary(connection, conversation_id, ordinal=message.ordinal)
+        touch(connection, conversation_id)
+
+    open_store(users_dir).write(mark)
+
+
+def pin_message(*, users_dir: str, user_email: str, message_id: str, pinned: bool) -> None:
+    """Pin a message, or take its pin away; one that is pinned stays as it is. Raises MessageNotFoundError."""
+
+    def pin(connection: Connection) -> None:
+        message = access_message(connection, user_email=user_email, message_id=message_id)
+        if (message.pinned_at is not None) == pinned:
+            return
+        pinned_at = now_iso() if pinned else None
+        connection.execute(update(messages).where(messages.c.seq == message.seq).values(pinned_at=pinned_at))
+        touch(connection, message.conversation_id)
+
+    open_store(users_dir).write(pin)
+
+
+def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
+    """The pinned live messages of a conversation in order.
+
+    Each: `{message_id, message_index, message_short_hash, sender, model, preview, pinned_at}`; `model` is the name of
+    the one that answered.
+    Raises ConversationNotFoundError.
+    """
+    earlier = messages.alias("earlier")
+    index = (
+        select(func.count())
+        .where(
+            earlier.c.conversation_id == messages.c.conversation_id,
+            earlier.c.deleted_at.is_(None),
+            earlier.c.ordinal <= messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    pinned = select(messages.c.seq).where(
+        messages.c.conversation_id == conversation_id, messages.c.pinned_at.is_not(None)
+    )
+    query = (
+        select(
+            messages.c.message_id,
+            index.label("message_index"),
+            messages.c.message_short_hash,
+            messages.c.sender,
+            answering_model().label("model"),
+            func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            messages.c.pinned_at,
+        )
+        # By their numbers, which `idx_messages_pinned` holds: in order, all messages would be read.
+        .where(messages.c.seq.in_(pinned), messages.c.deleted_at.is_(None))
+        .order_by(messages.c.ordinal)
+    )
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        rows = connection.execute(query).all()
+    return [
+        {str(name): value for name, value in row._mapping.items()}
+        | {"preview": " ".join(row.preview.split())[:_PREVIEW]}
+        for row in rows
+    ]

@@ -1,0 +1,89 @@
+"""The short hashes of a conversation's messages: given once, never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from conversation_reference_utils import unique_message_short_hash
+from database.engine.statements import Prepared
+from database.schema import messages
+
+_PROBES = 4
+_IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation")
+_PROBE = Prepared(
+    select(messages.c.seq).where(_IN_CONVERSATION, messages.c.message_short_hash == bindparam("short_hash"))
+)
+# As one value: ten thousand rows would take ten times as long.
+_ALL = select(func.aggregate_strings(messages.c.message_short_hash, " ")).where(_IN_CONVERSATION)
+_UNHASHED = Prepared(
+    select(messages.c.message_id, messages.c.text)
+    .where(_IN_CONVERSATION, messages.c.message_short_hash.is_(None))
+    .order_by(messages.c.seq)
+)
+_HASH = Prepared(select(messages.c.message_short_hash).where(messages.c.message_id == bindparam("id")))
+_GIVE = Prepared(
+    update(messages).where(messages.c.message_id == bindparam("id")).values(message_short_hash=bindparam("short_hash"))
+)
+
+
+class TakenHashes:
+    """The hashes that messages of one conversation bear, deleted ones included, asked for one by one.
+
+    A new text rarely collides, so each question is one look into the index. A text said for the tenth time collides
+    again and again: then all hashes are read at once.
+    """
+
+    def __init__(self, connection: Connection, conversation_id: str) -> None:
+        self._connection = connection
+        self._conversation_id = conversation_id
+        self._probes = 0
+        self._all: frozenset[str] | None = None
+        self._given: set[str] = set()
+
+    def __contains__(self, short_hash: object) -> bool:
+        if short_hash in self._given:
+            return True
+        if self._all is None and self._probes >= _PROBES:
+            joined = self._connection.execute(_ALL, {"conversation": self._conversation_id}).scalar()
+            self._all = frozenset((joined or "").split())
+        if self._all is not None:
+            return short_hash in self._all
+        self._probes += 1
+        asked = {"conversation": self._conversation_id, "short_hash": short_hash}
+        return _PROBE.row(self._connection, **asked) is not None
+
+    def give(self, friendly_id: str, text: str) -> str:
+        """A hash for `text` that nobody has; from now on it is taken."""
+        short_hash = unique_message_short_hash(friendly_id, text, self)
+        self._given.add(short_hash)
+        return short_hash
+
+
+def hash_unhashed(connection: Connection, *, conversation_id: str, friendly_id: str) -> None:
+    """Give every message of the conversation that has no hash one, oldest first, and store it."""
+    unhashed = _UNHASHED.rows(connection, conversation=conversation_id)
+    give_hashes(connection, unhashed, conversation_id=conversation_id, friendly_id=friendly_id)
+
+
+def give_hashes(
+    connection: Connection, unhashed: Iterable[tuple[str, str]], *, conversation_id: str, friendly_id: str
+) -> dict[str, str]:
+    """Give messages, (message_id, text) in order, that have no hash one, and store it; the hashes by message_id.
+
+    A message that got one meanwhile keeps that.
+    """
+    taken = TakenHashes(connection, conversation_id)
+    hashes: dict[str, str] = {}
+    given = []
+    for message_id, text in unhashed:
+        born = _HASH.row(connection, id=message_id)
+        if born is not None and born[0] is None:
+            hashes[message_id] = taken.give(friendly_id, text)
+            given.append({"id": message_id, "short_hash": hashes[message_id]})
+        elif born is not None:
+            hashes[message_id] = born[0]
+    if given:
+        _GIVE.run_each(connection, given)
+    return hashes

@@ -1,0 +1,352 @@
+"""A message as it is stored, with its variants, and the queries that read it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    cast,
+    distinct,
+    func,
+    select,
+)
+
+from database.engine.statements import Prepared
+from database.schema import activities, conversations, message_references, message_variants, messages
+
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
+
+
+def variants_of(connection: Connection, message_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], ...]]:
+    """The variants of these messages by message id, in order: `{number, status, created_at, model, chosen}` each."""
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for start in range(0, len(message_ids), _AT_ONCE):
+        for row in connection.execute(_query(message_ids[start : start + _AT_ONCE])):
+            found[row.message_id].append(
+                {
+                    "number": row.number,
+                    "status": row.status,
+                    "created_at": row.created_at,
+                    "model": row.config.get("model"),
+                    "chosen": row.number == row.chosen_variant,
+                }
+            )
+    return {message_id: tuple(variants) for message_id, variants in found.items()}
+
+
+def _query(message_ids: Sequence[str]) -> Any:
+    columns = message_variants.c
+    return (
+        select(
+            columns.message_id,
+            columns.number,
+            columns.status,
+            columns.created_at,
+            columns.config,
+            messages.c.chosen_variant,
+        )
+        .join(messages, messages.c.message_id == columns.message_id)
+        .where(columns.message_id.in_(message_ids))
+        .order_by(columns.message_id, columns.number)
+    )
+
+
+_sources = messages.alias("sources")
+_source_conversations = conversations.alias("source_conversations")
+
+_backlink_count = (
+    select(func.count(distinct(message_references.c.message_id)))
+    .join(_sources, _sources.c.message_id == message_references.c.message_id)
+    .join(_source_conversations, _source_conversations.c.conversation_id == _sources.c.conversation_id)
+    .where(
+        message_references.c.user_email == messages.c.user_email,
+        message_references.c.target_message_id == messages.c.message_id,
+        _sources.c.deleted_at.is_(None),
+        _source_conversations.c.deleted_at.is_(None),
+    )
+    .correlate(messages)
+    .scalar_subquery()
+)
+
+_ROWS: Select[*tuple[Any, ...]] = select(
+    messages.c.seq,
+    messages.c.message_id,
+    messages.c.conversation_id,
+    messages.c.user_email,
+    messages.c.ordinal,
+    messages.c.sender,
+    messages.c.text,
+    messages.c.status,
+    messages.c.message_short_hash,
+    messages.c.show_hide,
+    messages.c.in_answer_to,
+    messages.c.config,
+    messages.c.report,
+    messages.c.created_at,
+    messages.c.edited_at,
+    messages.c.deleted_at,
+    messages.c.pinned_at,
+    messages.c.chosen_variant,
+    activities.c.short_id,
+    activities.c.reply_to_id,
+    activities.c.thread_id,
+    _backlink_count.label("backlink_count"),
+).join(activities, activities.c.seq == messages.c.seq)
+
+
+class MessageRow(NamedTuple):
+    """One message. A tuple, since long conversations are made of many.
+
+    index: 1-based position among the conversation's live messages; 0 for a deleted one.
+    sender: "user" or "model". status: "streaming", "complete", "cancelled", "interrupted" or "failed".
+    message_short_hash: None until the conversation has its friendly id.
+    in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
+    backlink_count: how many live messages of this user refer to it. chosen_variant, variants: of an answer that was
+    made again, see `variant_rows`; variants is empty for others.
+    """
+
+    seq: int
+    message_id: str
+    conversation_id: str
+    user_email: str
+    ordinal: int
+    sender: str
+    text: str
+    status: str
+    message_short_hash: str | None
+    show_hide: str
+    in_answer_to: str | None
+    config: dict[str, Any]
+    report: list[dict[str, Any]]
+    created_at: str
+    edited_at: str | None
+    deleted_at: str | None
+    pinned_at: str | None
+    chosen_variant: int | None
+    short_id: str
+    reply_to_id: str | None
+    thread_id: str | None
+    backlink_count: int
+    index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
+    variants: tuple[dict[str, Any], ...]
+
+
+class MessageText(NamedTuple):
+    """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
+
+    model: the name of the one that gave this answer, where it is known.
+    """
+
+    message_id: str
+    sender: str
+    text: str
+    status: str
+    message_short_hash: str | None
+    show_hide: str
+    edited_at: str | None
+    model: str | None
+    index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
+
+
+_earlier = messages.alias("earlier")
+_index = (
+    select(func.count())
+    .where(
+        _earlier.c.conversation_id == messages.c.conversation_id,
+        _earlier.c.deleted_at.is_(None),
+        _earlier.c.ordinal <= messages.c.ordinal,
+        messages.c.deleted_at.is_(None),
+    )
+    .correlate(messages)
+    .scalar_subquery()
+)
+_INDEXED_ROWS = _ROWS.add_columns(_index.label("index")).order_by(messages.c.seq)
+
+_chosen = messages.c.seq.in_(bindparam("seqs", expanding=True))
+_hits = (
+    select(
+        messages.c.seq,
+        messages.c.conversation_id,
+        messages.c.ordinal,
+        func.lag(messages.c.ordinal, 1, 0)
+        .over(partition_by=messages.c.conversation_id, order_by=messages.c.ordinal)
+        .label("previous"),
+    )
+    .where(_chosen, messages.c.deleted_at.is_(None))
+    .subquery()
+)
+_since_previous = (
+    select(func.count())
+    .where(
+        _earlier.c.conversation_id == _hits.c.conversation_id,
+        _earlier.c.deleted_at.is_(None),
+        _earlier.c.ordinal > _hits.c.previous,
+        _earlier.c.ordinal <= _hits.c.ordinal,
+    )
+    .correlate(_hits)
+    .scalar_subquery()
+)
+_steps = select(_hits.c.seq, _hits.c.conversation_id, _hits.c.ordinal, _since_previous.label("step")).subquery()
+_places = select(
+    _steps.c.seq,
+    cast(func.sum(_steps.c.step).over(partition_by=_steps.c.conversation_id, order_by=_steps.c.ordinal), Integer).label(
+        "index"
+    ),
+).subquery()
+_PLACED_ROWS = (
+    _ROWS.add_columns(_places.c.index).join(_places, _places.c.seq == messages.c.seq).order_by(messages.c.seq)
+)
+
+
+def answering_model() -> ColumnElement[str | None]:
+    """The name of the model that gave an answer; None for a question, and where it is not known."""
+    name: ColumnElement[str | None] = messages.c.config["model"].as_string()
+    return name
+
+
+def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
+    """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
+    return (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
+
+
+_LIVE = live_in(bindparam("conversation_id", type_=Text))
+_ALL = Prepared(_ROWS.where(_LIVE).order_by(messages.c.ordinal))
+# A window is cut inside the index: messages before it are counted there, never fetched.
+_IN_WINDOW = messages.c.seq.in_(
+    select(messages.c.seq)
+    .where(_LIVE)
+    .order_by(messages.c.ordinal)
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("start", type_=Integer))
+)
+_WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
+_BEHIND = Prepared(
+    _ROWS.where(_LIVE, messages.c.ordinal > bindparam("ordinal", type_=Integer))
+    .order_by(messages.c.ordinal)
+    .limit(bindparam("limit", type_=Integer))
+)
+# Read backwards through the index, so that only what is asked for is fetched.
+_FROM_END = Prepared(
+    select(*(messages.c[name] for name in MessageText._fields if name in messages.c), answering_model().label("model"))
+    .where(_LIVE)
+    .order_by(messages.c.ordinal.desc())
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("behind", type_=Integer))
+)
+_IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation_id", type_=Text)
+_BY_ID = Prepared(_INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_id == bindparam("message_id", type_=Text)))
+_BY_HASH = Prepared(
+    _INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_short_hash == bindparam("short_hash", type_=Text))
+)
+
+
+def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
+    """All live messages of a conversation, in order."""
+    rows = _ALL.rows(connection, conversation_id=conversation_id)
+    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, 1)])
+
+
+def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
+    """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
+    rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
+    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, start + 1)])
+
+
+def rows_behind(
+    connection: Connection, conversation_id: str, *, ordinal: int, index: int, limit: int
+) -> list[MessageRow]:
+    """Up to `limit` live messages in order, from the first behind `ordinal` on; `index`: how many come before it."""
+    rows = _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit)
+    return _with_variants(connection, [_message((*row, number, ())) for number, row in enumerate(rows, index + 1)])
+
+
+def newest_first(
+    connection: Connection, conversation_id: str, *, before: int, count: int, limit: int
+) -> Generator[MessageText, None, None]:
+    """Of `count` live messages those from index `before - 1` downwards, at most `limit`, read as they are asked for."""
+    window = {"conversation_id": conversation_id, "behind": count + 1 - before, "limit": limit}
+    with closing(_FROM_END.some(connection, **window)) as rows:
+        for position, row in enumerate(rows, 1):
+            yield MessageText._make((*row, before - position))
+
+
+def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:
+    """The message of this conversation with this id, deleted or not, or None."""
+    row = _BY_ID.row(connection, conversation_id=conversation_id, message_id=message_id)
+    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
+
+
+def row_with_hash(connection: Connection, conversation_id: str, short_hash: str) -> MessageRow | None:
+    """The message of this conversation with this short hash, deleted or not, or None."""
+    row = _BY_HASH.row(connection, conversation_id=conversation_id, short_hash=short_hash)
+    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
+
+
+def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
+    """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
+    rows = connection.execute(_INDEXED_ROWS.where(condition))
+    return _with_variants(connection, [_message((*row, ())) for row in rows])
+
+
+def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRow]:
+    """The live messages with these `seq`, in order of it. Each conversation is counted through once, however many."""
+    rows = connection.execute(_PLACED_ROWS, {"seqs": list(seqs)})
+    return _with_variants(connection, [_message((*row, ())) for row in rows])
+
+
+_message = MessageRow._make
+
+
+def _with_variants(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
+    repeated = [row.message_id for row in rows if row.chosen_variant is not None]
+    if not repeated:
+        return rows
+    variants = variants_of(connection, repeated)
+    return [row._replace(variants=variants[row.message_id]) if row.message_id in variants else row for row in rows]
+
+
+def text_shape(row: MessageText) -> dict[str, Any]:
+    """`row` with the names that `message_shape` gives."""
+    shape = row._asdict()
+    shape["message_index"] = shape.pop("index")
+    return shape
+
+
+def message_shape(row: MessageRow) -> dict[str, Any]:
+    """`row` as an item of the message list; a deleted one also says since when (`deleted_at`)."""
+    shape: dict[str, Any] = {
+        "message_id": row.message_id,
+        "text": row.text,
+        "sender": row.sender,
+        "user_id": row.user_email,
+        "conversation_id": row.conversation_id,
+        "message_short_hash": row.message_short_hash,
+        "message_index": row.index,
+        "short_id": row.short_id,
+        "reply_to_id": row.reply_to_id,
+        "thread_id": row.thread_id,
+        "created_at": row.created_at,
+        "status": row.status,
+        "show_hide": row.show_hide,
+        "config": row.config,
+        "references": row.report,
+        "document_references": [],
+        "backlink_count": row.backlink_count,
+        "variants": list(row.variants),
+        "pinned_at": row.pinned_at,
+        "edited_at": row.edited_at,
+    }
+    if row.deleted_at is not None:
+        shape["deleted_at"] = row.deleted_at
+    return shape

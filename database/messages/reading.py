@@ -1,0 +1,334 @@
+"""Reading the messages of a conversation: whole, in windows, in pages, one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from database.connection import open_store
+from database.conversations.conversation import ConversationHead, access_head
+from database.conversations.friendly_ids import ensure_friendly_id
+from database.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
+from database.schema import activities, conversations, message_edits, message_variants, messages
+from database.turns.ephemeral import is_unkept
+
+from .hashes import give_hashes
+from .message import (
+    MessageRow,
+    MessageText,
+    all_rows,
+    newest_first,
+    row_with_hash,
+    row_with_id,
+    rows_behind,
+    rows_from,
+    rows_where,
+)
+
+
+def access_message(connection: Connection, *, user_email: str, message_id: str) -> MessageRow:
+    """A live message of this user, wherever it is. Raises MessageNotFoundError."""
+    condition = (
+        (messages.c.message_id == message_id) & (messages.c.user_email == user_email) & messages.c.deleted_at.is_(None)
+    )
+    found = rows_where(connection, condition)
+    if not found:
+        raise MessageNotFoundError
+    try:
+        access_head(connection, user_email=user_email, conversation_id=found[0].conversation_id)
+    except ConversationNotFoundError as error:
+        raise MessageNotFoundError from error
+    return found[0]
+
+
+def access_settled(
+    connection: Connection, *, user_email: str, conversation_id: str, message_id: str, index: int | None
+) -> MessageRow:
+    """A live message of this conversation that is not being written.
+
+    index: where the caller saw it, 1-based; None: don't check.
+    Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError.
+    """
+    access_head(connection, user_email=user_email, conversation_id=conversation_id)
+    found = rows_where(
+        connection,
+        (messages.c.message_id == message_id)
+        & (messages.c.conversation_id == conversation_id)
+        & messages.c.deleted_at.is_(None),
+    )
+    if not found:
+        raise MessageNotFoundError
+    if index is not None and found[0].index != index:
+        raise StaleIndexError(f"The message is not number {index} any more. Reload the conversation, then try again.")
+    if found[0].status == "streaming":
+        raise TurnInProgressError
+    return found[0]
+
+
+_WINDOW = 50
+# As many as keep the writer for less than about 20 ms.
+_HASHED_AT_ONCE = 400
+_NEWEST = 1_000
+_LONGEST_LIST = 10_000
+_PLACES = select(messages.c.message_id, messages.c.conversation_id).join(
+    conversations, conversations.c.conversation_id == messages.c.conversation_id
+)
+
+
+def list_messages(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    before: int | None = None,
+    after: int | None = None,
+    around: int | str | None = None,
+    limit: int | None = None,
+) -> list[MessageRow]:
+    """Live messages in order: all of them, or a window of at most `limit` (50 unless told).
+
+    before: the last ones whose 1-based index is smaller. after: the first ones whose index is greater; with both,
+    those between, from the first on. around: a window about this index, message id or short hash. limit alone: the
+    newest ones.
+    Finished messages of old that have no hash yet get theirs now.
+    Raises ConversationNotFoundError, MessageNotFoundError (an `around` that names no live message).
+    """
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if before is None and after is None and around is None and limit is None:
+            rows = all_rows(connection, conversation_id)
+        else:
+            if around is not None:
+                middle = _index_of(connection, conversation_id, around, count=head.message_count)
+                start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)
+            else:
+                start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
+            rows = rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+    return _hashed(rows, head, users_dir=users_dir)
+
+
+def message_at(*, users_dir: str, user_email: str, conversation_id: str, index: int) -> MessageRow | None:
+    """The live message with this 1-based index, or None. Raises ConversationNotFoundError."""
+    found = messages_between(
+        users_dir=users_dir, user_email=user_email, conversation_id=conversation_id, start=index, end=index
+    )
+    return found[0] if found else None
+
+
+def messages_between(
+    *, users_dir: str, user_email: str, conversation_id: str, start: int, end: int
+) -> list[MessageRow]:
+    """Live messages `start` to `end`, 1-based and inclusive, as far as they exist. Raises ConversationNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        first, last = max(start, 1), min(end, head.message_count)
+        if first > last:
+            return []
+        rows = rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1)
+    return _hashed(rows, head, users_dir=users_dir)
+
+
+def _hashed(rows: list[MessageRow], head: ConversationHead, *, users_dir: str) -> list[MessageRow]:
+    """`rows` with a hash for each finished one; what an older version stored without is given one and stored.
+
+    While a first turn runs, its conversation has no friendly id yet, and its question no hash.
+    """
+    unhashed = [row for row in rows if row.message_short_hash is None and row.status != "streaming"]
+    if not unhashed or head.running_message_id is not None:
+        return rows
+    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    friendly_id = head.friendly_id or ensure_friendly_id(users_dir=users_dir, **who)
+    given: dict[str, str] = {}
+    for start in range(0, len(unhashed), _HASHED_AT_ONCE):
+        some = [(row.message_id, row.text) for row in unhashed[start : start + _HASHED_AT_ONCE]]
+        hashing = partial(give_hashes, unhashed=some, conversation_id=head.conversation_id, friendly_id=friendly_id)
+        given |= open_store(users_dir).write(hashing)
+    return [row._replace(message_short_hash=given.get(row.message_id, row.message_short_hash)) for row in rows]
+
+
+def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, short_hash: str) -> MessageRow | None:
+    """The message born with this short hash, also a deleted one (`deleted_at` is set then), or None.
+
+    Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return row_with_hash(connection, conversation_id, short_hash.lower())
+
+
+def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
+    """The message with this id, also a deleted one (`deleted_at` is set then), or None.
+
+    Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return row_with_id(connection, conversation_id, message_id)
+
+
+def last_messages(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    before: int | None = None,
+    count: int | None = None,
+    max_chars: int | None = None,
+    hidden: bool = True,
+) -> list[MessageText]:
+    """The newest live messages, whole, in order: at most `count` (1,000 unless told), together of at most `max_chars`.
+
+    At least one, if there is one. before: only messages with a smaller 1-based index. hidden: also those that are
+    hidden from models. Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
+        wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
+        with closing(newest_first(connection, conversation_id, **wanted)) as newest:
+            rows = newest if hidden else (row for row in newest if row.show_hide != "hide")
+            return (list(rows) if max_chars is None else _fitting(rows, max_chars))[::-1]
+
+
+def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> int:
+    """How many live messages there are. Raises ConversationNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        return access_head(connection, user_email=user_email, conversation_id=conversation_id).message_count
+
+
+def message_location(*, users_dir: str, user_email: str, message_id: str) -> tuple[str, MessageRow]:
+    """The conversation_id and the row of a live message of this user, wherever it is. Raises MessageNotFoundError."""
+    with open_store(users_dir).reading() as connection:
+        found = access_message(connection, user_email=user_email, message_id=message_id)
+        return found.conversation_id, found
+
+
+def conversations_of_messages(*, users_dir: str, user_email: str, message_ids: Collection[str]) -> dict[str, str]:
+    """The conversation_id of each of these messages that is this user's and live, wherever it is; others are left out.
+
+    One statement, or one for every 10,000 of them.
+    """
+    found: dict[str, str] = {}
+    wanted = sorted(message_ids)
+    for start in range(0, len(wanted), _LONGEST_LIST):
+        condition = (
+            messages.c.message_id.in_(wanted[start : start + _LONGEST_LIST])
+            & (messages.c.user_email == user_email)
+            & messages.c.deleted_at.is_(None)
+            & conversations.c.deleted_at.is_(None)
+        )
+        with open_store(users_dir).reading() as connection:
+            found |= dict(map(tuple, connection.execute(_PLACES.where(condition))))
+    return found
+
+
+def _fitting(newest: Iterator[MessageText], max_chars: int) -> list[MessageText]:
+    fitting = list(itertools.islice(newest, 1))
+    left = max_chars - sum(len(row.text) for row in fitting)
+    for row in newest:
+        left -= len(row.text)
+        if left < 0:
+            break
+        fitting.append(row)
+    return fitting
+
+
+def _index_of(connection: Connection, conversation_id: str, named: int | str, *, count: int) -> int:
+    if isinstance(named, int):
+        index = named if 1 <= named <= count else 0
+    else:
+        row = row_with_id(connection, conversation_id, named)
+        row = row or row_with_hash(connection, conversation_id, named.lower())
+        index = row.index if row else 0
+    if index == 0:
+        raise MessageNotFoundError
+    return index
+
+
+def _window_around(middle: int, *, limit: int, count: int) -> tuple[int, int]:
+    start = max(0, min(middle - 1 - limit // 2, count - limit))
+    return start, min(count, start + limit)
+
+
+def _window(*, before: int | None, after: int | None, limit: int, count: int) -> tuple[int, int]:
+    stop = count if before is None else max(0, min(before - 1, count))
+    if after is None:
+        return max(0, stop - limit), stop
+    start = max(0, after)
+    return start, min(stop, start + limit)
+
+
+_MESSAGES_AT_ONCE = 500
+_OF_AN_EDIT = ("text", "replaced_at")
+_OF_A_VARIANT = ("number", "text", "status", "config", "created_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePage:
+    """Messages in order.
+
+    short_ids: of what they reply to, by its id; what was deleted is not among them. edits: earlier texts, oldest first,
+    `{text, replaced_at}` each, and variants: all there are of an answer, `{number, text, status, config, created_at}`
+    each, by message id, where there are any.
+    """
+
+    messages: Sequence[MessageRow]
+    short_ids: dict[str, str]
+    edits: dict[str, list[dict[str, Any]]]
+    variants: dict[str, list[dict[str, Any]]]
+
+
+def message_pages(*, users_dir: str, user_email: str, conversation_id: str) -> Iterator[MessagePage]:
+    """All live messages that are kept. Raises ConversationNotFoundError, also when it is deleted meanwhile."""
+    store, ordinal, index = open_store(users_dir), 0, 0
+    while True:
+        with store.reading() as connection:
+            access_head(connection, user_email=user_email, conversation_id=conversation_id)
+            rows = rows_behind(connection, conversation_id, ordinal=ordinal, index=index, limit=_MESSAGES_AT_ONCE)
+            page = _page(connection, [row for row in rows if not is_unkept(row.config)])
+        if page.messages:
+            yield page
+        if len(rows) < _MESSAGES_AT_ONCE:
+            return
+        ordinal, index = rows[-1].ordinal, rows[-1].index
+
+
+def _page(connection: Connection, rows: Sequence[MessageRow]) -> MessagePage:
+    return MessagePage(
+        messages=rows,
+        short_ids=_short_ids(connection, {row.reply_to_id for row in rows if row.reply_to_id}),
+        edits=_belonging(
+            connection, message_edits, [row.message_id for row in rows if row.edited_at is not None], _OF_AN_EDIT
+        ),
+        variants=_belonging(
+            connection, message_variants, [row.message_id for row in rows if row.variants], _OF_A_VARIANT
+        ),
+    )
+
+
+def _short_ids(connection: Connection, ids: set[str]) -> dict[str, str]:
+    if not ids:
+        return {}
+    query = select(activities.c.activity_id, activities.c.short_id).where(
+        activities.c.activity_id.in_(ids), activities.c.deleted_at.is_(None)
+    )
+    return {row.activity_id: row.short_id for row in connection.execute(query)}
+
+
+def _belonging(
+    connection: Connection, table: Table, message_ids: Sequence[str], columns: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    if message_ids:
+        query = select(table.c.message_id, *(table.c[name] for name in columns))
+        ordered = query.where(table.c.message_id.in_(message_ids)).order_by(*table.primary_key.columns)
+        for message_id, *values in connection.execute(ordered):
+            found[message_id].append(dict(zip(columns, values, strict=True)))
+    return dict(found)

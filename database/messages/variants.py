@@ -1,0 +1,189 @@
+"""Answers that are made again: each attempt is a variant, and the message is the chosen one.
+
+While an attempt is being written the message keeps what it says, with the status "streaming". A message whose answer
+was never made again has no variants at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from database.connection import open_store
+from database.conversations.conversation import ConversationHead, access_head, touch
+from database.conversations.summary import forget_summary
+from database.engine.clock import now_iso
+from database.engine.store import Urgency
+from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
+from database.schema import message_variants, messages, stream_events
+from database.search import index as fulltext_index
+from database.turns.idempotency import refuse_attempt_sent_before
+from database.turns.identity import RepeatedTurn
+
+from .message import MessageRow, live_in, row_with_id, rows_where
+from .reading import access_message, access_settled
+
+_v = message_variants.c
+# What broke off by itself is kept, but not put in the place of an answer that was there.
+_ENDED = {"complete", "cancelled"}
+
+
+def accept_again(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    model_name: str,
+    client_message_id: str | None = None,
+) -> RepeatedTurn:
+    """Begin a further variant of an answer; what was said until now becomes the first one.
+
+    `database.turns.turns.finish_turn` ends it.
+
+    Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
+    InvalidChangeError (it is no answer, or what it answers is not there any more), AlreadySentError and
+    StreamExpiredError (an attempt of this client_message_id was made before).
+    """
+
+    def accept(connection: Connection) -> RepeatedTurn:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if client_message_id is not None:
+            refuse_attempt_sent_before(connection, message_id=message_id, client_message_id=client_message_id)
+        if head.running_message_id is not None:
+            raise TurnInProgressError
+        who = {"user_email": user_email, "conversation_id": conversation_id}
+        answer = access_settled(connection, **who, message_id=message_id, index=None)
+        question = _question_of(connection, answer)
+        created_at = now_iso()
+        _begin(connection, answer, model_name=model_name, client_message_id=client_message_id, created_at=created_at)
+        touch(connection, conversation_id, running_message_id=message_id)
+        return _repeated(head, question, answer, created_at=created_at)
+
+    return open_store(users_dir).write(accept, urgency=Urgency.ACCEPT)
+
+
+def choose_variant(*, users_dir: str, user_email: str, message_id: str, number: int) -> None:
+    """Let a message be another of its variants. Its hash and its place stay.
+
+    Raises MessageNotFoundError, VariantNotFoundError, TurnInProgressError (one is still being written).
+    """
+
+    def choose(connection: Connection) -> None:
+        message = access_message(connection, user_email=user_email, message_id=message_id)
+        if message.status == "streaming":
+            raise TurnInProgressError
+        variant = _variant(connection, message_id, _v.number == number)
+        if variant is None:
+            raise VariantNotFoundError
+        if number != message.chosen_variant:
+            _become(connection, message, variant)
+            touch(connection, message.conversation_id)
+
+    open_store(users_dir).write(choose)
+
+
+def finish_variant(
+    connection: Connection, message_id: str, *, text: str, status: str, config: Mapping[str, Any] | None
+) -> None:
+    """End the variant that is being written, and choose it, if it ended well and says something.
+
+    config: None leaves the stored one.
+    """
+    running = _variant(connection, message_id, _v.status == "streaming")
+    if running is None:
+        raise MessageNotFoundError
+    values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
+    this_one = (_v.message_id == message_id) & (_v.number == running.number)
+    connection.execute(update(message_variants).where(this_one).values(values))
+    message = rows_where(connection, messages.c.message_id == message_id)[0]
+    number = running.number if text and status in _ENDED else message.chosen_variant
+    chosen = _variant(connection, message_id, _v.number == number)
+    if chosen is not None:
+        _become(connection, message, chosen)
+
+
+def store_edit(connection: Connection, message: MessageRow, *, text: str) -> None:
+    """The variant that an edited message is says the same as the message."""
+    if message.chosen_variant is not None:
+        chosen = (_v.message_id == message.message_id) & (_v.number == message.chosen_variant)
+        connection.execute(update(message_variants).where(chosen).values(text=text))
+
+
+def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
+    """What it was given for; where nobody knows that (an import), the last thing that the person said before."""
+    if answer.sender == "user":
+        raise InvalidChangeError("Only an answer can be made again.")
+    if answer.in_answer_to is not None:
+        question = row_with_id(connection, answer.conversation_id, answer.in_answer_to)
+        if question is not None and question.deleted_at is None:
+            return question
+    before = (
+        select(messages.c.seq)
+        .where(live_in(answer.conversation_id), messages.c.ordinal < answer.ordinal, messages.c.sender == "user")
+        .order_by(messages.c.ordinal.desc())
+        .limit(1)
+    )
+    found = rows_where(connection, messages.c.seq == before.scalar_subquery())
+    if answer.in_answer_to is not None or not found:
+        raise InvalidChangeError("The question of this answer is not there any more.")
+    return found[0]
+
+
+def _begin(
+    connection: Connection, answer: MessageRow, *, model_name: str, client_message_id: str | None, created_at: str
+) -> None:
+    common = {"message_id": answer.message_id}
+    rows: list[dict[str, Any]] = []
+    if answer.chosen_variant is None:
+        said = {"text": answer.text, "status": answer.status, "config": answer.config}
+        rows.append(common | said | {"number": 1, "created_at": answer.created_at, "client_message_id": None})
+    attempt = {"text": "", "status": "streaming", "config": {"model": model_name}, "created_at": created_at}
+    sent = {"client_message_id": client_message_id}
+    rows.append(common | attempt | sent | {"number": max(len(answer.variants), 1) + 1})
+    connection.execute(insert(message_variants), rows)
+    # Its events are told from the first again: those of the attempt before have done their work.
+    connection.execute(delete(stream_events).where(stream_events.c.message_id == answer.message_id))
+    values = {"status": "streaming", "chosen_variant": answer.chosen_variant or 1}
+    connection.execute(update(messages).where(messages.c.seq == answer.seq).values(values))
+
+
+def _become(connection: Connection, message: MessageRow, variant: Row[*tuple[Any, ...]]) -> None:
+    fulltext_index.reindex(connection, message, text=variant.text)
+    if variant.text != message.text:
+        forget_summary(connection, message.conversation_id, ordinal=message.ordinal)
+    values = {
+        "text": variant.text,
+        "status": variant.status,
+        "config": variant.config,
+        "chosen_variant": variant.number,
+    }
+    connection.execute(update(messages).where(messages.c.seq == message.seq).values(values))
+
+
+def _variant(connection: Connection, message_id: str, condition: Any) -> Row[*tuple[Any, ...]] | None:
+    query = select(message_variants).where(_v.message_id == message_id, condition)
+    return connection.execute(query).one_or_none()
+
+
+def _repeated(head: ConversationHead, question: MessageRow, answer: MessageRow, *, created_at: str) -> RepeatedTurn:
+    return RepeatedTurn(
+        user_message_id=question.message_id,
+        response_message_id=answer.message_id,
+        user_message_index=question.index,
+        response_message_index=answer.index,
+        user_short_id=question.short_id,
+        response_short_id=answer.short_id,
+        user_message_short_hash=question.message_short_hash,
+        response_message_short_hash=answer.message_short_hash,
+        title=head.title,
+        conversation_friendly_id=head.friendly_id,
+        first_turn=False,
+        created_at=created_at,
+        text=question.text,
+        question_config=question.config,
+        report=question.report,
+        answer_config=answer.config,
+    )

@@ -1,0 +1,194 @@
+"""References between messages: lookup of friendly ids, reports as they are stored, backlinks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, Text, bindparam, delete, func, insert, literal, select, update
+
+from database.conversations.conversation import touch_quietly
+from database.engine.statements import Prepared
+from database.engine.store import Urgency
+from database.messages.message import answering_model
+
+from .connection import open_store
+from .errors import MessageNotFoundError
+from .schema import conversations, message_references, messages
+
+_PREVIEW = 200
+_BACKLINKS = 200
+
+_PLACE = Prepared(
+    select(messages.c.conversation_id)
+    .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+    .where(
+        messages.c.message_id == bindparam("message"),
+        messages.c.user_email == bindparam("owner"),
+        messages.c.deleted_at.is_(None),
+        conversations.c.deleted_at.is_(None),
+    )
+)
+_KEEP = Prepared(update(messages).where(messages.c.message_id == bindparam("message")), columns=("report",))
+_FORGET = Prepared(delete(message_references).where(message_references.c.message_id == bindparam("message")))
+_REFER = Prepared(insert(message_references), columns=[column.name for column in message_references.c])
+
+
+def store_report(*, users_dir: str, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+    """Keep the reference report of a message, in place of an earlier one, and let its targets know of it.
+
+    report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`,
+    `{claim_id}` or the like.
+    Raises MessageNotFoundError.
+    """
+
+    def store(connection: Connection) -> None:
+        conversation_id = _access(connection, user_email=user_email, message_id=message_id)
+        store_report_in(connection, report, message_id=message_id, user_email=user_email)
+        # What is asked counts as something new, and has been counted already.
+        touch_quietly(connection, conversation_id)
+
+    open_store(users_dir).write(store, urgency=Urgency.STREAM)
+
+
+def store_report_in(
+    connection: Connection, report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str
+) -> None:
+    """`store_report` within a transaction, for a message that is known to be this user's, also in the bin."""
+    entries = [dict(entry) for entry in report]
+    _KEEP.run(connection, message=message_id, report=entries)
+    _FORGET.run(connection, message=message_id)
+    rows = reference_rows(entries, message_id=message_id, user_email=user_email)
+    if rows:
+        _REFER.run_each(connection, rows)
+
+
+def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:
+    """The rows of `message_references` that a message's report makes."""
+    return [
+        {"message_id": message_id, "position": position, "user_email": user_email} | _reference(entry)
+        for position, entry in enumerate(report)
+    ]
+
+
+def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, Any]]:
+    """The live messages of this user that refer to this one, each once, newest first, at most 200.
+
+    Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
+    model, preview, created_at}`.
+    A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        _access(connection, user_email=user_email, message_id=message_id)
+        rows = connection.execute(_referring(user_email, message_id)).mappings().all()
+    return [
+        {str(name): value for name, value in row.items()} | {"preview": " ".join(row["preview"].split())[:_PREVIEW]}
+        for row in rows
+    ]
+
+
+def _referring(user_email: str, message_id: str) -> Select[Any]:
+    # A list of ids, not EXISTS: for EXISTS, SQLite reads all messages from the newest on.
+    referring = select(message_references.c.message_id).where(
+        message_references.c.user_email == user_email, message_references.c.target_message_id == message_id
+    )
+    earlier = messages.alias("earlier")
+    index = (
+        select(func.count())
+        .where(
+            earlier.c.conversation_id == messages.c.conversation_id,
+            earlier.c.deleted_at.is_(None),
+            earlier.c.ordinal <= messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            messages.c.message_id,
+            messages.c.conversation_id,
+            conversations.c.conversation_friendly_id,
+            conversations.c.title,
+            index.label("message_index"),
+            messages.c.message_short_hash,
+            messages.c.sender,
+            answering_model().label("model"),
+            func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            messages.c.created_at,
+        )
+        .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+        .where(
+            messages.c.message_id.in_(referring),
+            messages.c.user_email == user_email,
+            messages.c.deleted_at.is_(None),
+            conversations.c.deleted_at.is_(None),
+        )
+        .order_by(messages.c.seq.desc())
+        .limit(_BACKLINKS)
+    )
+
+
+def _access(connection: Connection, *, user_email: str, message_id: str) -> str:
+    """The conversation of a live message of this user."""
+    row = _PLACE.row(connection, message=message_id, owner=user_email)
+    if row is None:
+        raise MessageNotFoundError
+    return str(row[0])
+
+
+def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:
+    target = entry.get("target") or {}
+    others = [
+        value for key, value in target.items() if key.endswith("_id") and key not in ("conversation_id", "message_id")
+    ]
+    return {
+        "ref": entry["ref"],
+        "kind": entry["kind"],
+        "status": entry["status"],
+        "target_conversation_id": target.get("conversation_id"),
+        # A range names its first message, but means none of them in particular.
+        "target_message_id": target.get("message_id") if entry["kind"] == "message" else None,
+        "target_id": others[0] if others else None,
+    }
+
+
+_c = conversations.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedConversation:
+    """What a friendly id of this user stands for. `deleted`: it lies in the bin."""
+
+    conversation_id: str
+    title: str
+    deleted: bool
+
+
+def conversations_by_friendly_id(
+    *, users_dir: str, user_email: str, friendly_ids: Collection[str]
+) -> dict[str, NamedConversation]:
+    """The conversations of this user that bear one of `friendly_ids`; ids that nobody bears are left out."""
+    if not friendly_ids:
+        return {}
+    wanted = list(friendly_ids)
+    # A statement for 1, 2, 4, 8, … of them: the last one fills what is left.
+    wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
+    named = {f"wanted_{number}": friendly_id for number, friendly_id in enumerate(wanted)}
+    with open_store(users_dir).reading() as connection:
+        rows = _bearing(len(wanted)).rows(connection, user_email=user_email, **named)
+    return {
+        friendly_id: NamedConversation(conversation_id=conversation_id, title=title, deleted=deleted_at is not None)
+        for friendly_id, conversation_id, title, deleted_at in rows
+    }
+
+
+@cache
+def _bearing(count: int) -> Prepared:
+    wanted = [bindparam(f"wanted_{number}", type_=Text) for number in range(count)]
+    return Prepared(
+        select(_c.conversation_friendly_id, _c.conversation_id, _c.title, _c.deleted_at).where(
+            _c.user_email == bindparam("user_email"), _c.conversation_friendly_id.in_(wanted)
+        )
+    )

@@ -1,0 +1,1 @@
+"""Search over messages and conversations by words."""

@@ -1,0 +1,129 @@
+"""Which conversation is meant: what a person has typed of its friendly id or its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, TypedDict
+
+from sqlalchemy import Connection, Row, Select, func, select, union_all
+
+from database.connection import open_store
+from database.engine.text import storable
+from database.schema import conversations
+
+_LONGEST_QUERY = 200
+_PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
+_FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
+_WORD = re.compile(r"[^\W_]+")
+# Left alone, SQLite reads each row by another index. This one holds the titles, so rows are read of matches alone.
+_TITLED = """
+    SELECT conversation_friendly_id, title, conversation_id, updated_at
+    FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_title"
+    WHERE user_email = ? AND deleted_at IS NULL {conditions}
+        AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
+    ORDER BY updated_at DESC, conversation_id DESC
+"""
+
+_c = conversations.c
+
+
+class ConversationSuggestion(TypedDict):
+    """One conversation to choose. `last_updated` is "YYYY-MM-DD HH:MM:SS" in UTC."""
+
+    friendly_id: str
+    title: str
+    conversation_id: str
+    last_updated: str
+
+
+def autocomplete_conversations(
+    *, users_dir: str, user_email: str, q: str, domain: str | None = None, limit: int = 10
+) -> list[ConversationSuggestion]:
+    """The user's live conversations that `q` may mean, at most `limit`; temporary ones are not offered.
+
+    First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
+    the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
+    is not offered. At most two queries.
+    """
+    typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
+    with open_store(users_dir).reading() as connection:
+        if not typed:
+            return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
+        found = _by_friendly_id(connection, _offered(user_email, domain), typed, limit)
+        words = _WORD.findall(typed)
+        if words and len(found) < limit:
+            seen = {row.conversation_id for row in found}
+            titled = _by_title(connection, user_email, domain, words)
+            found += islice((row for row in titled if row.conversation_id not in seen), limit - len(found))
+    return [_suggestion(row) for row in found]
+
+
+def _newest(connection: Connection, user_email: str, domain: str | None, limit: int) -> list[Row[Any]]:
+    """The newest of each domain, from the index of the list: it is in order of time only within one domain."""
+    domains = _domains(connection, user_email) if domain is None else [domain]
+    pages = [_offered(user_email, each).limit(limit).subquery() for each in domains]
+    if not pages:
+        return []
+    either = union_all(*(select(page) for page in pages)).subquery()
+    newest = select(either).order_by(either.c.updated_at.desc(), either.c.conversation_id.desc())
+    return list(connection.execute(newest.limit(limit)))
+
+
+def _domains(connection: Connection, user_email: str) -> Sequence[str]:
+    """The domains of the user's conversations: a step of the index for each, however many conversations there are."""
+    own = _c.user_email == user_email
+    domains = select(func.min(_c.domain).label("name")).where(own).cte(recursive=True)
+    following = select(func.min(_c.domain)).where(own, _c.domain > domains.c.name).scalar_subquery()
+    domains = domains.union_all(select(following).where(domains.c.name.is_not(None)))
+    return connection.execute(select(domains.c.name).where(domains.c.name.is_not(None))).scalars().all()
+
+
+def _offered(user_email: str, domain: str | None) -> Select[Any]:
+    query = select(_c.conversation_friendly_id, _c.title, _c.conversation_id, _c.updated_at).where(
+        _c.user_email == user_email,
+        _c.deleted_at.is_(None),
+        _c.expires_at.is_(None),
+        _c.conversation_friendly_id.is_not(None),
+    )
+    if domain is not None:
+        query = query.where(_c.domain == domain)
+    return query.order_by(_c.updated_at.desc(), _c.conversation_id.desc())
+
+
+def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limit: int) -> list[Row[Any]]:
+    if not _FRIENDLY_ID_PART.fullmatch(typed):
+        return []
+    # A range, not LIKE: the index answers it, and "_" means itself. "{" is the character after "z".
+    query = query.where(_c.conversation_friendly_id >= typed, _c.conversation_friendly_id < typed + "{")
+    return list(connection.execute(query.limit(limit)))
+
+
+def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
+    """Titles are compared here, since LIKE ignores the case of ASCII letters alone; what it can rule out, it does."""
+    # A word has neither of LIKE's wildcards in it.
+    conditions = {"title LIKE ?": [f"%{word}%" for word in words if word.isascii() or word.upper() == word]}
+    conditions["domain = ?"] = [domain] if domain is not None else []
+    sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
+    parameters = (user_email, *(value for values in conditions.values() for value in values))
+    folded = [word.casefold() for word in words]
+    for row in connection.exec_driver_sql(_TITLED.format(conditions=sql), parameters):
+        if _begins_words(folded, row.title.casefold()):
+            yield row
+
+
+def _begins_words(typed: Sequence[str], title: str) -> bool:
+    if not all(beginning in title for beginning in typed):
+        return False
+    words = _WORD.findall(title)
+    return all(any(word.startswith(beginning) for word in words) for beginning in typed)
+
+
+def _suggestion(row: Row[Any]) -> ConversationSuggestion:
+    return ConversationSuggestion(
+        friendly_id=row.conversation_friendly_id,
+        title=row.title,
+        conversation_id=row.conversation_id,
+        last_updated=f"{row.updated_at[:10]} {row.updated_at[11:19]}",
+    )

@@ -1,0 +1,213 @@
+"""The full-text index over messages: SQLite's FTS5, its rows joined to messages by `seq`.
+
+It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its
+owner and one for its conversation, so that a search touches only the caller's rows however many others there are. The
+index keeps no texts; words are cut here, the same way for what is stored and for what is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+from hashlib import blake2s
+from typing import NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+
+from database.messages.message import MessageRow
+from database.schema import messages, search_state
+
+_NAME = "messages"
+_SHORT = 3
+_COMPLETIONS = 64
+_ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
+_PUT = f"INSERT INTO messages_fts {_ROW}"
+_REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, body) VALUES ('delete', ?, ?, ?, ?)"
+# From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
+_BEGINNING_WITH = """
+    WITH RECURSIVE known(word) AS (
+        SELECT (SELECT term FROM messages_words WHERE term >= :beginning LIMIT 1)
+        UNION ALL
+        SELECT (SELECT term FROM messages_words WHERE term >= known.word || char(1) LIMIT 1)
+        FROM known WHERE known.word < :end
+        LIMIT :most
+    )
+    SELECT word FROM known WHERE word < :end
+"""
+
+# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.
+_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+# Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
+
+
+class IndexedText(NamedTuple):
+    """What the index is told of one message: a row of its table."""
+
+    seq: int
+    owner: str
+    conversation: str
+    body: str
+
+
+def create_index(connection: Connection) -> None:
+    """Create the full-text table, with nothing indexed yet."""
+    create_table(connection)
+    connection.execute(insert(search_state).values(name=_NAME, indexed_seq=0))
+
+
+def create_table(connection: Connection) -> None:
+    """Create an empty full-text table where there is none; the mark is left as it is."""
+    # The words arrive cut and folded; `ascii` parts them at spaces and leaves every other script alone.
+    connection.exec_driver_sql(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5("
+        "owner, conversation, body, content='', tokenize='ascii', prefix='2 3')"
+    )
+
+
+def create_word_list(connection: Connection) -> None:
+    """Create the view of the index that lists its words; it holds nothing itself."""
+    connection.exec_driver_sql(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_words USING fts5vocab('messages_fts', 'instance')"
+    )
+
+
+def folded(text: str) -> str:
+    """`text` without what a search doesn't see: case, optional marks, compatibility forms."""
+    if text.isascii():
+        return text.lower()
+    # Compatibility forms first: what they stand for may have a case of its own.
+    return _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text).lower())
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, folded, in order."""
+    return WORD.findall(folded(text))
+
+
+def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:
+    """The row of the index for a message with this text; cutting its words is half of the work of indexing."""
+    return IndexedText(seq, _token("u", user_email), _token("c", conversation_id), " ".join(words(text)))
+
+
+def indexed_seq(connection: Connection) -> int:
+    """The mark: messages up to this `seq` are in the index, if they are live."""
+    mark: int = connection.execute(select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)).scalar_one()
+    return mark
+
+
+def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int) -> None:
+    """Add `texts` and move the mark to `up_to`."""
+    _execute(connection, _PUT, texts)
+    connection.execute(update(search_state).where(search_state.c.name == _NAME).values(indexed_seq=up_to))
+
+
+def reindex(connection: Connection, message: MessageRow, *, text: str | None) -> None:
+    """Replace what the index knows of `message`, as it is stored now, by `text`; None takes it out.
+
+    Call it before the row itself is changed.
+    """
+    if message.seq > indexed_seq(connection):
+        return  # its turn is still to come
+    known = _as_indexed(message, message.text)
+    _execute(connection, _REMOVE, [known])
+    if text is not None:
+        _execute(connection, _PUT, [_as_indexed(message, text)])
+
+
+def readmit(connection: Connection, message: MessageRow) -> None:
+    """Index `message` again, which had been taken out."""
+    if message.seq <= indexed_seq(connection):
+        _execute(connection, _PUT, [_as_indexed(message, message.text)])
+
+
+def forget(connection: Connection, seqs: Sequence[int]) -> None:
+    """Take the messages with these `seq` out of the index; before their rows are deleted for good."""
+    query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
+        messages.c.seq.in_(seqs), messages.c.deleted_at.is_(None), messages.c.seq <= indexed_seq(connection)
+    )
+    _execute(connection, _REMOVE, [indexed_text(**row._mapping) for row in connection.execute(query)])
+
+
+def newest_hits(
+    connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
+) -> list[int]:
+    """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
+    beginning = len(phrases[-1][-1]) > 1
+    expression = expression_for(
+        conversation_id=conversation_id,
+        phrases=phrases,
+        beginning=beginning,
+        completions=completions(connection, phrases[-1][-1]) if beginning else None,
+    )
+    return list(
+        connection.exec_driver_sql(
+            "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)
+        ).scalars()
+    )
+
+
+def completions(connection: Connection, beginning: str) -> list[str] | None:
+    """The words that anybody's messages say and that begin so; None where those are many, or the beginning is short.
+
+    FTS5 collects all that say a word of an open beginning before it looks at anything else: other people's messages
+    too, and those that are too old. Words it walks through only as far as they are asked for. Short beginnings have an
+    index of their own.
+    """
+    if len(beginning) <= _SHORT:
+        return None
+    parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
+    found = list(connection.exec_driver_sql(_BEGINNING_WITH, parameters).scalars())
+    return found if 0 < len(found) <= _COMPLETIONS else None
+
+
+def expression_for(
+    *,
+    phrases: Sequence[Sequence[str]],
+    beginning: bool,
+    completions: Sequence[str] | None = None,
+    user_email: str | None = None,
+    conversation_id: str | None = None,
+    excluded: Sequence[Sequence[str]] = (),
+    not_in: Sequence[str] = (),
+) -> str:
+    """What FTS5 is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
+
+    beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
+    index and match nearly everything. completions: the words that it may be, where that is known. excluded: phrases
+    that are not said. not_in: conversations that are left out.
+    """
+    terms = [_quoted(phrase) for phrase in phrases]
+    if beginning and completions:
+        terms[-1] = f"({' OR '.join(_quoted([*phrases[-1][:-1], word]) for word in completions)})"
+    elif beginning:
+        terms[-1] += " *"
+    wanted = [f'owner : "{_token("u", user_email)}"'] if user_email is not None else []
+    wanted += [f'conversation : "{_token("c", conversation_id)}"'] if conversation_id is not None else []
+    wanted += [f"body : ({' AND '.join(terms)})"] if terms else []
+    unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
+    unwanted += [f'conversation : "{_token("c", one)}"' for one in not_in]
+    expression = " AND ".join(wanted)
+    return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
+
+
+def _quoted(phrase: Sequence[str]) -> str:
+    return f'"{" ".join(phrase)}"'
+
+
+def _as_indexed(message: MessageRow, text: str) -> IndexedText:
+    return indexed_text(
+        seq=message.seq, user_email=message.user_email, conversation_id=message.conversation_id, text=text
+    )
+
+
+def _execute(connection: Connection, statement: str, texts: Sequence[IndexedText]) -> None:
+    if texts:
+        connection.exec_driver_sql(statement, [tuple(text) for text in texts])
+
+
+def _token(kind: str, name: str) -> str:
+    return kind + blake2s(name.encode(), digest_size=10).hexdigest()

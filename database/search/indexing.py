@@ -1,0 +1,172 @@
+"""Keeping the full-text index filled behind the answers, and rebuilding it while people write and search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, func, select
+
+from database.connection import open_store
+from database.conversations.conversation import access_head
+from database.engine.store import Urgency
+from database.messages.message import MessageRow, live_in, rows_numbered
+from database.schema import messages
+
+from . import index as fulltext_index
+from .index import IndexedText, folded, indexed_text, words
+from .ranking import Phrases, best, holds
+
+_PHRASES = 32
+_WORDS_IN_PHRASE = 16
+_QUERY_LENGTH = 2_000
+_CANDIDATES = 1_000
+
+
+def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
+    """Index what is not indexed yet, in slices that hold the writer for about `slice_ms`; how many messages it were.
+
+    What comes after an answer that is still being written waits for it; searches read that tail themselves.
+    """
+    return sum(indexed for indexed, _ in index_slices(users_dir=users_dir, slice_ms=slice_ms))
+
+
+def index_slices(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
+    """The same slice by slice: how many messages each indexed, and up to which `seq` the index reaches after it."""
+    store, more = open_store(users_dir), True
+    while more:
+        indexed, mark, more = store.write(
+            lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
+        )
+        yield indexed, mark
+
+
+def search_conversation(
+    *, users_dir: str, user_email: str, conversation_id: str, q: str, limit: int = 20
+) -> list[MessageRow]:
+    """The live messages of a conversation that hold every word of `q`, best first, then newest.
+
+    The last word may be the beginning of one.
+
+    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side
+    by side. Among more than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
+    """
+    with open_store(users_dir).reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        phrases = _phrases(q)
+        if not phrases:
+            return []
+        candidates = _candidates(connection, conversation_id, phrases)
+        chosen = best(candidates, phrases)[:limit]
+        found = {row.seq: row for row in rows_numbered(connection, chosen)}
+        return [found[seq] for seq in chosen]
+
+
+def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, bool]:
+    """(how many were indexed, the new mark, whether more may be waiting)."""
+    # Half of the time goes into cutting words, the other half into the index itself.
+    deadline = time.perf_counter() + seconds / 2
+    mark = fulltext_index.indexed_seq(connection)
+    # An old answer that is being made again is indexed already, and holds nothing up.
+    new_and_running = (messages.c.status == "streaming") & (messages.c.seq > mark)
+    running = select(func.min(messages.c.seq)).where(new_and_running).scalar_subquery()
+    pending = (
+        select(
+            messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text, messages.c.deleted_at
+        )
+        .where(messages.c.seq > mark, messages.c.seq < func.coalesce(running, 2**62))
+        .order_by(messages.c.seq)
+        .execution_options(yield_per=16)
+    )
+    texts: list[IndexedText] = []
+    last, more = mark, False
+    rows = connection.execute(pending)
+    for row in rows:
+        if last > mark and time.perf_counter() > deadline:
+            more = True
+            break
+        last = row.seq
+        if row.deleted_at is None:
+            texts.append(
+                indexed_text(seq=row.seq, user_email=row.user_email, conversation_id=row.conversation_id, text=row.text)
+            )
+    rows.close()
+    if last > mark:
+        fulltext_index.advance(connection, texts, up_to=last)
+    return len(texts), last, more
+
+
+def _phrases(q: str) -> list[list[str]]:
+    chunks = (words(chunk)[:_WORDS_IN_PHRASE] for chunk in q[:_QUERY_LENGTH].split())
+    return [chunk for chunk in chunks if chunk][:_PHRASES]
+
+
+def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
+    """(seq, folded text) of the messages that match, newest first: the tail not indexed yet, then the index's."""
+    mark = fulltext_index.indexed_seq(connection)
+    hits = fulltext_index.newest_hits(connection, conversation_id=conversation_id, phrases=phrases, limit=_CANDIDATES)
+    columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
+    tail = connection.execute(columns.where(messages.c.seq > mark))
+    beginning = len(phrases[-1][-1]) > 1
+    unindexed = [(seq, folded(text)) for seq, text in tail if holds(text, phrases, beginning=beginning)]
+    indexed = connection.execute(columns.where(messages.c.seq.in_(hits)))
+    return unindexed + [(seq, folded(text)) for seq, text in indexed]
+
+
+_RETIRED = "messages_fts_retired"
+_IS_THERE = "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
+# FTS5's own tables; what an index needs to be opened and dropped stays to the last.
+_PARTS = tuple(
+    f"DELETE FROM {_RETIRED}_{part} WHERE ({key}) IN (SELECT {key} FROM {_RETIRED}_{part} {rows} LIMIT 200)"  # noqa: S608
+    for part, key, rows in (
+        ("docsize", "id", ""),
+        ("idx", "segid, term", ""),
+        ("data", "id", "WHERE id > 10"),
+    )
+)
+
+
+def reindex_messages(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
+    """Fill a new index, or go on where an earlier run was stopped.
+
+    Yields, for each slice, how many messages it indexed and up to which `seq` the index reaches after it; a slice holds
+    the writer for about 20 ms.
+    """
+    open_store(users_dir).write(_begin, urgency=Urgency.INDEX)
+    yield from index_slices(users_dir=users_dir, slice_ms=slice_ms)
+    clear_retired_index(users_dir=users_dir)
+
+
+def clear_retired_index(*, users_dir: str) -> None:
+    """Remove what is left of an old index, slice by slice; a no-op where there is nothing."""
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        left = _has_retired(connection)
+    while left:
+        left = store.write(_clear_slice, urgency=Urgency.INDEX)
+
+
+def newest_seq(*, users_dir: str) -> int:
+    """The `seq` of the newest message, up to which an index reaches that is complete; 0 where there is none."""
+    with open_store(users_dir).reading() as connection:
+        return connection.execute(select(func.max(messages.c.seq))).scalar() or 0
+
+
+def _begin(connection: Connection) -> None:
+    if not _has_retired(connection):
+        connection.exec_driver_sql(f"ALTER TABLE messages_fts RENAME TO {_RETIRED}")
+        fulltext_index.create_table(connection)
+        fulltext_index.advance(connection, [], up_to=0)
+
+
+def _clear_slice(connection: Connection) -> bool:
+    """Whether anything may be left."""
+    if not _has_retired(connection):
+        return False  # another process was first
+    if not any(connection.exec_driver_sql(part).rowcount for part in _PARTS):
+        connection.exec_driver_sql(f"DROP TABLE {_RETIRED}")
+    return True
+
+
+def _has_retired(connection: Connection) -> bool:
+    return bool(connection.exec_driver_sql(_IS_THERE, (_RETIRED,)).scalar())

@@ -1,0 +1,1 @@
+"""Turns in the store: accepted, streamed, finished, closed after a crash."""

@@ -1,0 +1,150 @@
+"""The identifiers of a question and its answer, as clients are told them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from database.conversations.conversation import ConversationHead
+from database.engine.statements import Prepared
+from database.schema import activities, messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A question and its answer.
+
+    user_message_index, response_message_index: 1-based, 0 for a message that was deleted.
+    user_message_short_hash, response_message_short_hash, conversation_friendly_id: None until they exist.
+    kept: False for a turn of which nothing stays when it has ended.
+    """
+
+    user_message_id: str
+    response_message_id: str
+    user_message_index: int
+    response_message_index: int
+    user_short_id: str
+    response_short_id: str
+    user_message_short_hash: str | None
+    response_message_short_hash: str | None
+    title: str
+    conversation_friendly_id: str | None
+    kept: bool = True
+
+    def message_ids(self) -> dict[str, str | int | None]:
+        """The identifiers as the `message_ids` event gives them, with `kept: false` where nothing of them stays."""
+        fate = {} if self.kept else {"kept": False}
+        return {
+            "user_message_id": self.user_message_id,
+            "response_message_id": self.response_message_id,
+            "user_message_short_hash": self.user_message_short_hash,
+            "response_message_short_hash": self.response_message_short_hash,
+            "user_message_index": self.user_message_index,
+            "response_message_index": self.response_message_index,
+            "user_short_id": self.user_short_id,
+            "response_short_id": self.response_short_id,
+            **fate,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedTurn(Turn):
+    """A turn that the store will not lose any more. `first_turn`: the conversation had no message before."""
+
+    first_turn: bool
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedTurn(AcceptedTurn):
+    """A turn that is answered once more.
+
+    text, question_config, report: of the question as it is stored. answer_config: of the answer until now.
+    """
+
+    text: str
+    question_config: dict[str, Any]
+    report: list[dict[str, Any]]
+    answer_config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedTurn(Turn):
+    """A turn whose answer is complete, with all its identifiers. `status` is the answer's."""
+
+    status: str
+
+
+class _Identity(NamedTuple):
+    """One message of a turn. `behind`: how many live messages come after it."""
+
+    message_id: str
+    short_hash: str | None
+    in_answer_to: str | None
+    status: str
+    deleted_at: str | None
+    short_id: str
+    behind: int
+
+
+_later = messages.alias("later")
+_asked = messages.alias("asked")
+_IDENTITIES = Prepared(
+    select(
+        messages.c.message_id,
+        messages.c.message_short_hash,
+        messages.c.in_answer_to,
+        messages.c.status,
+        messages.c.deleted_at,
+        activities.c.short_id,
+        select(func.count())
+        .where(
+            _later.c.conversation_id == messages.c.conversation_id,
+            _later.c.deleted_at.is_(None),
+            _later.c.ordinal > messages.c.ordinal,
+        )
+        .correlate(messages)
+        .scalar_subquery()
+        .label("behind"),
+    )
+    .join(activities, activities.c.seq == messages.c.seq)
+    .where(
+        messages.c.conversation_id == bindparam("conversation_id"),
+        (messages.c.message_id == bindparam("answer"))
+        | (
+            messages.c.message_id
+            == select(_asked.c.in_answer_to).where(_asked.c.message_id == bindparam("answer")).scalar_subquery()
+        ),
+    )
+)
+
+
+def finished_turn(connection: Connection, head: ConversationHead, response_message_id: str) -> FinishedTurn:
+    """The turn that `response_message_id` answers, as it is stored.
+
+    An answer without a question (an import) stands for both.
+    """
+    rows = _IDENTITIES.rows(connection, conversation_id=head.conversation_id, answer=response_message_id)
+    found = {identity.message_id: identity for identity in map(_Identity._make, rows)}
+    response = found[response_message_id]
+    question = found.get(response.in_answer_to or "", response)
+    return FinishedTurn(
+        user_message_id=question.message_id,
+        response_message_id=response.message_id,
+        user_message_index=_index(head, question),
+        response_message_index=_index(head, response),
+        user_short_id=question.short_id,
+        response_short_id=response.short_id,
+        user_message_short_hash=question.short_hash,
+        response_message_short_hash=response.short_hash,
+        title=head.title,
+        conversation_friendly_id=head.friendly_id,
+        status=response.status,
+    )
+
+
+def _index(head: ConversationHead, identity: _Identity) -> int:
+    """Counted from the end, where the messages of a turn just finished are."""
+    return 0 if identity.deleted_at is not None else head.message_count - identity.behind

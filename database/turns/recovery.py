@@ -1,0 +1,143 @@
+"""What a server does first: close the turns that a crash interrupted, with all that was stored of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, exists, select, update
+
+from database.connection import open_store
+from database.conversations.conversation import head_even_in_bin, touch_quietly
+from database.conversations.titles import heuristic_title
+from database.engine.store import Store, Urgency
+from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
+from database.maintenance.invariants import NO_RUNNING_ANSWER
+from database.references import store_report_in
+from database.schema import conversations, message_variants, messages, stream_events
+
+from .events import INTERRUPTED, append_events, joined_text, numbered, stored_events
+from .turns import finish_in
+
+log = logging.getLogger(__name__)
+ReportMaker = Callable[[str, str], Sequence[Mapping[str, Any]]]
+"""Email of a person and text of their question → what became of its references, as `store_report` keeps it."""
+
+
+def close_interrupted_turns(*, users_dir: str, only: str | None = None, report_of: ReportMaker | None = None) -> int:
+    """Finish every turn that is still streaming as "interrupted"; how many there were.
+
+    For a server that is just starting, or for one answer (`only`, its message id) that nobody writes any more.
+
+    Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and
+    friendly id, and the closing events. One that had told nothing yet tells of its references first: as they are
+    stored, or else as `report_of` finds them now, with the backlinks. A turn that is not kept is erased. A second run
+    finds nothing to do.
+
+    A turn whose rows are damaged is logged and only marked as interrupted, so that it stops neither the others nor its
+    conversation. Raises StorageFailedError, StorageBusyError where the store itself can't be written.
+    """
+    store = open_store(users_dir)
+    with store.reading() as connection:
+        running = connection.execute(_streaming(only)).all()
+    for answer in running:
+        _close_or_mark(store, answer, report_of)
+    if only is None:
+        store.write(_release_waiting_conversations, urgency=Urgency.ACCEPT)
+    return len(running)
+
+
+def _close_or_mark(store: Store, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> None:
+    try:
+        lost = _lost_report(answer, report_of)
+        store.write(partial(_close, answer=answer, lost_report=lost), urgency=Urgency.ACCEPT)
+    except (StorageBusyError, StorageFailedError) as error:
+        if not isinstance(error, DatabaseDamagedError):
+            raise
+        _mark(store, answer)
+    except Exception:  # whatever is wrong with one turn is not to keep a server from starting
+        log.exception("the turn %s is damaged", answer.message_id)
+        _mark(store, answer)
+
+
+def _mark(store: Store, answer: Row[*tuple[Any, ...]]) -> None:
+    """Mark a damaged turn as interrupted, and nothing else; where not even that can be written, log it."""
+    log.error("the turn %s can't be closed as it should be; it is marked as interrupted", answer.message_id)
+    try:
+        store.write(partial(_mark_interrupted, message_id=answer.message_id), urgency=Urgency.ACCEPT)
+    except DatabaseDamagedError:
+        log.exception("the turn %s stays as it is: the database is damaged", answer.message_id)
+
+
+def _mark_interrupted(connection: Connection, *, message_id: str) -> None:
+    for table in (messages, message_variants):
+        this_one = (table.c.message_id == message_id) & (table.c.status == "streaming")
+        connection.execute(update(table).where(this_one).values(status="interrupted"))
+    waiting = conversations.c.running_message_id == message_id
+    connection.execute(
+        update(conversations).where(waiting).values(running_message_id=None, version=conversations.c.version + 1)
+    )
+
+
+def _release_waiting_conversations(connection: Connection) -> None:
+    """Let conversations go on that wait for an answer that nobody writes, because its row is gone or finished."""
+    for (conversation_id,) in connection.exec_driver_sql(NO_RUNNING_ANSWER).all():
+        log.error("the conversation %s waited for an answer that is not there", conversation_id)
+        touch_quietly(connection, conversation_id, running_message_id=None)
+
+
+def _lost_report(answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> Sequence[Mapping[str, Any]]:
+    """The report that a turn should have begun with; empty where it has, or where there is nothing to tell."""
+    if report_of is None or answer.question is None or answer.begun or answer.report:
+        return []
+    return report_of(answer.user_email, answer.question)
+
+
+def _streaming(only: str | None) -> Select[Any]:
+    questions = messages.alias("questions")
+    query = (
+        select(
+            messages.c.message_id,
+            messages.c.conversation_id,
+            messages.c.user_email,
+            messages.c.in_answer_to,
+            questions.c.text.label("question"),
+            questions.c.report.label("report"),
+            exists().where(stream_events.c.message_id == messages.c.message_id).label("begun"),
+        )
+        .outerjoin(questions, questions.c.message_id == messages.c.in_answer_to)
+        .where(messages.c.status == "streaming")
+    )
+    return query if only is None else query.where(messages.c.message_id == only)
+
+
+def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]], lost_report: Sequence[Mapping[str, Any]]) -> None:
+    status = select(messages.c.status).where(messages.c.message_id == answer.message_id)
+    if connection.execute(status).scalar_one_or_none() != "streaming":
+        return  # another process was first
+    head = head_even_in_bin(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
+    events = stored_events(connection, answer.message_id)
+    turn = finish_in(
+        connection,
+        head,
+        answer.message_id,
+        text=joined_text(events),
+        status="interrupted",
+        config=None,
+        title=head.title or heuristic_title(answer.question or ""),
+    )
+    if not turn.kept:
+        return
+    if lost_report:
+        store_report_in(connection, lost_report, message_id=answer.in_answer_to, user_email=answer.user_email)
+    contents: list[dict[str, Any]] = [] if events else [{"references": [*(answer.report or lost_report)]}]
+    contents.append({"error": INTERRUPTED})
+    if head.friendly_id is None:
+        contents.append(
+            {"conversation": {"title": turn.title, "conversation_friendly_id": turn.conversation_friendly_id}}
+        )
+    contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": "interrupted"}]
+    last = events[-1][0] if events else 0
+    append_events(connection, [(answer.message_id, seq, event) for seq, event in numbered(contents, after=last)])

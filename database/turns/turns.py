@@ -1,0 +1,287 @@
+"""A turn's two moments in the store: accepted, and finished.
+
+Each is one transaction; what lies between is `stream_events`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities
+from database.connection import open_store
+from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
+from database.conversations.friendly_ids import assign_friendly_id
+from database.engine.clock import now_iso
+from database.engine.statements import Prepared
+from database.engine.store import Urgency
+from database.engine.text import storable
+from database.errors import MessageNotFoundError, TurnInProgressError
+from database.messages.hashes import TakenHashes, hash_unhashed
+from database.messages.variants import finish_variant
+from database.schema import messages
+
+from .ephemeral import MARK, erase_turn, is_unkept
+from .idempotency import refuse_message_sent_before
+from .identity import AcceptedTurn, FinishedTurn, finished_turn
+
+_RECIPE = "general-discussion"
+_TYPE = "chat_message"
+_COLUMNS = (
+    "seq",
+    "message_id",
+    "user_email",
+    "conversation_id",
+    "ordinal",
+    "sender",
+    "text",
+    "status",
+    "message_short_hash",
+    "in_answer_to",
+    "config",
+    "report",
+    "created_at",
+    "client_message_id",
+)
+_INSERT = Prepared(insert(messages), columns=_COLUMNS)
+_RESPONSE_STATUS = Prepared(
+    select(messages.c.status, messages.c.chosen_variant, messages.c.config).where(
+        messages.c.message_id == bindparam("answer"),
+        messages.c.conversation_id == bindparam("conversation"),
+        messages.c.sender != "user",
+    )
+)
+_RESPONSE = update(messages).where(
+    messages.c.message_id == bindparam("answer"), messages.c.conversation_id == bindparam("conversation")
+)
+_STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status"))
+_STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "config"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    text: str
+    config: Mapping[str, Any]
+    model_name: str
+    client_message_id: str | None
+
+
+def accept_turn(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    text: str,
+    config: Mapping[str, Any],
+    reply_to: str | None = None,
+    thread_id: str | None = None,
+    model_name: str = "",
+    client_message_id: str | None = None,
+) -> AcceptedTurn:
+    """Store the user's message and an empty answer with status "streaming".
+
+    config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
+    conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
+    user's messages.
+    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
+    ThreadMismatchError, AlreadySentError (the message was sent before under this client_message_id), ConflictError
+    (another message was).
+    """
+    question = _Question(text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id)
+
+    def accept(connection: Connection) -> AcceptedTurn:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if client_message_id is not None:
+            refuse_message_sent_before(
+                connection,
+                user_email=user_email,
+                conversation_id=conversation_id,
+                client_message_id=client_message_id,
+                text=question.text,
+            )
+        if head.running_message_id is not None:
+            raise TurnInProgressError
+        place = find_place(
+            connection,
+            user_email=user_email,
+            conversation_id=conversation_id,
+            reply_to=reply_to,
+            thread_id=thread_id,
+            may_open_thread=not head.stateless,
+        )
+        return _accept(connection, head, question, place)
+
+    return open_store(users_dir).write(accept, urgency=Urgency.ACCEPT)
+
+
+def finish_turn(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    response_message_id: str,
+    text: str,
+    status: str,
+    config: Mapping[str, Any],
+    title: str | None = None,
+) -> FinishedTurn:
+    """Store the answer's final text and status, and let the next turn begin.
+
+    status: "complete", "cancelled", "interrupted" or "failed".
+
+    On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
+    message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
+    A turn that is not kept is erased instead, and can't be finished twice.
+    Raises ConversationNotFoundError, MessageNotFoundError.
+    """
+
+    def finish(connection: Connection) -> FinishedTurn:
+        head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
+        return finish_in(
+            connection, head, response_message_id, text=storable(text), status=status, config=config, title=title
+        )
+
+    return open_store(users_dir).write(finish, urgency=Urgency.STREAM)
+
+
+def finish_in(
+    connection: Connection,
+    head: ConversationHead,
+    response_message_id: str,
+    *,
+    text: str,
+    status: str,
+    config: Mapping[str, Any] | None,
+    title: str | None,
+) -> FinishedTurn:
+    """`finish_turn` within a transaction; `config` None leaves the stored one."""
+    answer = {"answer": response_message_id, "conversation": head.conversation_id}
+    found = _RESPONSE_STATUS.row(connection, **answer)
+    if found is None:
+        raise MessageNotFoundError
+    answer_status, chosen_variant, known_config = found
+    if answer_status == "streaming" and is_unkept(known_config):
+        return erase_turn(connection, head, response_message_id, status=status)
+    if answer_status == "streaming":
+        head = _name(connection, head, title=title)
+        if chosen_variant is not None:
+            finish_variant(connection, response_message_id, text=text, status=status, config=config)
+        elif config is None:
+            _STORE_RESPONSE.run(connection, **answer, text=text, status=status)
+        else:
+            _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, text=text, status=status, config=dict(config))
+        hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
+        ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
+        touch(connection, head.conversation_id, title=head.title, **ended)
+    return finished_turn(connection, head, response_message_id)
+
+
+def _accept(connection: Connection, head: ConversationHead, question: _Question, place: Place) -> AcceptedTurn:
+    created_at = now_iso()
+    asked = _activity("user", head.user_email, place=place, created_at=created_at)
+    # In a thread the answer replies to the question; outside of one, order says enough.
+    answer_place = Place(reply_to_id=asked.activity_id, thread_id=place.thread_id) if place.thread_id else Place()
+    answered = _activity("assistant", question.model_name, place=answer_place, created_at=created_at)
+    user, response = insert_activities(
+        connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
+    )
+    short_hash = None
+    if head.friendly_id is not None and not head.stateless:
+        short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
+    _INSERT.run_each(connection, _message_rows(head, question, user, response, short_hash, created_at))
+    note = touch_quietly if head.stateless else touch
+    note(
+        connection,
+        head.conversation_id,
+        message_count=head.message_count + 2,
+        last_ordinal=head.last_ordinal + 2,
+        running_message_id=response.activity_id,
+    )
+    return AcceptedTurn(
+        user_message_id=user.activity_id,
+        response_message_id=response.activity_id,
+        user_message_index=head.message_count + 1,
+        response_message_index=head.message_count + 2,
+        user_short_id=user.short_id,
+        response_short_id=response.short_id,
+        user_message_short_hash=short_hash,
+        response_message_short_hash=None,
+        title=head.title,
+        conversation_friendly_id=head.friendly_id,
+        first_turn=head.last_ordinal == 0,
+        created_at=created_at,
+        kept=not head.stateless,
+    )
+
+
+def _message_rows(
+    head: ConversationHead,
+    question: _Question,
+    user: StoredActivity,
+    response: StoredActivity,
+    short_hash: str | None,
+    created_at: str,
+) -> list[dict[str, Any]]:
+    mark = MARK if head.stateless else {}
+    common = {
+        "user_email": head.user_email,
+        "conversation_id": head.conversation_id,
+        "report": [],
+        "created_at": created_at,
+    }
+    asked = {
+        "seq": user.seq,
+        "message_id": user.activity_id,
+        "ordinal": head.last_ordinal + 1,
+        "sender": "user",
+        "text": question.text,
+        "status": "complete",
+        "message_short_hash": short_hash,
+        "in_answer_to": None,
+        "config": {**question.config, **mark},
+        "client_message_id": question.client_message_id,
+    }
+    answer = {
+        "seq": response.seq,
+        "message_id": response.activity_id,
+        "ordinal": head.last_ordinal + 2,
+        "sender": "model",
+        "text": "",
+        "status": "streaming",
+        "message_short_hash": None,
+        "in_answer_to": user.activity_id,
+        "config": ({"model": question.model_name} if question.model_name else {}) | mark,
+        "client_message_id": None,
+    }
+    return [common | asked, common | answer]
+
+
+def _activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:
+    return NewActivity(
+        recipe=_RECIPE,
+        type=_TYPE,
+        actor_type=actor_type,
+        actor_id=actor_id,
+        actor_name=actor_id,
+        created_at=created_at,
+        place=place,
+    )
+
+
+def _name(connection: Connection, head: ConversationHead, *, title: str | None) -> ConversationHead:
+    """The head with its title, if nobody has set one, and friendly id: a first turn gives both, and stores the id."""
+    if head.friendly_id is not None:
+        return head
+    if title is not None and not head.title_force_set:
+        head = replace(head, title=storable(title))
+    friendly_id = assign_friendly_id(
+        connection,
+        user_email=head.user_email,
+        conversation_id=head.conversation_id,
+        title=head.title,
+        created_at=head.created_at,
+    )
+    return replace(head, friendly_id=friendly_id)

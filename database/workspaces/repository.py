@@ -1,0 +1,367 @@
+"""Workspaces: the folders in which a user's conversations lie, a tree for each domain."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Collection, Iterable
+from typing import Any, TypedDict
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
+
+from database.connection import open_store
+from database.engine.clock import now_iso
+from database.engine.text import storable
+from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.schema import conversation_workspaces, conversations, workspaces
+
+from .default import (
+    DEFAULT_WORKSPACE_COLOR,
+    DEFAULT_WORKSPACE_NAME,
+    default_workspace_id,
+    domain_of_default,
+    ensure_default_workspace,
+    store_defaults_among,
+)
+
+_LONGEST_NAME = 200
+_COLOR = re.compile(r"#?[a-z0-9-]{1,30}")
+
+
+class WorkspaceShape(TypedDict):
+    """One workspace as clients are shown it. `conversation_count`: live ones that are not archived, directly in it."""
+
+    workspace_id: str
+    workspace_name: str
+    workspace_color: str
+    domain: str
+    expanded: bool
+    parent_workspace_id: str | None
+    conversation_count: int
+
+
+class RemovedWorkspace(TypedDict):
+    """A workspace that was deleted, and all that `restore_workspace` needs to bring it back.
+
+    `workspace_ids` and `conversation_ids` lay directly in it, archived and deleted conversations among them.
+    """
+
+    workspace_id: str
+    workspace_name: str
+    workspace_color: str
+    expanded: bool
+    parent_workspace_id: str | None
+    workspace_ids: list[str]
+    conversation_ids: list[str]
+
+
+def workspace_shape(row: Row[Any]) -> WorkspaceShape:
+    """The shape of a stored workspace; whoever counts its conversations adds them."""
+    return WorkspaceShape(
+        workspace_id=row.workspace_id,
+        workspace_name=row.workspace_name,
+        workspace_color=row.workspace_color,
+        domain=row.domain,
+        expanded=bool(row.expanded),
+        parent_workspace_id=row.parent_workspace_id,
+        conversation_count=0,
+    )
+
+
+def removed_workspace(
+    row: Row[Any], *, workspace_ids: Iterable[str], conversation_ids: Iterable[str]
+) -> RemovedWorkspace:
+    """What is told of a workspace that goes, `row`, and of what lay in it."""
+    return RemovedWorkspace(
+        workspace_id=row.workspace_id,
+        workspace_name=row.workspace_name,
+        workspace_color=row.workspace_color,
+        expanded=bool(row.expanded),
+        parent_workspace_id=row.parent_workspace_id,
+        workspace_ids=list(workspace_ids),
+        conversation_ids=list(conversation_ids),
+    )
+
+
+def unstored_default(workspace_id: str, domain: str) -> WorkspaceShape:
+    """The shape of a default workspace that nobody has needed to store yet."""
+    return WorkspaceShape(
+        workspace_id=workspace_id,
+        workspace_name=DEFAULT_WORKSPACE_NAME,
+        workspace_color=DEFAULT_WORKSPACE_COLOR,
+        domain=domain,
+        expanded=True,
+        parent_workspace_id=None,
+        conversation_count=0,
+    )
+
+
+def by_name(shape: WorkspaceShape) -> tuple[str, str]:
+    """Sorts workspaces as a person expects."""
+    return shape["workspace_name"].casefold(), shape["workspace_id"]
+
+
+def valid_name(name: str) -> str:
+    """`name` with single spaces. Raises InvalidChangeError where nothing or too much is left."""
+    cleaned = storable(" ".join(name.split()))
+    if not 0 < len(cleaned) <= _LONGEST_NAME:
+        raise InvalidChangeError(f"A workspace has a name of 1 to {_LONGEST_NAME} characters.")
+    return cleaned
+
+
+def valid_color(color: str) -> str:
+    """`color` if it looks like one. Raises InvalidChangeError."""
+    if not _COLOR.fullmatch(color):
+        raise InvalidChangeError("A workspace's colour is the name of one.")
+    return color
+
+
+_c = workspaces.c
+_place = conversation_workspaces.c
+
+
+def load_workspaces_for_user(*, users_dir: str, user_email: str, domain: str) -> list[WorkspaceShape]:
+    """All workspaces of the user in `domain`, the default one first, then by name. Two queries."""
+    query = select(workspaces).where(_c.user_email == user_email, _c.domain == domain)
+    with open_store(users_dir).reading() as connection:
+        rows = connection.execute(query).all()
+        counted = _conversation_counts(connection, user_email=user_email, domain=domain)
+    default_id = default_workspace_id(user_email, domain)
+    shapes = {row.workspace_id: workspace_shape(row) for row in rows}
+    shapes.setdefault(default_id, unstored_default(default_id, domain))
+    for workspace_id, count in counted:
+        # What lies nowhere, or in a workspace that is gone, lies in the default one.
+        shapes[workspace_id if workspace_id in shapes else default_id]["conversation_count"] += count
+    return sorted(shapes.values(), key=lambda shape: (shape["workspace_id"] != default_id, *by_name(shape)))
+
+
+def createWorkspace(
+    *,
+    users_dir: str,
+    user_email: str,
+    domain: str,
+    workspace_name: str,
+    workspace_color: str = DEFAULT_WORKSPACE_COLOR,
+    parent_workspace_id: str | None = None,
+) -> WorkspaceShape:
+    """A new workspace below `parent_workspace_id`, or at the top.
+
+    Raises:
+        WorkspaceNotFoundError: this user has no such parent.
+        InvalidChangeError: the name or colour can't be one, or the parent belongs to another domain.
+    """
+    moment = now_iso()
+    values = {
+        "user_email": user_email,
+        "workspace_id": str(uuid.uuid4()),
+        "workspace_name": valid_name(workspace_name),
+        "workspace_color": valid_color(workspace_color),
+        "domain": domain,
+        "parent_workspace_id": parent_workspace_id,
+        "created_at": moment,
+        "updated_at": moment,
+    }
+
+    def job(connection: Connection) -> WorkspaceShape:
+        if parent_workspace_id is not None:
+            parent = access_workspace(connection, user_email=user_email, workspace_id=parent_workspace_id)
+            require_same_domain(parent.domain, domain)
+        connection.execute(insert(workspaces).values(values))
+        return workspace_shape(
+            access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"]))
+        )
+
+    return open_store(users_dir).write(job)
+
+
+def renameWorkspace(*, users_dir: str, user_email: str, workspace_id: str, workspace_name: str) -> None:
+    """Give a workspace another name. Raises as `updateWorkspace` does."""
+    updateWorkspace(
+        users_dir=users_dir, user_email=user_email, workspace_id=workspace_id, workspace_name=workspace_name
+    )
+
+
+def updateWorkspace(
+    *,
+    users_dir: str,
+    user_email: str,
+    workspace_id: str,
+    workspace_name: str | None = None,
+    workspace_color: str | None = None,
+    expanded: bool | None = None,
+) -> None:
+    """Change what is given; None leaves a thing as it is.
+
+    Raises:
+        WorkspaceNotFoundError: missing or somebody else's.
+        InvalidChangeError: the name or colour can't be one.
+    """
+    values: dict[str, Any] = {"updated_at": now_iso()}
+    if workspace_name is not None:
+        values["workspace_name"] = valid_name(workspace_name)
+    if workspace_color is not None:
+        values["workspace_color"] = valid_color(workspace_color)
+    if expanded is not None:
+        values["expanded"] = int(expanded)
+
+    def job(connection: Connection) -> None:
+        access_workspace(connection, user_email=user_email, workspace_id=workspace_id)
+        connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
+        if workspace_name is not None:
+            _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
+
+    open_store(users_dir).write(job)
+
+
+def setWorkspacesExpanded(*, users_dir: str, user_email: str, workspace_ids: Collection[str], expanded: bool) -> int:
+    """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over.
+
+    At most three statements, however many there are.
+    """
+
+    def job(connection: Connection) -> int:
+        store_defaults_among(connection, user_email=user_email, workspace_ids=workspace_ids)
+        these = and_(_c.user_email == user_email, _c.workspace_id.in_(list(workspace_ids)))
+        return connection.execute(update(workspaces).where(these).values(expanded=int(expanded))).rowcount
+
+    return open_store(users_dir).write(job)
+
+
+def moveWorkspaceToParent(
+    *, users_dir: str, user_email: str, workspace_id: str, parent_workspace_id: str | None
+) -> None:
+    """Put a workspace, with all below it, below another one; None: at the top.
+
+    Raises:
+        WorkspaceNotFoundError: one of the two is missing or somebody else's.
+        InvalidChangeError: it would lie below itself or in another domain, or it is the default workspace.
+    """
+
+    def job(connection: Connection) -> None:
+        row = access_workspace(connection, user_email=user_email, workspace_id=workspace_id)
+        _refuse_default(row, "moved")
+        if parent_workspace_id is not None:
+            parent = access_workspace(connection, user_email=user_email, workspace_id=parent_workspace_id)
+            require_same_domain(parent.domain, row.domain)
+            above = _chain(connection, user_email=user_email, workspace_id=parent_workspace_id)
+            if workspace_id in [each.workspace_id for each in above]:
+                raise InvalidChangeError("A workspace can't lie below itself.")
+        values = {"parent_workspace_id": parent_workspace_id, "updated_at": now_iso()}
+        connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
+
+    open_store(users_dir).write(job)
+
+
+def deleteWorkspace(
+    *, users_dir: str, user_email: str, workspace_id: str, domain: str | None = None
+) -> RemovedWorkspace:
+    """Remove a workspace; what lies in it goes to its parent, or to the default workspace where it has none.
+
+    What it answers brings it back by `workspace_restoring.restore_workspace`.
+
+    Raises:
+        WorkspaceNotFoundError: missing, somebody else's, or not in `domain`.
+        InvalidChangeError: it is the default workspace.
+    """
+
+    def job(connection: Connection) -> RemovedWorkspace:
+        row = access_workspace(connection, user_email=user_email, workspace_id=workspace_id)
+        if domain is not None and row.domain != domain:
+            raise WorkspaceNotFoundError
+        _refuse_default(row, "deleted")
+        heir = row.parent_workspace_id or ensure_default_workspace(connection, user_email=user_email, domain=row.domain)
+        _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
+        children = and_(_c.user_email == user_email, _c.parent_workspace_id == workspace_id)
+        inside = and_(_place.user_email == user_email, _place.workspace_id == workspace_id)
+        removed = removed_workspace(
+            row,
+            workspace_ids=connection.execute(select(_c.workspace_id).where(children)).scalars(),
+            conversation_ids=connection.execute(select(_place.conversation_id).where(inside)).scalars(),
+        )
+        connection.execute(update(workspaces).where(children).values(parent_workspace_id=heir))
+        connection.execute(update(conversation_workspaces).where(inside).values(workspace_id=heir))
+        connection.execute(delete(workspaces).where(_own(user_email, workspace_id)))
+        return removed
+
+    return open_store(users_dir).write(job)
+
+
+def getWorkspacePath(*, users_dir: str, user_email: str, workspace_id: str) -> list[dict[str, str]]:
+    """`{workspace_id, workspace_name}` of the workspaces from the top down to this one.
+
+    Raises:
+        WorkspaceNotFoundError: missing or somebody else's.
+    """
+    default_domain = domain_of_default(user_email, workspace_id)
+    with open_store(users_dir).reading() as connection:
+        chain = _chain(connection, user_email=user_email, workspace_id=workspace_id)
+    if not chain and default_domain is not None:
+        return [{"workspace_id": workspace_id, "workspace_name": DEFAULT_WORKSPACE_NAME}]
+    if not chain:
+        raise WorkspaceNotFoundError
+    return [{"workspace_id": row.workspace_id, "workspace_name": row.workspace_name} for row in reversed(chain)]
+
+
+def access_workspace(connection: Connection, *, user_email: str, workspace_id: str) -> Row[Any]:
+    """The row of a workspace of this user; a default one is stored on the way. Raises WorkspaceNotFoundError."""
+    store_defaults_among(connection, user_email=user_email, workspace_ids=[workspace_id])
+    row = connection.execute(select(workspaces).where(_own(user_email, workspace_id))).first()
+    if row is None:
+        raise WorkspaceNotFoundError
+    return row
+
+
+def require_same_domain(one: str, other: str) -> None:
+    """Raises InvalidChangeError where the two differ: nothing moves between domains."""
+    if one != other:
+        raise InvalidChangeError("The workspace belongs to another domain.")
+
+
+def _own(user_email: str, workspace_id: str) -> ColumnElement[bool]:
+    return and_(_c.user_email == user_email, _c.workspace_id == workspace_id)
+
+
+def _refuse_default(row: Row[Any], change: str) -> None:
+    if row.workspace_id == default_workspace_id(row.user_email, row.domain):
+        raise InvalidChangeError(f"The default workspace can't be {change}.")
+
+
+def _chain(connection: Connection, *, user_email: str, workspace_id: str) -> list[Row[Any]]:
+    """The workspace and those above it, from below; empty where it is not the user's. One query: a user has few."""
+    query = select(_c.workspace_id, _c.workspace_name, _c.parent_workspace_id).where(_c.user_email == user_email)
+    rows: dict[str | None, Any] = {row.workspace_id: row for row in connection.execute(query)}
+    chain: list[Row[Any]] = []
+    next_id: str | None = workspace_id
+    while next_id in rows:
+        row = rows.pop(next_id)
+        chain.append(row)
+        next_id = row.parent_workspace_id
+    return chain
+
+
+def _age_conversations(connection: Connection, *, user_email: str, workspace_id: str) -> None:
+    """What is cached of the conversations in a workspace names it: each gets a new version."""
+    inside = select(_place.conversation_id).where(_place.user_email == user_email, _place.workspace_id == workspace_id)
+    connection.execute(
+        update(conversations)
+        .where(conversations.c.conversation_id.in_(inside))
+        .values(version=conversations.c.version + 1)
+    )
+
+
+def _conversation_counts(connection: Connection, *, user_email: str, domain: str) -> list[tuple[str | None, int]]:
+    query = (
+        select(_place.workspace_id, func.count())
+        .outerjoin_from(
+            conversations, conversation_workspaces, _place.conversation_id == conversations.c.conversation_id
+        )
+        .where(
+            conversations.c.user_email == user_email,
+            conversations.c.domain == domain,
+            conversations.c.deleted_at.is_(None),
+            conversations.c.archived == 0,
+            conversations.c.expires_at.is_(None),
+        )
+        .group_by(_place.workspace_id)
+    )
+    return [(workspace_id, count) for workspace_id, count in connection.execute(query)]

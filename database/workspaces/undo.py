@@ -1,0 +1,77 @@
+"""Bringing a deleted workspace back: under its id, with what lay in it and has not gone elsewhere since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sqlalchemy import Connection, and_, insert, select, update
+
+from database.connection import open_store
+from database.conversations.bulk import place, slices
+from database.engine.clock import now_iso
+from database.errors import InvalidChangeError
+from database.schema import conversation_workspaces, workspaces
+
+from .default import default_workspace_id, ensure_default_workspace
+from .repository import RemovedWorkspace, require_same_domain, valid_color, valid_name
+
+_c = workspaces.c
+_place = conversation_workspaces.c
+
+
+def restore_workspace(*, users_dir: str, user_email: str, domain: str, removed: RemovedWorkspace) -> None:
+    """Undo `deleteWorkspace`, which told what it `removed`; a second time changes nothing more.
+
+    Conversations and workspaces that were put elsewhere meanwhile stay there. Where the workspace above is gone too, it
+    comes back at the top.
+
+    Raises:
+        InvalidChangeError: the name or colour can't be one, or the id is a default workspace's, or that of a workspace
+            in another domain.
+    """
+    if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
+        raise InvalidChangeError("The default workspace can't be deleted.")
+    store = open_store(users_dir)
+    heir = store.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
+    taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], heir=heir)
+    for some in slices(removed["conversation_ids"]):
+        store.write(partial(taking, ids=some))
+
+
+def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: str, domain: str) -> str:
+    """The workspace, with those that lay in it; the id of the one that had taken them over."""
+    workspace_id, parent = removed["workspace_id"], removed["parent_workspace_id"]
+    default = ensure_default_workspace(connection, user_email=user_email, domain=domain)
+    query = select(_c.workspace_id, _c.domain).where(_c.user_email == user_email)
+    domains = {row.workspace_id: row.domain for row in connection.execute(query)}
+    parent = parent if domains.get(str(parent)) == domain else None
+    heir = parent or default
+    if workspace_id in domains:
+        require_same_domain(domains[workspace_id], domain)
+        return heir
+    moment = now_iso()
+    values = {
+        "user_email": user_email,
+        "workspace_id": workspace_id,
+        "workspace_name": valid_name(removed["workspace_name"]),
+        "workspace_color": valid_color(removed["workspace_color"]),
+        "domain": domain,
+        "expanded": int(removed["expanded"]),
+        "parent_workspace_id": parent,
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    connection.execute(insert(workspaces).values(values))
+    children = and_(
+        _c.user_email == user_email, _c.parent_workspace_id == heir, _c.workspace_id.in_(removed["workspace_ids"])
+    )
+    connection.execute(update(workspaces).where(children).values(parent_workspace_id=workspace_id))
+    return heir
+
+
+def _take_back(connection: Connection, ids: Sequence[str], *, user_email: str, workspace_id: str, heir: str) -> None:
+    still_there = and_(_place.user_email == user_email, _place.workspace_id == heir, _place.conversation_id.in_(ids))
+    found = connection.execute(select(_place.conversation_id).where(still_there)).scalars().all()
+    if found:
+        place(connection, found, user_email=user_email, workspace_id=workspace_id)

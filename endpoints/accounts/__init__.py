@@ -1,0 +1,1 @@
+"""Signing in, accounts and what belongs to them."""

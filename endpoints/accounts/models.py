@@ -1,0 +1,155 @@
+"""Request and response models of accounts, sessions and tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from database.accounts.passwords import LONGEST_PASSWORD
+from endpoints.http.models import Body, Email, Name, Password, Shape, Text, _clean_json, _not_blank
+
+
+class Credentials(BaseModel):
+    """Who wants to sign in."""
+
+    model_config = ConfigDict(extra="ignore")
+    email: Annotated[Text, Field(max_length=256)]
+    password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
+    next: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class FirstAccount(BaseModel):
+    """The account that is made before there is any."""
+
+    model_config = ConfigDict(extra="ignore")
+    email: Email
+    password: Password
+    name: Name = ""
+    next: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class NewAccount(Body):
+    """A further account."""
+
+    email: Email
+    password: Password
+    name: Name = ""
+    is_admin: bool = False
+
+
+class PasswordChange(Body):
+    """The password as it is and as it shall be."""
+
+    current_password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
+    new_password: Password
+
+
+class UserDetail(Body):
+    """What a person tells about themself, for the model to know; any field beside `text` is kept as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, Annotated[JsonValue, BeforeValidator(_clean_json)]]
+    text: Annotated[Text, Field(max_length=20_000)] | None = None
+
+
+class UserPreference(UserDetail):
+    """How a person wants to be answered; any field beside `text` is kept as it is."""
+
+
+class NewToken(Body):
+    """A token for a program. A read-only one may look, and change nothing."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=100), AfterValidator(_not_blank)]
+    read_only: bool = False
+
+
+class UserInfo(Shape):
+    """The account that asks."""
+
+    user_email: str
+    name: str
+    is_admin: bool
+
+
+class SessionItem(Shape):
+    """One place where the account is signed in."""
+
+    session_id: str
+    user_agent: str
+    address: str
+    created_at: str
+    last_seen_at: str
+    expires_at: str
+    current: bool
+
+
+class TokenItem(Shape):
+    """A token, without its secret."""
+
+    token_id: str
+    name: str
+    read_only: bool
+    created_at: str
+    last_used_at: str | None
+
+
+class NewTokenItem(TokenItem):
+    """A token just made; its secret is shown this once."""
+
+    token: str
+
+
+class AccountItem(Shape):
+    """An account, as an administrator sees it. `last_seen_at`: of its sessions; null where there is none."""
+
+    user_email: str
+    name: str
+    is_admin: bool
+    created_at: str
+    disabled_at: str | None
+    last_seen_at: str | None
+
+
+class OwnName(Body):
+    """What a person wants to be called."""
+
+    name: Name
+
+
+class AccountState(Body):
+    """Whether an account may come in."""
+
+    disabled: bool
+
+
+class AccountDeletion(Body):
+    """The account's password, to delete it with everything of it."""
+
+    password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
+
+
+class ClosedAccount(Shape):
+    """The account is closed, and is being erased.
+
+    compacts_itself: false where the stores are so large that the administrator has to run `flask data compact`
+    afterwards, until when deleted text may stay in free space of the files.
+    """
+
+    status: Literal["ok"]
+    compacts_itself: bool
+
+
+class PasswordLinkItem(Shape):
+    """A new password link. path: its address on this server, shown this once. expires_at: ISO 8601 in UTC."""
+
+    path: str
+    expires_at: str
+
+
+class PasswordReset(BaseModel):
+    """The new password. keep_tokens: do not revoke the account's API tokens."""
+
+    model_config = ConfigDict(extra="ignore")
+    password: Password
+    keep_tokens: bool = False

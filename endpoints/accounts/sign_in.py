@@ -1,0 +1,245 @@
+"""Signing in and out, and the first account."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as BaseResponse
+
+from database.accounts import sessions, throttle, users
+from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from database.conversations.welcome import has_begun
+from database.errors import StoreError, StoreIncompleteError
+from endpoints.http import models as http_models
+from endpoints.http.error_responses import retry_after
+from endpoints.http.errors import RateLimitedError, RequestError, UnauthorizedError, row_of
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import current_state
+from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
+from portability.restoring import is_incomplete
+
+from . import models as account_models
+
+blueprint = Blueprint("auth", __name__)
+HOME = "/interface/"
+WELCOME = "/interface/?welcome=1"
+DEVICE_COOKIE = "anaphora_device"
+_COOKIE_SECONDS = 30 * 24 * 3600
+_DEVICE_SECONDS = 365 * 24 * 3600
+_FIELD_PROBLEMS = {
+    "email": "That is not an e-mail address.",
+    "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
+}
+
+
+def shown_again_in(template: str) -> Callable[[View], View]:
+    """Whoever sent a form gets it back with what is wrong; programs get the error as it is."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def shown(**arguments: Any) -> Any:
+            try:
+                return view(**arguments)
+            except (RequestError, StoreError, ValidationError) as error:
+                if not _is_form():
+                    raise
+                return _form_again(template, error)
+
+        # The server refuses requests also before a view is called: its queue for passwords is full, for one.
+        shown.show_form_again = lambda error: _refused_form(template, error)  # type: ignore[attr-defined]
+        return shown  # type: ignore[return-value]
+
+    return decorate
+
+
+@blueprint.get("/login")
+@public
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+@fails("store_incomplete")
+def login_page() -> BaseResponse:
+    """The sign-in page; while there is no account, the way to `/setup`."""
+    if not users.any_user_exists(users_dir=current_state().users_dir):
+        return redirect("/setup")
+    return _page("login.html", next=safe_next(request.args.get("next", "")))
+
+
+@blueprint.post("/login")
+@public
+@shown_again_in("login.html")
+@takes(account_models.Credentials, form=True)
+@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
+@fails("unauthorized")
+@works(Work.PASSWORD)
+def login(body: account_models.Credentials) -> BaseResponse:
+    """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
+    return signed_in(_verified(body), next_page=body.next)
+
+
+@blueprint.post("/logout")
+@public
+@takes(http_models.Nothing, form=True, optional=True)
+@answers(http_models.Done, redirect=HTTPStatus.SEE_OTHER)
+def logout(body: http_models.Nothing) -> BaseResponse:
+    """End this session."""
+    secret = request.cookies.get(SESSION_COOKIE)
+    if secret:
+        sessions.end_session(users_dir=current_state().users_dir, token=secret)
+    answer: BaseResponse = redirect("/login", code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
+    answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
+    return answer
+
+
+@blueprint.get("/setup")
+@public
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+@fails("store_incomplete")
+def setup_page() -> BaseResponse:
+    """The page that makes the first account; afterwards the way to `/login`."""
+    if users.any_user_exists(users_dir=current_state().users_dir):
+        return redirect("/login")
+    _refuse_incomplete_store()
+    return _page("setup.html", next=safe_next(request.args.get("next", "")))
+
+
+@blueprint.post("/setup")
+@public
+@shown_again_in("setup.html")
+@takes(account_models.FirstAccount, form=True)
+@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
+@fails("conflict", "store_incomplete")
+@works(Work.PASSWORD)
+def setup(body: account_models.FirstAccount) -> BaseResponse:
+    """Make the first account, an administrator's, and sign in; 409 once there is one.
+
+    Also 409 (`store_incomplete`) while the data folder holds somebody's things and no account.
+    """
+    _refuse_incomplete_store()
+    user = users.create_first_user(
+        users_dir=current_state().users_dir, user_email=body.email, password=body.password, name=body.name
+    )
+    return signed_in(user, next_page=body.next)
+
+
+def _refuse_incomplete_store() -> None:
+    """Raise StoreIncompleteError where whoever makes the first account would get things of somebody else."""
+    if is_incomplete(current_state().settings.data_dir):
+        raise StoreIncompleteError
+
+
+def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
+    """A new session for `user`, as a cookie: for forms on the way to the next page, else with who they are."""
+    secret = sessions.create_session(
+        users_dir=current_state().users_dir,
+        user_email=user.user_email,
+        user_agent=request.user_agent.string[:300],
+        address=request.remote_addr or "",
+    )
+    answer: BaseResponse = (
+        redirect(_way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
+    )
+    _set_cookie(answer, SESSION_COOKIE, secret, seconds=_COOKIE_SECONDS)
+    if _known_device(user.user_email) is None:
+        device = _device(user.user_email, secrets.token_hex(16))
+        _set_cookie(answer, DEVICE_COOKIE, device, seconds=_DEVICE_SECONDS)
+    return answer
+
+
+def _set_cookie(answer: BaseResponse, name: str, value: str, *, seconds: int) -> None:
+    answer.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
+
+
+def _way_on(user: users.UserRow, next_page: str) -> str:
+    """Where a person goes from the form: who has never had a conversation is welcomed, by the page's script."""
+    target = safe_next(next_page) or HOME
+    if target not in ("/", HOME):
+        return target
+    return HOME if has_begun(users_dir=current_state().users_dir, user_email=user.user_email) else WELCOME
+
+
+def user_info(user: users.UserRow) -> dict[str, object]:
+    """What an account may know of itself."""
+    return {"user_email": user.user_email, "name": user.name, "is_admin": user.is_admin}
+
+
+def safe_next(target: str) -> str:
+    """`target` if it is an address of ours without host, else "": signing in must not lead elsewhere."""
+    parts = urlsplit(target) if target.isprintable() else None
+    if parts is None or parts.scheme or parts.netloc or not target.startswith("/"):
+        return ""
+    # Browsers read a backslash as a slash, and "//host" as another host.
+    return "" if target.replace("\\", "/").startswith("//") else target
+
+
+def _verified(body: account_models.Credentials) -> users.UserRow:
+    users_dir = current_state().users_dir
+    limits = throttle.login_limits(body.email, request.remote_addr or "", device=_known_device(body.email))
+    seconds = throttle.longest_wait(users_dir=users_dir, limits=limits)
+    if seconds:
+        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+    user = users.verify_password(users_dir=users_dir, user_email=body.email, password=body.password)
+    if user is None:
+        throttle.record_failures(users_dir=users_dir, limits=limits)
+        raise UnauthorizedError("The e-mail address or the password is wrong.")
+    throttle.clear_failures(users_dir=users_dir, subject=limits[0].subject)
+    return user
+
+
+def _known_device(user_email: str) -> str | None:
+    """The name of the browser that asks, where `user_email` has signed in from it before."""
+    nonce, _, _ = request.cookies.get(DEVICE_COOKIE, "").partition(".")
+    valid = nonce and hmac.compare_digest(request.cookies[DEVICE_COOKIE].encode(), _device(user_email, nonce).encode())
+    return nonce if valid else None
+
+
+def _device(user_email: str, nonce: str) -> str:
+    """The cookie that says that `user_email` has signed in from the browser named `nonce`; it signs nobody in."""
+    said = f"device\0{users.normalise_email(user_email)}\0{nonce}".encode("utf-8", "surrogatepass")
+    secret = current_state().settings.secret_key.encode()
+    return f"{nonce}.{hmac.new(secret, said, hashlib.sha256).hexdigest()}"
+
+
+def _is_form() -> bool:
+    return request.mimetype in FORM_TYPES
+
+
+def _page(template: str, **values: str | bool) -> Response:
+    return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
+
+
+def _refused_form(template: str, error: Exception) -> Response | None:
+    try:
+        return _form_again(template, error) if _is_form() else None
+    except HTTPException:
+        return None  # the form can't be read
+
+
+def _form_again(template: str, error: Exception) -> Response:
+    message = str(getattr(error, "message", ""))
+    if isinstance(error, ValidationError):
+        fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
+        message = " ".join(text for field, text in _FIELD_PROBLEMS.items() if field in fields)
+    status = row_of(error).status
+    answer = _page(
+        template,
+        error=message or "That does not work.",
+        email=request.form.get("email", ""),
+        next=safe_next(request.form.get("next", "")),
+        gone=status == HTTPStatus.NOT_FOUND,
+    )
+    answer.status_code = status
+    seconds = retry_after(error)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(seconds)
+    return answer

@@ -1,0 +1,234 @@
+"""The own account: details, preferences, password, sessions, tokens; and further accounts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Response, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from database.accounts import api_tokens, sessions, throttle, users
+from database.accounts.erasure import close_account
+from endpoints.http import models as http_models
+from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import current_access, current_state, own
+from endpoints.http.validation import answers, fails, takes
+
+from . import models as account_models
+from .sign_in import signed_in, user_info
+
+blueprint = Blueprint("accounts", __name__)
+
+
+@blueprint.post("/users")
+@takes(account_models.NewAccount)
+@answers(account_models.UserInfo, status=HTTPStatus.CREATED)
+@fails("conflict")
+@works(Work.PASSWORD)
+def create_user(body: account_models.NewAccount) -> Response:
+    """Make a further account; administrators only."""
+    require_administrator("Only an administrator makes accounts.")
+    user = users.create_user(
+        users_dir=current_state().users_dir,
+        user_email=body.email,
+        password=body.password,
+        name=body.name,
+        is_admin=body.is_admin,
+    )
+    return json_reply(user_info(user), status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/users")
+@answers(list[account_models.AccountItem])
+@fails("forbidden")
+def list_users() -> Response:
+    """All accounts of this server; administrators only."""
+    require_administrator("Only an administrator sees the accounts.")
+    return json_reply(users.list_users(users_dir=current_state().users_dir))
+
+
+@blueprint.put("/users/<user_email>")
+@takes(account_models.AccountState)
+@answers(http_models.Done)
+def change_user(user_email: str, body: account_models.AccountState) -> Response:
+    """Shut an account out, or let it in again; administrators only, and never for their own."""
+    require_administrator("Only an administrator changes accounts.")
+    if users.normalise_email(user_email) == own()["user_email"]:
+        raise InvalidRequestError("You can't shut yourself out.")
+    users.set_disabled(users_dir=current_state().users_dir, user_email=user_email, disabled=body.disabled)
+    return ok()
+
+
+@blueprint.get("/get_user_info")
+@answers(account_models.UserInfo)
+def get_user_info() -> Response:
+    """Who is signed in."""
+    return json_reply(user_info(users.get_user(**own())))
+
+
+@blueprint.put("/get_user_info")
+@takes(account_models.OwnName)
+@answers(account_models.UserInfo)
+def rename(body: account_models.OwnName) -> Response:
+    """Change the name that the account bears."""
+    users.rename_user(**own(), name=body.name)
+    return json_reply(user_info(users.get_user(**own())))
+
+
+@blueprint.get("/get_user_detail")
+@answers(dict[str, Any])
+def get_user_detail() -> Response:
+    """What the person told about themself."""
+    return json_reply(users.get_user_detail(**own()))
+
+
+@blueprint.post("/modify_user_detail")
+@takes(account_models.UserDetail)
+@answers(http_models.Done)
+def modify_user_detail(body: account_models.UserDetail) -> Response:
+    """Replace what the person told about themself."""
+    users.modify_user_detail(**own(), detail=body.model_dump(exclude_none=True))
+    return ok()
+
+
+@blueprint.get("/get_user_preference")
+@answers(dict[str, Any])
+def get_user_preference() -> Response:
+    """How the person wants to be answered."""
+    return json_reply(users.get_user_preference(**own()))
+
+
+@blueprint.post("/modify_user_preference")
+@takes(account_models.UserPreference)
+@answers(http_models.Done)
+def modify_user_preference(body: account_models.UserPreference) -> Response:
+    """Replace how the person wants to be answered."""
+    users.modify_user_preference(**own(), preference=body.model_dump(exclude_none=True))
+    return ok()
+
+
+@blueprint.put("/password")
+@takes(account_models.PasswordChange)
+@answers(account_models.UserInfo)
+@fails("conflict")
+@works(Work.PASSWORD)
+def change_password(body: account_models.PasswordChange) -> BaseResponse:
+    """Change the password; every session ends, and this one is begun anew."""
+    user = _proved_again(body.current_password, refusal="A token can't change the password.")
+    users.set_password(**own(), password=body.new_password)
+    return signed_in(user)
+
+
+@blueprint.delete("/account")
+@takes(account_models.AccountDeletion)
+@answers(account_models.ClosedAccount)
+@works(Work.PASSWORD)
+@fails("conflict")
+def delete_account(body: account_models.AccountDeletion) -> Response:
+    """Delete the own account with everything of it, for good; by session, with the password.
+
+    409 for the only administrator while there are other accounts.
+    """
+    _proved_again(body.password, refusal="A token can't delete the account.")
+    answer = _closed(own()["user_email"])
+    answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
+    return answer
+
+
+@blueprint.delete("/users/<user_email>")
+@answers(account_models.ClosedAccount)
+@fails("conflict")
+def delete_user(user_email: str) -> Response:
+    """Delete an account with everything of it, for good; administrators only, by session, and never their own."""
+    require_administrator("Only an administrator deletes accounts.")
+    if current_access().by != "session":
+        raise ForbiddenError("A token can't delete accounts.")
+    if users.normalise_email(user_email) == own()["user_email"]:
+        raise InvalidRequestError("Delete your own account in the settings.")
+    return _closed(user_email)
+
+
+@blueprint.get("/sessions")
+@answers(list[account_models.SessionItem])
+def list_sessions() -> Response:
+    """Where the account is signed in, this session marked."""
+    access = current_access()
+    secret = access.credential if access.by == "session" else None
+    return json_reply(sessions.list_sessions(**own(), current_token=secret))
+
+
+@blueprint.delete("/sessions/<session_id>")
+@answers(http_models.Done)
+def revoke_session(session_id: str) -> Response:
+    """Sign out one place."""
+    sessions.revoke_session(**own(), session_id=session_id)
+    return ok()
+
+
+@blueprint.delete("/sessions")
+@answers(http_models.Done)
+def revoke_other_sessions() -> Response:
+    """Sign out every place but this one."""
+    access = current_access()
+    kept = access.credential if access.by == "session" else None
+    sessions.revoke_all_sessions(**own(), except_token=kept)
+    return ok()
+
+
+@blueprint.get("/api_tokens")
+@answers(list[account_models.TokenItem])
+def list_tokens() -> Response:
+    """The account's tokens, without their secrets."""
+    return json_reply([asdict(row) for row in api_tokens.list_tokens(**own())])
+
+
+@blueprint.post("/api_tokens")
+@takes(account_models.NewToken)
+@answers(account_models.NewTokenItem, status=HTTPStatus.CREATED)
+def create_token(body: account_models.NewToken) -> Response:
+    """Make a token for a program; this answer alone holds its secret."""
+    row, secret = api_tokens.create_token(**own(), name=body.name, read_only=body.read_only)
+    return json_reply({**asdict(row), "token": secret}, status=HTTPStatus.CREATED)
+
+
+@blueprint.delete("/api_tokens/<token_id>")
+@answers(http_models.Done)
+def revoke_token(token_id: str) -> Response:
+    """Revoke a token; it fails from now on."""
+    api_tokens.revoke_token(**own(), token_id=token_id)
+    return ok()
+
+
+def require_administrator(refusal: str) -> None:
+    """Raises ForbiddenError with `refusal` unless an administrator is asking."""
+    if not users.get_user(**own()).is_admin:
+        raise ForbiddenError(refusal)
+
+
+def _proved_again(password: str, *, refusal: str) -> users.UserRow:
+    """The account that asks, after its password was checked once more. Raises ForbiddenError, RateLimitedError."""
+    me = own()
+    if current_access().by != "session":
+        raise ForbiddenError(refusal)
+    subject = throttle.login_subject(me["user_email"], "password-change")
+    seconds = throttle.seconds_to_wait(users_dir=me["users_dir"], subject=subject)
+    if seconds:
+        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+    user = users.verify_password(**me, password=password)
+    if user is None:
+        throttle.record_failure(users_dir=me["users_dir"], subject=subject)
+        raise ForbiddenError("The current password is wrong.")
+    return user
+
+
+def _closed(user_email: str) -> Response:
+    """Close an account; upkeep erases it as soon as its running answers have stopped."""
+    state = current_state()
+    close_account(users_dir=state.users_dir, user_email=user_email)
+    state.turns.cancel_all(user_email=users.normalise_email(user_email))
+    return ok(compacts_itself=state.account_erasure.compacts_itself())

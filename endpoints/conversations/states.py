@@ -1,0 +1,102 @@
+"""What a conversation is besides its words: flagged, pinned, archived, temporary, or in the bin; many at once, too."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from database.conversations import bulk, conversation, deletion
+from database.conversations import repository as conversations
+from database.conversations.repository import create_temporary_conversation as create_temporary
+from endpoints.http import models as http_models
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import current_state, own
+from endpoints.http.validation import answers, fails, takes
+
+from . import models as conversation_models
+from .views import check_domain
+
+blueprint = Blueprint("conversation_states", __name__)
+
+
+@blueprint.post("/set_flag/<conversation_id>/<flag>")
+@answers(http_models.Done)
+def set_flag(conversation_id: str, flag: str) -> Response:
+    """Flag a conversation: none, red, orange, yellow, green, blue or purple; anything else is a 400."""
+    conversations.set_flag(**own(), conversation_id=conversation_id, flag=flag)
+    return ok()
+
+
+@blueprint.post("/archive_conversation/<conversation_id>")
+@takes(conversation_models.Archiving, optional=True)
+@answers(http_models.Done)
+def archive_conversation(conversation_id: str, body: conversation_models.Archiving) -> Response:
+    """Put a conversation into the archive, or take it out: there it is kept, found and referred to, but not listed."""
+    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"archived": body.archived})
+    return ok()
+
+
+@blueprint.put("/conversations/<conversation_id>/pin")
+@answers(http_models.Done)
+def pin_conversation(conversation_id: str) -> Response:
+    """Pin a conversation: it is shown above the others."""
+    conversations.set_pinned(**own(), conversation_id=conversation_id, pinned=True)
+    return ok()
+
+
+@blueprint.delete("/conversations/<conversation_id>/pin")
+@answers(http_models.Done)
+def unpin_conversation(conversation_id: str) -> Response:
+    """Take a conversation's pin away."""
+    conversations.set_pinned(**own(), conversation_id=conversation_id, pinned=False)
+    return ok()
+
+
+@blueprint.post("/conversations/bulk")
+@takes(conversation_models.BulkChange)
+@answers(conversation_models.BulkResults)
+@fails("conversation_not_found", "workspace_not_found")
+@works(Work.LONG)
+def change_conversations(body: conversation_models.BulkChange) -> Response:
+    """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
+    ids = body.conversation_ids
+    if body.change == "delete":
+        for conversation_id in bulk.being_answered(**own(), conversation_ids=ids):
+            current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
+    fates = bulk.change_conversations(**own(), conversation_ids=ids, change=body.change, value=body.value)
+    results = [{"conversation_id": conversation_id, "status": fate} for conversation_id, fate in fates.items()]
+    return json_reply({"results": results})
+
+
+@blueprint.post("/create_temporary_conversation/<domain>")
+@answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
+def create_temporary_conversation(domain: str) -> Response:
+    """A new conversation that no list shows: gone when it is deleted, or after a day."""
+    row = create_temporary(**own(), domain=check_domain(domain))
+    return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
+
+
+@blueprint.get("/bin/<domain>")
+@answers(list[conversation_models.BinItem])
+def list_bin(domain: str) -> Response:
+    """The conversations in the bin, the newest deletion first, with the days that they can still be brought back."""
+    return json_reply(deletion.list_bin(**own(), domain=check_domain(domain)))
+
+
+@blueprint.delete("/bin/<conversation_id>")
+@answers(http_models.Done)
+@works(Work.LONG)
+def erase_binned(conversation_id: str) -> Response:
+    """Erase a conversation for good; it has to be in the bin."""
+    deletion.erase_binned(**own(), conversation_id=conversation_id)
+    return ok()
+
+
+@blueprint.post("/empty_bin/<domain>")
+@answers(conversation_models.Emptied)
+@works(Work.LONG)
+def empty_bin(domain: str) -> Response:
+    """Erase all that is in the bin of a domain, for good."""
+    return json_reply({"status": "ok", "erased": deletion.empty_bin(**own(), domain=check_domain(domain))})

@@ -1,0 +1,142 @@
+"""Conversations: listed, made, shown, named, copied, binned and brought back."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, request
+
+from database.conversations import conversation, friendly_ids, listing
+from database.conversations import repository as conversations
+from database.conversations.copying import clone_conversation as clone
+from database.workspaces.default import is_domain
+from endpoints.http import models as http_models
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import current_state, own
+from endpoints.http.validation import answers, asks, fails, takes
+
+from . import models as conversation_models
+
+blueprint = Blueprint("conversations", __name__)
+
+
+@blueprint.get("/list_conversation_by_user/<domain>")
+@asks(conversation_models.ConversationPage)
+@answers(list[conversation_models.ConversationItem])
+def list_conversation_by_user(domain: str, query: conversation_models.ConversationPage) -> Response:
+    """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
+    check_domain(domain)
+    friendly_ids.backfill_friendly_ids(**own(), domain=domain)
+    items, cursor = listing.list_conversation_items(
+        **own(),
+        domain=domain,
+        limit=query.limit,
+        cursor=query.cursor,
+        include_archived=query.include_archived,
+        archived_only=query.archived_only,
+    )
+    answer = json_reply(items)
+    if cursor is not None:
+        following = urlencode({**request.args.to_dict(), "cursor": cursor})
+        answer.headers["Link"] = f'<{request.path}?{following}>; rel="next"'
+    return answer
+
+
+@blueprint.post("/create_conversation/<domain>/")
+@answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
+def create_conversation(domain: str) -> Response:
+    """A new, empty conversation in the domain's default workspace."""
+    return _created(domain, workspace_id=None)
+
+
+@blueprint.post("/create_conversation/<domain>/<workspace_id>")
+@answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
+def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response:
+    """A new, empty conversation in a workspace."""
+    return _created(domain, workspace_id=workspace_id)
+
+
+@blueprint.get("/get_conversation_details/<conversation_id>")
+@answers(conversation_models.ConversationItem)
+def get_conversation_details(conversation_id: str) -> Response:
+    """Everything about a conversation but its messages."""
+    row = conversations.get_conversation(**own(), conversation_id=conversation_id)
+    return json_reply(conversation.conversation_metadata(row))
+
+
+@blueprint.get("/get_conversation_settings/<conversation_id>")
+@answers(dict[str, object])
+def get_conversation_settings(conversation_id: str) -> Response:
+    """The conversation's own settings."""
+    return json_reply(conversations.get_conversation(**own(), conversation_id=conversation_id).settings)
+
+
+@blueprint.put("/get_conversation_settings/<conversation_id>")
+@takes(conversation_models.ConversationSettings)
+@answers(dict[str, object])
+def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> Response:
+    """Replace the conversation's own settings."""
+    _update(conversation_id, {"settings": body.root})
+    return json_reply(body.root)
+
+
+@blueprint.put("/conversations/<conversation_id>/title")
+@takes(conversation_models.TitleChange)
+@answers(http_models.Done)
+def set_title(conversation_id: str, body: conversation_models.TitleChange) -> Response:
+    """Give a conversation a title that is never overwritten."""
+    _update(conversation_id, {"title": body.title, "title_force_set": True})
+    return ok()
+
+
+@blueprint.post("/clone_conversation/<conversation_id>")
+@answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
+@fails("conflict", "turn_in_progress")
+@works(Work.LONG)
+def clone_conversation(conversation_id: str) -> Response:
+    """Copy a conversation with its messages; the copy has ids of its own."""
+    row = clone(**own(), conversation_id=conversation_id)
+    return json_reply(
+        {
+            "conversation_id": row.conversation_id,
+            "conversation_friendly_id": row.conversation_friendly_id or "",
+        },
+        status=HTTPStatus.CREATED,
+    )
+
+
+@blueprint.delete("/delete_conversation/<conversation_id>")
+@answers(http_models.Done)
+@fails("turn_in_progress")
+def delete_conversation(conversation_id: str) -> Response:
+    """Put a conversation into the bin for 30 days; an answer still being written is stopped."""
+    current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
+    conversations.delete_conversation(**own(), conversation_id=conversation_id)
+    return ok()
+
+
+@blueprint.post("/restore_conversation/<conversation_id>")
+@answers(http_models.Done)
+def restore_conversation(conversation_id: str) -> Response:
+    """Take a conversation out of the bin."""
+    conversations.restore_conversation(**own(), conversation_id=conversation_id)
+    return ok()
+
+
+def check_domain(domain: str) -> str:
+    """`domain`, if it can be one."""
+    if not is_domain(domain):
+        raise InvalidRequestError("A domain is a word of letters, digits, '-' and '_'.")
+    return domain
+
+
+def _created(domain: str, *, workspace_id: str | None) -> Response:
+    row = conversations.create_conversation(**own(), domain=check_domain(domain), workspace_id=workspace_id)
+    return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
+
+
+def _update(conversation_id: str, changes: dict[str, object]) -> None:
+    conversations.update_conversation(**own(), conversation_id=conversation_id, changes=changes)

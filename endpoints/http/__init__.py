@@ -1,0 +1,1 @@
+"""What all routes share: the server, guards, validation, errors, responses."""

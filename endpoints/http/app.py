@@ -1,0 +1,105 @@
+"""Puts the routes together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flask import Flask, request
+
+from endpoints.accounts import password_reset, sign_in
+from endpoints.accounts import views as account_views
+from endpoints.conversations import stateless, states
+from endpoints.conversations import views as conversation_views
+from endpoints.export import views as export_views
+from endpoints.language_models import views as language_model_views
+from endpoints.messages import views as message_views
+from endpoints.operations import health, limits
+from endpoints.pages import views as page_views
+from endpoints.pages import welcome
+from endpoints.pkb import claims, groups, history, intake, search
+from endpoints.references import views as reference_views
+from endpoints.search import views as search_views
+from endpoints.sharing import public
+from endpoints.sharing import views as share_views
+from endpoints.turns import views as turn_views
+from endpoints.workspaces import views as workspace_views
+
+from . import assets, openapi
+from .bodies import STRANGERS_BYTES
+from .error_responses import register_error_handlers
+from .guards import register_guards
+from .pools import Work, works
+from .responses import register_response_headers
+from .scope import EXTENSION, AppState
+from .validation import BoundedInteger
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+# A whole knowledge base comes in at once, as it went out.
+_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
+_STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
+_NOUNS = (
+    account_views,
+    sign_in,
+    claims,
+    states,
+    conversation_views,
+    export_views,
+    search,
+    groups,
+    health,
+    intake,
+    history,
+    limits,
+    message_views,
+    language_model_views,
+    openapi,
+    page_views,
+    password_reset,
+    reference_views,
+    search_views,
+    public,
+    share_views,
+    stateless,
+    assets,
+    turn_views,
+    welcome,
+    workspace_views,
+)
+
+
+def max_body_bytes(path: str) -> int:
+    """How much a request to `path` may carry."""
+    return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
+
+
+def register(app: Flask, state: AppState) -> None:
+    """Make `app` answer for `state`: guards, routes, errors, headers."""
+    app.extensions[EXTENSION] = state
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=STRANGERS_BYTES, MAX_FORM_PARTS=20)
+    app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False
+    app.url_map.converters["int"] = BoundedInteger
+    assets.register_assets(app, _STATIC)
+    app.before_request(_allow_larger_bodies)
+    register_guards(app)
+    register_response_headers(app)
+    register_error_handlers(app)
+    for noun in _NOUNS:
+        app.register_blueprint(noun.blueprint)
+    _mark_changes_of_memories(app)
+
+
+def _mark_changes_of_memories(app: Flask) -> None:
+    """Note of each view that changes memories, and says nothing else of its work, that it waits for their writer."""
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        if (
+            rule.endpoint.startswith("pkb_")
+            and not {"GET", "HEAD"} & (rule.methods or set())
+            and not hasattr(view, "work")
+        ):
+            works(Work.MEMORIES)(view)
+
+
+def _allow_larger_bodies() -> None:
+    request.max_content_length = max_body_bytes(request.path)

@@ -1,0 +1,140 @@
+"""Errors become answers here, in one shape: `{"status": "error", "code", "message", "request_id", "details"?}`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, render_template, request
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
+
+from .errors import ERROR_TABLE, row_of
+from .responses import json_reply, request_labels
+from .scope import remember_error_code, request_id
+from .wsgi import WsgiApp
+
+log = logging.getLogger("anaphora.requests")
+
+Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
+"""The fields that were wrong, or what else a client needs to know of one error."""
+
+_SHOWN_TO_PEOPLE = frozenset({"auth", "pages", "password_links", "shared_chats"})
+_RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Answer every error of `app` by the table; what is not in it is our fault and says nothing of its inside."""
+    for row in ERROR_TABLE:
+        app.register_error_handler(row.error, _answer_known)
+    app.register_error_handler(HTTPException, _answer_http)
+    app.register_error_handler(Exception, _answer_unknown)
+
+
+def wants_page() -> bool:
+    """Whether a person with a browser waits for a page, and not a program for data."""
+    if request.method not in ("GET", "HEAD") or (request.endpoint and request.blueprint not in _SHOWN_TO_PEOPLE):
+        return False
+    accepted = request.accept_mimetypes
+    return accepted["text/html"] > accepted["application/json"]
+
+
+def refusing(app: Flask, error: Exception) -> WsgiApp:
+    """A WSGI application that answers as `app` does when `error` is raised, without asking a view.
+
+    A view's `show_form_again` turns the error into a page for a person who has sent a form; it gives None for programs.
+    """
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        with app.request_context(environ):
+            view = app.view_functions.get(request.endpoint or "")
+            page = getattr(view, "show_form_again", _no_page)(error)
+            response = app.process_response(app.make_response(page or app.handle_user_exception(error)))
+        return response(environ, start_response)
+
+    return answer
+
+
+def _no_page(_error: Exception) -> None:
+    return None
+
+
+def retry_after(error: Exception) -> int | None:
+    """After how many seconds the request that failed with `error` may be tried again, where that is known."""
+    seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(row_of(error).code)
+    return math.ceil(seconds) if seconds else None
+
+
+def _answer_known(error: Exception) -> Response:
+    row = row_of(error)
+    code = row.code.format(noun=getattr(error, "noun", ""), code=getattr(error, "code", ""))
+    if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
+    answer = error_reply(row.status, code, _message(error), details=_details(error))
+    seconds = retry_after(error)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+def _answer_http(error: HTTPException) -> Response:
+    if error.response is not None or error.code is None:
+        return _answer_unknown(error)
+    status = HTTPStatus(error.code)
+    code = {413: "too_large", 415: "unsupported_media_type", 500: "internal_error"}.get(
+        status, status.phrase.lower().replace(" ", "_")
+    )
+    answer = error_reply(status, code, _SENTENCES.get(status, f"{status.phrase}."))
+    # 405 must say what is allowed; nothing else of werkzeug's own headers is needed.
+    for name, value in error.get_headers(request.environ):
+        if name in ("Allow", "Retry-After"):
+            answer.headers[name] = value
+    return answer
+
+
+_SENTENCES = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+    413: "The request is too large.",
+}
+
+
+def _answer_unknown(error: Exception) -> Response:
+    log.error("internal_error", exc_info=error, extra={"request_id": request_id(), **request_labels()})
+    return error_reply(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal_error",
+        "Something went wrong in the server. Its log tells more under this request's id.",
+    )
+
+
+def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details | None = None) -> Response:
+    """The one shape of errors; a page for browsers that asked for one."""
+    remember_error_code(code)
+    if wants_page():
+        page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
+        return Response(page, status=status, mimetype="text/html")
+    body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
+    if details is not None:
+        body["details"] = details
+    return json_reply(body, status=status)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        fields = sorted(
+            {".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""}
+        )
+        return f"Not valid: {', '.join(fields)}." if fields else "The request is not valid."
+    return str(getattr(error, "message", "")) or "The request can't be served."
+
+
+def _details(error: Exception) -> Details | None:
+    if isinstance(error, ValidationError):
+        # Without the input: an answer must not echo what was sent, a password for one.
+        items = error.errors(include_url=False, include_input=False, include_context=False)
+        return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
+    return getattr(error, "details", None) or None

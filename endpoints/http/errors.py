@@ -1,0 +1,137 @@
+"""Errors of a request, and THE table that says which HTTP status and code each error of the product becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import ValidationError
+
+from chat.runtime.server_process import ServerRunningError
+from chat.turns import errors
+from database import errors as store
+from language_models import errors as models
+from truth_management_system.interface.structured_api import (
+    InvalidKnowledgeError,
+    KnowledgeBusyError,
+    KnowledgeError,
+    KnowledgeNotFoundError,
+    KnowledgeUnavailableError,
+)
+
+
+class RequestError(Exception):
+    """The request itself can't be served. `message` is one sentence for a person."""
+
+    def __init__(self, message: str, *, details: Sequence[Mapping[str, Any]] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class InvalidRequestError(RequestError):
+    """Malformed, incomplete or contradictory; `details` name the fields."""
+
+
+class UnauthorizedError(RequestError):
+    """Nobody has proved who is asking."""
+
+    def __init__(self, message: str = "Please sign in.") -> None:
+        super().__init__(message)
+
+
+class ForbiddenError(RequestError):
+    """The caller is known and may not do this."""
+
+
+class UnsupportedMediaError(RequestError):
+    """The body is not JSON."""
+
+
+class TooLargeError(RequestError):
+    """More than one request may carry."""
+
+
+class RequestTooSlowError(RequestError):
+    """The body did not arrive in time."""
+
+
+class ServerBusyError(RequestError):
+    """The queue for this kind of work, or the memory for requests, is full; `retry_after` is in seconds."""
+
+    def __init__(self, *, retry_after: float) -> None:
+        super().__init__("The server has too much to do just now. Try again in a moment.")
+        self.retry_after = retry_after
+
+
+class RateLimitedError(RequestError):
+    """Too many attempts; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: which error, its HTTP status, its code. `{noun}` and `{code}` are the error's own."""
+
+    error: type[Exception]
+    status: HTTPStatus
+    code: str
+
+
+# The first line whose type fits decides, so the special stand before the general.
+ERROR_TABLE: tuple[Row, ...] = (
+    Row(ValidationError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(InvalidRequestError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(errors.EmptyMessageError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
+    Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
+    Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
+    Row(store.StoreIncompleteError, HTTPStatus.CONFLICT, "store_incomplete"),
+    Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
+    Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
+    Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
+    Row(TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(errors.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+    Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    Row(errors.TooManyTurnsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_turns"),
+    Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(InvalidKnowledgeError, HTTPStatus.BAD_REQUEST, "{code}"),
+    Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
+    Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
+    Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
+    Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
+    Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
+    Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
+    Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
+    Row(ServerBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "server_busy"),
+    Row(errors.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
+    Row(models.ModelNotAllowedError, HTTPStatus.FORBIDDEN, "model_not_allowed"),
+    Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),
+    Row(models.ModelError, HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable"),
+)
+
+
+def row_of(error: Exception) -> Row:
+    """The line of the table that decides for `error`. Raises StopIteration for an error that is not in it."""
+    return next(row for row in ERROR_TABLE if isinstance(error, row.error))
+
+
+def status_of_code(code: str) -> HTTPStatus:
+    """The status of answers whose error has this code. Raises KeyError for a code that no error has."""
+    if code.endswith("not_found"):
+        return HTTPStatus.NOT_FOUND
+    for row in ERROR_TABLE:
+        if row.code == code:
+            return row.status
+    return {AMBIGUOUS: HTTPStatus.CONFLICT}[code]

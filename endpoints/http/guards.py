@@ -1,0 +1,186 @@
+"""What stands before every view: is the host ours, who asks, and does the browser ask of its own accord."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from flask import Flask, current_app, redirect, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_cookie
+from werkzeug.wrappers import Response
+
+from database.accounts.api_tokens import find_token
+from database.accounts.sessions import find_session
+
+from .error_responses import wants_page
+from .errors import ForbiddenError, InvalidRequestError, UnauthorizedError, UnsupportedMediaError
+from .scope import EXTENSION, Access, AppState, current_state, remember_access, request_id
+from .validation import FORM_TYPES, refuse_hostile_address
+
+SESSION_COOKIE = "anaphora_session"
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_ASKED_BY_ANYBODY = frozenset({"health", "static_files"})
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def register_guards(app: Flask) -> None:
+    """Put the guards before every request of `app`, in this order."""
+    app.before_request(refuse_foreign_host)
+    app.before_request(refuse_hostile_address)
+    app.before_request(find_out_who_asks)
+    app.before_request(refuse_forged_requests)
+    app.teardown_request(_end_request)
+
+
+def refuse_foreign_host() -> None:
+    """Refuse host names that are not ours: some web page has rebound its name to our address.
+
+    On a loopback address, or where ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed ones are ours.
+    Probes of a container platform ask for the server's health by its address.
+    """
+    settings = current_state().settings
+    if request.blueprint == "health" or not (_is_loopback(settings.host) or settings.allowed_hosts):
+        return
+    name = _host_name(request.host)
+    if name in _LOOPBACK_NAMES or name in settings.allowed_hosts:
+        return
+    raise InvalidRequestError("This server does not answer for this host name. ANAPHORA_ALLOWED_HOSTS may list it.")
+
+
+def shows_credentials(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether ASGI's headers hold anything that may prove who asks; whether it does is found out later."""
+    cookie = f"{SESSION_COOKIE}=".encode()
+    return any(name == b"authorization" or (name == b"cookie" and cookie in value) for name, value in headers)
+
+
+def view_at(app: Flask, *, path: str, method: str) -> Callable[..., Any] | None:
+    """The view that answers for `path`, without asking it; None where there is none."""
+    try:
+        endpoint, _ = app.url_map.bind("").match(path, method)
+    except HTTPException:
+        return None
+    return app.view_functions[endpoint]
+
+
+def is_public(view: Callable[..., Any] | None) -> bool:
+    """Whether `view` answers also to those who have not signed in."""
+    return bool(getattr(view, "is_public", False))
+
+
+def who_asks(users_dir: str, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
+    """Who the credentials in ASGI's headers prove to be asking; None for missing or invalid ones.
+
+    Raises StoreError.
+    """
+    authorization: str | None = None
+    cookies = list[str]()
+    for name, value in headers:
+        if name == b"authorization":
+            authorization = value.decode("latin-1")
+        elif name == b"cookie":
+            cookies.append(value.decode("latin-1"))
+    session = parse_cookie("; ".join(cookies)).get(SESSION_COOKIE, "")
+    return _access(users_dir, authorization=authorization, session=session)
+
+
+def find_out_who_asks() -> Response | None:
+    """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
+    if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
+        return None  # nor does it take a store that can be read
+    state, this = current_state(), request_id()
+    state.requests.begin(this)
+    access = _access(
+        state.users_dir,
+        authorization=request.headers.get("Authorization"),
+        session=request.cookies.get(SESSION_COOKIE, ""),
+    )
+    state.requests.belongs_to(this, None if access is None else access.user_email)
+    remember_access(access)
+    if access is None and request.endpoint is not None and not _is_public():
+        if wants_page():
+            return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
+        raise UnauthorizedError
+    if access is not None and access.read_only and request.method not in _SAFE_METHODS:
+        raise ForbiddenError("This token may only read.")
+    return None
+
+
+def _end_request(_error: BaseException | None) -> None:
+    state: AppState | None = current_app.extensions.get(EXTENSION)
+    if state is not None:
+        state.requests.end(request_id())
+
+
+def refuse_forged_requests() -> None:
+    """An unsafe request that a cookie vouches for must come from our own pages, and no HTML form may write JSON."""
+    if request.method in _SAFE_METHODS or request.endpoint is None:
+        return
+    _refuse_foreign_body()
+    if "Authorization" in request.headers:
+        return  # no browser adds that by itself
+    own = comes_from_our_pages()
+    # A browser always says where an unsafe request comes from, and asks first before it sends JSON elsewhere. Who says
+    # nothing is a program that was given its cookie; only a form could still come from a very old browser.
+    if own is False or (own is None and request.mimetype in FORM_TYPES and SESSION_COOKIE in request.cookies):
+        raise ForbiddenError("This request does not come from our own pages.")
+
+
+def comes_from_our_pages() -> bool | None:
+    """What the browser says about the page that asks; None where nothing is said."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("Origin")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() == request.host.lower()
+    return None
+
+
+def _refuse_foreign_body() -> None:
+    has_body = bool(request.content_length) or "Transfer-Encoding" in request.headers
+    allowed = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
+    if has_body and request.mimetype not in allowed:
+        raise UnsupportedMediaError("Send the body as application/json.")
+
+
+def _access(users_dir: str, *, authorization: str | None, session: str) -> Access | None:
+    """By the bearer token in `authorization`; only where that header is missing, by the session's cookie."""
+    if authorization is not None:
+        return _access_by_token(users_dir, authorization)
+    user_email = find_session(users_dir=users_dir, token=session) if session else None
+    return None if user_email is None else Access(user_email=user_email, by="session", credential=session)
+
+
+def _access_by_token(users_dir: str, authorization: str) -> Access | None:
+    scheme, _, secret = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        return None
+    found = find_token(users_dir=users_dir, token=secret.strip())
+    if found is None:
+        return None
+    return Access(user_email=found.user_email, by="token", credential=secret.strip(), read_only=found.read_only)
+
+
+def _is_public() -> bool:
+    return _view_has("is_public")
+
+
+def _view_has(mark: str) -> bool:
+    view: Callable[..., Any] | None = current_app.view_functions.get(request.endpoint or "")
+    return bool(getattr(view, mark, False))
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -1,0 +1,104 @@
+"""Base classes of request and response models, and the field types they share."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+
+SETTINGS_BYTES = 16_384
+LARGEST_NUMBER = 2**53
+"""Programs that read every number as a float lose count after this one."""
+_DEPTH = 20
+_EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("a NUL character is not allowed")
+    return text
+
+
+def _email(text: str) -> str:
+    address = text.strip().lower()
+    if not _EMAIL.fullmatch(address):
+        raise ValueError("not an e-mail address")
+    return address
+
+
+def _clean_json(value: Any, depth: int = 0) -> Any:
+    if depth > _DEPTH:
+        raise ValueError(f"nested more than {_DEPTH} levels deep")
+    if isinstance(value, str):
+        return _without_nul(value)
+    if isinstance(value, list):
+        return [_clean_json(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {_without_nul(str(key)): _clean_json(item, depth + 1) for key, item in value.items()}
+    return value
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text.strip()
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Email = Annotated[str, Field(max_length=256), AfterValidator(_email)]
+Password = Annotated[
+    str, Field(min_length=SHORTEST_PASSWORD, max_length=LONGEST_PASSWORD), AfterValidator(_without_nul)
+]
+Name = Annotated[Text, Field(max_length=200)]
+Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
+Id = Annotated[Text, Field(min_length=1, max_length=400)]
+JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(_clean_json)]
+References = Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=10_000)]
+ClientMessageId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
+
+
+class Body(BaseModel):
+    """A request's body: of exactly these fields, of exactly these types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Query(BaseModel):
+    """A request's query parameters; what we don't know is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Nothing(Body):
+    """No field at all."""
+
+
+class Shape(BaseModel):
+    """An answer: of exactly these fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Done(Shape):
+    """It is done."""
+
+    status: Literal["ok"]
+
+
+class ErrorAnswer(Shape):
+    """Any error. `details` are pydantic's field errors; `request_id` finds it in the log."""
+
+    status: Literal["error"]
+    code: str
+    message: str
+    request_id: str
+    details: list[dict[str, Any]] | dict[str, Any] | None = None

@@ -1,0 +1,204 @@
+"""The API's description, OpenAPI 3.1, made from the routes and from the models that check requests."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app
+from pydantic import BaseModel, TypeAdapter
+
+from . import models as http_models
+from .errors import status_of_code
+from .responses import json_reply
+from .validation import answers, public
+
+blueprint = Blueprint("openapi", __name__)
+_ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
+_REFERENCE = "#/components/schemas/{model}"
+_NOUN_OF_ARGUMENT = {
+    "audit_id": "change",
+    "claim_id": "claim",
+    "conflict_id": "conflict",
+    "context_id": "context",
+    "conversation_id": "conversation",
+    "entity_id": "entity",
+    "friendly_id": "conversation",
+    "identifier": "message",
+    "message_id": "message",
+    "reference": "reference",
+    "session_id": "session",
+    "tag_id": "tag",
+    "token_id": "token",
+    "user_email": "user",
+    "workspace_id": "workspace",
+}
+_ANYBODYS_CODES = (
+    "bad_request",
+    "rate_limited",
+    "server_busy",
+    "server_running",
+    "storage_busy",
+    "storage_damaged",
+    "storage_failed",
+)
+_WRITING_CODES = ("forbidden", "request_timeout", "too_large", "unsupported_media_type")
+_FORM = "application/x-www-form-urlencoded"
+
+
+@blueprint.get("/openapi.json")
+@public
+@answers(dict[str, Any])
+def openapi() -> Response:
+    """This description."""
+    return json_reply(describe(current_app))
+
+
+def describe(app: Flask) -> dict[str, Any]:
+    """The OpenAPI document of `app`."""
+    schemas: dict[str, Any] = {}
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, view in routes(app):
+        operation = _operation(path, method, view, schemas)
+        paths.setdefault(path_of(path), {})[method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Anaphora", "version": "1"},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "session": {"type": "apiKey", "in": "cookie", "name": "anaphora_session"},
+                "token": {"type": "http", "scheme": "bearer"},
+            },
+        },
+    }
+
+
+def path_of(rule: str) -> str:
+    """The path of the description for a route's pattern: "/r/<fid>" is "/r/{fid}"."""
+    return _ARGUMENT.sub(r"{\2}", rule)
+
+
+def routes(app: Flask) -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """Every route of `app`: its pattern, its method, its view; sorted."""
+    found = [
+        (rule.rule, method, app.view_functions[rule.endpoint])
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    ]
+    yield from sorted(found, key=lambda route: route[:2])
+
+
+def _operation(path: str, method: str, view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": (inspect.getdoc(view) or "").partition("\n")[0],
+        "parameters": [*_path_parameters(path), *_query_parameters(view, schemas)],
+        "responses": {**_successes(view, schemas), **_errors(path, method, view, schemas)},
+    }
+    body = getattr(view, "body_model", None)
+    if body is not None:
+        medias = ["application/json", *([_FORM] if getattr(view, "takes_form", False) else [])]
+        schema = _schema(body, schemas, "validation")
+        operation["requestBody"] = {
+            "content": {media: {"schema": schema} for media in medias},
+            "required": not getattr(view, "body_optional", False),
+        }
+    operation["security"] = [] if getattr(view, "is_public", False) else [{"session": []}, {"token": []}]
+    return operation
+
+
+def _successes(view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    shape, medias = getattr(view, "answer_shape", None), getattr(view, "answer_media", ("application/json",))
+    schema = {} if shape is None else _schema(shape, schemas, "serialization")
+    content = {media: {"schema": schema if media == "application/json" else {}} for media in medias}
+    found = {str(int(getattr(view, "answer_status", HTTPStatus.OK))): {"description": "Success.", "content": content}}
+    redirect = getattr(view, "answer_redirect", None)
+    if redirect is not None:
+        location = {"required": True, "schema": {"type": "string"}}
+        found[str(int(redirect))] = {"description": "The way to another page.", "headers": {"Location": location}}
+    return found
+
+
+def _errors(path: str, method: str, view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    codes: dict[int, list[str]] = {}
+    for code in error_codes(path, method, view):
+        codes.setdefault(int(status_of_code(code)), []).append(code)
+    return {
+        str(status): {
+            "description": ", ".join(f"`{code}`" for code in sorted(found)),
+            "content": _error_content(status, view, schemas),
+        }
+        for status, found in sorted(codes.items())
+    }
+
+
+def _error_content(status: int, view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    schema = _schema(http_models.ErrorAnswer, schemas, "serialization")
+    unable = getattr(view, "answer_unable", None)
+    if unable is not None and status == HTTPStatus.SERVICE_UNAVAILABLE:
+        schema = {"anyOf": [_schema(unable, schemas, "serialization"), schema]}
+    content: dict[str, Any] = {"application/json": {"schema": schema}}
+    if "text/html" in getattr(view, "answer_media", ()) or getattr(view, "takes_form", False):
+        content["text/html"] = {"schema": {"type": "string"}}
+    return content
+
+
+def error_codes(path: str, method: str, view: Callable[..., Any]) -> set[str]:
+    """Codes of all errors that this operation answers with: its own, and those that its address and body bring."""
+    named = {name for _, name in _ARGUMENT.findall(path)}
+    codes = {f"{noun}_not_found" for name, noun in _NOUN_OF_ARGUMENT.items() if name in named}
+    codes.update(_ANYBODYS_CODES, getattr(view, "error_codes", ()))
+    if not getattr(view, "is_public", False):
+        codes.add("unauthorized")
+    if method not in ("GET", "HEAD"):
+        codes.update(_WRITING_CODES)
+    if path.startswith("/pkb/"):
+        codes.add("knowledge_unavailable")
+    return codes
+
+
+def _path_parameters(path: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "integer" if kind == "int" else "string"},
+        }
+        for kind, name in _ARGUMENT.findall(path)
+    ]
+
+
+def _query_parameters(view: Callable[..., Any], schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    model: type[BaseModel] | None = getattr(view, "query_model", None)
+    if model is None:
+        return []
+    schema = model.model_json_schema(ref_template=_REFERENCE)
+    schemas.update(schema.pop("$defs", {}))
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": part}
+        for name, part in schema["properties"].items()
+    ]
+
+
+def _schema(shape: Any, schemas: dict[str, Any], mode: Any) -> dict[str, Any]:
+    """A reference to `shape` among `schemas`, where it is put; what is no model is described in place."""
+    schema, used = _generated(shape, mode)
+    schemas.update(used)
+    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
+        return schema
+    schemas[shape.__name__] = schema
+    return {"$ref": _REFERENCE.format(model=shape.__name__)}
+
+
+@cache
+def _generated(shape: Any, mode: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON schema of `shape`, and those it refers to by name. Generating one costs pydantic a millisecond."""
+    schema = TypeAdapter(shape).json_schema(ref_template=_REFERENCE, mode=mode)
+    return schema, schema.pop("$defs", {})

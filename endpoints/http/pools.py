@@ -1,0 +1,137 @@
+"""Which kind of work a request is, and the bounded pool of threads that does work of this kind.
+
+Each kind has threads and a queue of its own, so that no request waits for another kind of work. A full queue is
+answered at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from chat.turns.threads import WorkerThreads
+from settings import Settings
+
+from .errors import RateLimitedError, ServerBusyError
+
+T = TypeVar("T")
+View = TypeVar("View", bound=Callable[..., Any])
+_RETRY_SECONDS = 2.0
+
+
+class Work(StrEnum):
+    """What a view spends its time with."""
+
+    SHORT = "short"
+    """Reads or changes a few rows."""
+    SEARCH = "search"
+    """Searches; waits for an embedding model for a bounded time."""
+    MODEL = "model"
+    """Waits for a model, for as long as the model takes."""
+    MEMORIES = "memories"
+    """Changes memories, and waits for the knowledge base's one writer, which a large import keeps busy."""
+    LONG = "long"
+    """Reads, copies or writes as much as a person has."""
+    PASSWORD = "password"
+    """Hashes a password."""
+
+
+WorkOf = Callable[[Mapping[str, str]], Work]
+"""The kind of work that a request with these query parameters is."""
+
+
+def works(kind: Work | WorkOf) -> Callable[[View], View]:
+    """Note which kind of work a view does; views without a note are SHORT."""
+
+    def decorate(view: View) -> View:
+        view.work = kind  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str]) -> Work:
+    """The kind of work that `view` does for a request with these query parameters."""
+    kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
+    return kind if isinstance(kind, Work) else kind(parameters)
+
+
+class WorkPool:
+    """The threads for one kind of work, and the places to wait for them. Used on the server's loop alone.
+
+    places: how many jobs may run and wait at once. share: how many of them one client (a person, or an address before
+    sign-in) may have.
+    """
+
+    def __init__(self, kind: Work, *, threads: int, waiting: int, share: int | None = None) -> None:
+        self.kind = kind
+        self.places = threads + waiting
+        self.share = share
+        self._count = threads
+        self._threads = WorkerThreads(threads, name=f"view-{kind}")
+        self._taken = 0
+        self._taken_by: Counter[str] = Counter()
+
+    async def run(self, work: Callable[[], T], *, client: str, gone: Callable[[], Awaitable[object]]) -> T:
+        """What `work` returns.
+
+        gone: waits until the client has hung up; a job that has not begun by then is dropped. Raises ServerBusyError
+        and RateLimitedError where no place is free, ConnectionResetError for a dropped job.
+        """
+        self._check(client)
+        self._taken += 1
+        self._taken_by[client] += 1
+        try:
+            return await self._result(self._threads.submit(work), gone)
+        finally:
+            self._taken -= 1
+            self._taken_by[client] -= 1
+            if not self._taken_by[client]:
+                del self._taken_by[client]
+
+    def shutdown(self) -> None:
+        """Take no more jobs and drop those that wait."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def _check(self, client: str) -> None:
+        if self.share is not None and self._taken_by[client] >= self.share:
+            message = "You have too many of these requests under way. Wait until one has ended."
+            raise RateLimitedError(message, retry_after=_RETRY_SECONDS)
+        if self._taken >= self.places:
+            raise ServerBusyError(retry_after=_RETRY_SECONDS)
+
+    async def _result(self, job: Future[T], gone: Callable[[], Awaitable[object]]) -> T:
+        result = asyncio.wrap_future(job)
+        if self._taken <= self._count:
+            return await result  # a thread is free, so the job does not wait
+        leaving: asyncio.Future[Any] = asyncio.ensure_future(gone())
+        try:
+            await asyncio.wait({result, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not result.done() and self._threads.withdraw(job):
+                raise ConnectionResetError
+        finally:
+            leaving.cancel()
+        return await result
+
+
+def pools(settings: Settings) -> dict[Work, WorkPool]:
+    """The pools of one server."""
+    models, searches, longs, passwords = (
+        settings.model_threads,
+        settings.search_threads,
+        settings.long_threads,
+        settings.password_threads,
+    )
+    return {
+        Work.SHORT: WorkPool(Work.SHORT, threads=settings.threads, waiting=settings.waiting_requests),
+        Work.SEARCH: WorkPool(Work.SEARCH, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.MEMORIES: WorkPool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.MODEL: WorkPool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
+        Work.LONG: WorkPool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
+        # A place costs its client the time of the hashes before it: half a second, with these.
+        Work.PASSWORD: WorkPool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
+    }

@@ -1,0 +1,182 @@
+"""Who is asking, and with what: the only reader of the request's private state."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
+
+from flask import current_app, g
+
+from database.accounts.users import get_user
+from database.errors import ConversationNotFoundError
+from language_models.menu import AllowedModels, AllowedNames
+
+from .errors import UnauthorizedError
+
+if TYPE_CHECKING:
+    from chat.ports import TurnServices
+    from chat.runtime.account_erasure import AccountErasure
+    from chat.runtime.cache import DefaultDictQueue
+    from chat.runtime.knowledge import KnowledgeAccess
+    from chat.runtime.metrics import Metrics
+    from chat.runtime.server_process import ServerProcess
+    from chat.turns.runner import TurnRunner
+    from Conversation import Conversation
+    from language_models.roles import ModelRoles
+    from settings import Settings
+
+
+EXTENSION = "anaphora"
+SETTINGS = "anaphora.settings"
+
+
+class RequestsUnderWay:
+    """Whose requests are being answered. Safe to use from any thread.
+
+    A request counts from before its credentials are checked until its view has returned: until then it may write for
+    an account that was closed meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[object, str | None] = {}
+
+    def begin(self, request: object) -> None:
+        """It is not known yet who asks."""
+        with self._lock:
+            self._of[request] = None
+
+    def belongs_to(self, request: object, user_email: str | None) -> None:
+        """Its credentials were checked. None: nobody has signed in, so it writes for no account."""
+        with self._lock:
+            if user_email is None:
+                self._of.pop(request, None)
+            else:
+                self._of[request] = user_email
+
+    def end(self, request: object) -> None:
+        """It writes nothing any more. A no-op for one that never began."""
+        with self._lock:
+            self._of.pop(request, None)
+
+    def has_any(self, user_email: str) -> bool:
+        """Whether one of them is, or may turn out to be, of this account."""
+        with self._lock:
+            return any(owner is None or owner == user_email for owner in self._of.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppState:
+    """What one server consists of; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
+
+    settings: Settings
+    users_dir: str
+    conversation_cache: DefaultDictQueue[str, Conversation]
+    turns: TurnRunner
+    models: ModelRoles
+    metrics: Metrics
+    services: TurnServices
+    knowledge: KnowledgeAccess
+    account_erasure: AccountErasure
+    requests: RequestsUnderWay
+    server: ServerProcess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the caller proved who they are. `credential` is the session's or the token's secret, never logged."""
+
+    user_email: str
+    by: Literal["session", "token"]
+    credential: str
+    read_only: bool = False
+
+
+def current_state() -> AppState:
+    """The parts of the running server."""
+    return cast("AppState", current_app.extensions[EXTENSION])
+
+
+def current_settings() -> Settings:
+    """The settings of this application; they are there also where its store can't be opened."""
+    return cast("Settings", current_app.extensions[SETTINGS])
+
+
+def remember_access(access: Access | None) -> None:
+    """Note for the rest of this request who is asking."""
+    g.access = access
+
+
+def current_access() -> Access:
+    """Who is asking. Raises UnauthorizedError where nobody proved it."""
+    access: Access | None = g.get("access")
+    if access is None:
+        raise UnauthorizedError
+    return access
+
+
+def current_user_email() -> str:
+    """The address of the account that is asking."""
+    return current_access().user_email
+
+
+def request_id() -> str:
+    """Names this request in the answer and in the log."""
+    if "request_id" not in g:
+        g.request_id = new_request_id()
+    return cast("str", g.request_id)
+
+
+def new_request_id() -> str:
+    """A name for one request; random."""
+    return secrets.token_hex(8)
+
+
+def remember_error_code(code: str) -> None:
+    """Note why this request is refused."""
+    g.error_code = code
+
+
+def error_code() -> str | None:
+    """Why this request was refused, where that was noted."""
+    return cast("str | None", g.get("error_code"))
+
+
+def access_conversation(conversation_id: str) -> Conversation:
+    """The conversation, if it is the caller's. Raises ConversationNotFoundError."""
+    return conversation_loader(current_user_email())(conversation_id)
+
+
+def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
+    """A door to the conversations of `user_email`, and to no others; works outside of a request as well."""
+    state = current_state()
+
+    def load(conversation_id: str) -> Conversation:
+        conversation = state.conversation_cache[conversation_id]
+        if conversation.user_id != user_email:
+            raise ConversationNotFoundError
+        return conversation
+
+    return load
+
+
+def allowed_models() -> AllowedModels:
+    """The models as the caller may use them; works outside of the request as well."""
+    state, caller = current_state(), own()
+    names = AllowedNames(everybody=state.settings.allowed_models, administrators=state.settings.admin_models)
+    return AllowedModels(state.models, names, is_admin=lambda: get_user(**caller).is_admin)
+
+
+class Own(TypedDict):
+    """The arguments that every door to the store takes."""
+
+    users_dir: str
+    user_email: str
+
+
+def own() -> Own:
+    """Where the store is, and whose things may be seen."""
+    return Own(users_dir=current_state().users_dir, user_email=current_user_email())

@@ -1,0 +1,318 @@
+"""Serves the WSGI application on one event loop: views in pools of threads, watchers of answers on the loop itself."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl
+
+import uvicorn
+
+from chat.runtime.upkeep import keep_up
+from database.accounts.throttle import network_of
+from database.connection import close_store
+from database.errors import StoreError
+from endpoints.operations.health import answer_on_loop
+
+from .app import max_body_bytes
+from .bodies import STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send
+from .connections import BEGAN_AT, Connection, Connections, within_file_limit
+from .error_responses import refusing
+from .errors import RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
+from .guards import is_public, shows_credentials, view_at, who_asks
+from .pools import Work, pools, work_of
+from .scope import EXTENSION, AppState
+from .streams import StreamBody
+from .wsgi import Answer, Scope, answer_of, environ_of
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from settings import Settings
+
+
+log = logging.getLogger("anaphora.server")
+
+DRAIN_SECONDS = 7.0
+_STOP_SECONDS = 9
+_MEGABYTE = 1024 * 1024
+# `Connection` closes idle connections; uvicorn would cut an answer that a client reads slowly.
+_KEPT_ALIVE_SECONDS = 24 * 3600
+_SWITCH_SECONDS = 0.001
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000
+
+
+class Bridge:
+    """An ASGI application around the WSGI one.
+
+    A request's body is read on the loop before a thread is taken, so that a slow sender holds none. A streamed answer
+    is tailed on the loop; when its watcher goes, the watching ends and the answer goes on.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._state: AppState = app.extensions[EXTENSION]
+        settings = self._state.settings
+        self._pools = pools(settings)
+        self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
+        self.connections = Connections(
+            most=within_file_limit(settings.connections),
+            of_address=settings.connections_of_address,
+            trusted=settings.trusted_proxies,
+        )
+        self._drained: asyncio.Task[None] | None = None
+        self._beside: list[asyncio.Task[None]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One connection's request, or the server's life."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    def begin_drain(self) -> asyncio.Task[None]:
+        """Take no new turns, and let the running ones end; the task is done when they have."""
+        if self._drained is None:
+            self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS))
+        return self._drained
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                self._open()
+                await send({"type": "lifespan.startup.complete"})
+            elif event["type"] == "lifespan.shutdown":
+                await self._close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._state.turns.attach(loop)
+        self._state.models.start()
+        upkeep = keep_up(
+            users_dir=self._state.users_dir,
+            knowledge=self._state.knowledge,
+            erase_closed_accounts=self._state.account_erasure.erase_closed,
+        )
+        self._beside = [
+            loop.create_task(upkeep, name="upkeep"),
+            loop.create_task(self.connections.watch(), name="connections"),
+        ]
+
+    async def _close(self) -> None:
+        await self.begin_drain()
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        await self._state.models.aclose()
+        for pool in self._pools.values():
+            pool.shutdown()
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._state.knowledge.close)
+        await loop.run_in_executor(None, close_store, self._state.users_dir)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = answer_on_loop(scope, self._state)
+        body, content = _body(scope, receive, self._memory), b""
+        try:
+            if answer is None:
+                content = await self._read(body, scope)
+                answer = await self._ask(scope, content, receive)
+        except (RequestError, StoreError) as error:
+            await self._refuse(error, scope, body, send, content=content)
+        except ConnectionResetError:
+            return
+        finally:
+            body.release()
+        if answer is not None:
+            await _start(answer, send)
+            if isinstance(answer.body, StreamBody):
+                await _send_stream(answer.body, receive, send)
+            else:
+                await send({"type": "http.response.body", "body": answer.body})
+
+    async def _read(self, body: RequestBody, scope: Scope) -> bytes:
+        """The body. Credentials are verified before more is kept, or waited for longer, than a stranger may cost.
+
+        Raises TooLargeError, RequestTooSlowError, UnauthorizedError, ServerBusyError, ConnectionResetError.
+        """
+        most = max_body_bytes(scope["path"])
+        room = min(most, max(STRANGERS_BYTES - _head_size(scope), 0))
+        began_at = scope.get(BEGAN_AT, asyncio.get_running_loop().time())
+        person = await self._person(scope, gone=_never) if body.may_exceed(room) else None
+        if person is not None:
+            return await body.read_of_person(person, most=most)
+        try:
+            return await body.read_of_stranger(most=room, until=began_at + STRANGERS_SECONDS)
+        except RequestTooSlowError:
+            person = await self._person(scope, gone=_never)
+            if person is None:
+                raise
+            return await body.read_of_person(person, most=most)
+        except TooLargeError:
+            if is_public(view_at(self._app, path=scope["path"], method=scope["method"])):
+                raise
+            raise UnauthorizedError from None
+
+    async def _ask(self, scope: Scope, content: bytes, receive: Receive) -> Answer:
+        """The view's answer.
+
+        Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that left before its turn.
+        """
+        kind = work_of(view_at(self._app, path=scope["path"], method=scope["method"]), _parameters(scope))
+        client: str | None = _address(scope)
+        gone = partial(_disconnected, receive)
+        if kind not in (Work.SHORT, Work.PASSWORD):
+            client = await self._person(scope, gone=gone)
+        if client is None:
+            kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in
+        work = partial(answer_of, self._app.wsgi_app, environ_of(scope, content))
+        return await self._pools[kind].run(work, client=client, gone=gone)
+
+    async def _person(self, scope: Scope, *, gone: Callable[[], Awaitable[object]]) -> str | None:
+        """The address of the account that asks; None where no valid credentials were sent."""
+        if not shows_credentials(scope["headers"]):
+            return None
+        work = partial(who_asks, self._state.users_dir, scope["headers"])
+        access = await self._pools[Work.SHORT].run(work, client=_address(scope), gone=gone)
+        return None if access is None else access.user_email
+
+    async def _refuse(self, error: Exception, scope: Scope, body: RequestBody, send: Send, *, content: bytes) -> None:
+        """Answer at once, but end the connection only when the client had a chance to read that.
+
+        content: the body as far as it was taken; a form is shown again with what was typed.
+        """
+        closes = not body.ended
+        answer = await self._refusal(error, scope, content)
+        await _start(answer, send, closes=closes)
+        await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+        if closes and not isinstance(error, RequestTooSlowError):
+            await body.discard()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _refusal(self, error: Exception, scope: Scope, content: bytes) -> Answer:
+        work = partial(answer_of, refusing(self._app, error), environ_of(scope, content))
+        try:
+            return await self._pools[Work.SHORT].run(work, client=_address(scope), gone=_never)
+        except ServerBusyError:
+            return work()  # no thread is free, and the client is not to wait for one
+
+
+class Server(uvicorn.Server):
+    """uvicorn, but running answers are brought to their end while their watchers are still connected."""
+
+    def __init__(self, config: uvicorn.Config, bridge: Bridge) -> None:
+        super().__init__(config)
+        self._bridge = bridge
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Tell the address when it is ours: where the port is taken, uvicorn ends the process in here."""
+        await super().startup(sockets=sockets)
+        log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Drain first: uvicorn waits for open responses, and those end with their turns."""
+        self._bridge.begin_drain()
+        await super().shutdown(sockets=sockets)
+
+
+def serve(app: Flask, settings: Settings) -> None:
+    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
+    _tune_interpreter()
+    bridge = Bridge(app)
+    Server(configure(bridge, settings), bridge).run()
+
+
+def _tune_interpreter() -> None:
+    # The writer lets go of the interpreter at each step of a statement: in a crowd it would wait for it 5 ms each time.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    # Looking for cycles after every 700 new objects is a fifth of the time of a long list; what the start has made
+    # stays, and is not looked through again.
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 10, 10)
+
+
+def configure(bridge: Bridge, settings: Settings) -> uvicorn.Config:
+    """How uvicorn serves `bridge`: where, and how long it waits for the end."""
+    return uvicorn.Config(
+        bridge,
+        http=cast("Any", partial(Connection, connections=bridge.connections)),
+        host=settings.host,
+        port=settings.port,
+        lifespan="on",
+        ws="none",
+        # Of the addresses it was forwarded for, the last one that is no trusted proxy's asks.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        server_header=False,
+        access_log=False,
+        log_config=None,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=_KEPT_ALIVE_SECONDS,
+    )
+
+
+def _body(scope: Scope, receive: Receive, memory: BodyMemory) -> RequestBody:
+    headers = dict(scope["headers"])
+    declared: bytes = headers.get(b"content-length", b"")
+    length = int(declared) if declared.isdigit() else None
+    return RequestBody(receive, declared=length, chunked=b"transfer-encoding" in headers, memory=memory)
+
+
+def _head_size(scope: Scope) -> int:
+    headers = sum(len(name) + len(value) for name, value in scope["headers"])
+    return len(scope["path"]) + len(scope["query_string"]) + headers
+
+
+def _parameters(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+
+
+def _address(scope: Scope) -> str:
+    """The client's address; of IPv6 its network, all of whose addresses are one client's."""
+    client = scope.get("client")
+    return network_of(str(client[0])) if client else ""
+
+
+async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:
+    headers = [*answer.headers, (b"connection", b"close")] if closes else answer.headers
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+
+async def _send_stream(body: StreamBody, receive: Receive, send: Send) -> None:
+    sending = asyncio.ensure_future(_tail(body, send))
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, gone):
+            if not task.done():
+                task.cancel()
+        with suppress(asyncio.CancelledError):
+            await gone
+    with suppress(asyncio.CancelledError):
+        await sending
+
+
+async def _tail(body: StreamBody, send: Send) -> None:
+    async for chunk in body.tail():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _never() -> None:
+    """Before its body is read, a client can't be asked whether it has left: asking takes pieces of the body."""
+    await asyncio.Event().wait()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

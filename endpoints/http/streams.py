@@ -1,0 +1,106 @@
+"""Responses that grow: events as NDJSON, and files that are made while they are sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from flask import Response
+
+from chat.turns.threads import WorkerThreads
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+
+NDJSON = "application/x-ndjson"
+
+
+class EventStream(Protocol):
+    """The events of one answer, encoded, from any point on, for watchers on the loop and in threads."""
+
+    def tail(self, after: int) -> AsyncIterator[bytes]:
+        """Chunks of whole lines, on the server's loop."""
+        ...
+
+    def lines(self, after: int) -> Iterator[bytes]:
+        """The same, in a thread that may wait."""
+        ...
+
+
+class StreamBody:
+    """A body for two kinds of servers: our own tails `stream` on its loop; any other iterates, and a thread waits."""
+
+    def __init__(self, stream: EventStream, after: int) -> None:
+        self.stream = stream
+        self.after = after
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.stream.lines(self.after))
+
+    def tail(self) -> AsyncIterator[bytes]:
+        """What to send, chunk by chunk."""
+        return self.stream.tail(self.after)
+
+
+class StreamResponse(Response):
+    """Events of `stream` after number `after`, as they come; or the bytes of a file, as they are made."""
+
+    # A caller that measured or copied the body would wait for the whole answer.
+    implicit_sequence_conversion = False
+    automatically_set_content_length = False
+
+    def __init__(self, stream: EventStream, after: int = 0, *, media: str = NDJSON) -> None:
+        self.body = StreamBody(stream, after)
+        super().__init__(
+            self.body,
+            mimetype=media,
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+    def get_app_iter(self, environ: WSGIEnvironment) -> Iterable[bytes]:
+        """The body itself, so that the server that calls us can tell it from an ordinary one."""
+        return () if environ["REQUEST_METHOD"] == "HEAD" else self.body
+
+
+def stream_response(stream: EventStream, *, after: int = 0) -> StreamResponse:
+    """Watch `stream` from event `after` + 1 on."""
+    return StreamResponse(stream, after)
+
+
+_THREADS = 2
+_BYTES_AT_ONCE = 64 * 1024
+
+
+class FileStream:
+    """The bytes of one file, in order; they can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+
+    async def tail(self, after: int) -> AsyncIterator[bytes]:
+        """The bytes, each piece made in a thread when the one before has been sent; `after` counts for events only."""
+        pieces = self.lines(after)
+        loop = asyncio.get_running_loop()
+        while piece := await loop.run_in_executor(_threads(), next, pieces, b""):
+            yield piece
+
+    def lines(self, after: int) -> Iterator[bytes]:
+        """The bytes in pieces worth sending; `after` counts for events only."""
+        del after
+        piece = bytearray()
+        for chunk in self._chunks:
+            piece += chunk
+            if len(piece) >= _BYTES_AT_ONCE:
+                yield bytes(piece)
+                piece.clear()
+        if piece:
+            yield bytes(piece)
+
+
+@cache
+def _threads() -> WorkerThreads:
+    """Not the loop's default threads: those look up the addresses of models."""
+    return WorkerThreads(_THREADS, name="file-streams")

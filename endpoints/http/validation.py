@@ -1,0 +1,224 @@
+"""What comes in is checked here, before a view sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import orjson
+from flask import request
+from pydantic import BaseModel
+from werkzeug.routing import IntegerConverter, ValidationError
+
+from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
+from .models import LARGEST_NUMBER
+
+View = TypeVar("View", bound=Callable[..., Any])
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+_MAX_PART = 2_000
+_MOST_CONTAINERS = 1_000_000
+"""Objects and arrays of one body: each takes 64 bytes of memory at least, and all are made in one step."""
+_WHOLE_BYTES = 256 * 1024
+"""Longer bodies are parsed in steps."""
+_STEPPED_LEVELS = 4
+"""An import's rows are that deep: in a list, in `data`, in `payload`, in the body."""
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False) -> Callable[[View], View]:
+    """Give the view its checked JSON body as `body`; `form`: an HTML form will do; `optional`: no body will do."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(**arguments: Any) -> Any:
+            return view(body=_body(model, form=form, optional=optional), **arguments)
+
+        checked.body_model = model  # type: ignore[attr-defined]
+        checked.takes_form = form  # type: ignore[attr-defined]
+        checked.body_optional = optional  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def asks(model: type[BaseModel]) -> Callable[[View], View]:
+    """Give the view its checked query parameters as `query`."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(**arguments: Any) -> Any:
+            return view(query=model.model_validate(request.args.to_dict()), **arguments)
+
+        checked.query_model = model  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def answers(
+    shape: Any,
+    *,
+    media: str | Sequence[str] = "application/json",
+    status: HTTPStatus = HTTPStatus.OK,
+    redirect: HTTPStatus | None = None,
+    unable: Any = None,
+) -> Callable[[View], View]:
+    """Note what the view answers when all goes well, for the API's description.
+
+    shape: what the JSON holds; None for what is no JSON. redirect: the status with which it may lead elsewhere instead.
+    unable: what a 503 holds where that is no error of the usual shape.
+    """
+
+    def decorate(view: View) -> View:
+        view.answer_shape = shape  # type: ignore[attr-defined]
+        view.answer_media = (media,) if isinstance(media, str) else tuple(media)  # type: ignore[attr-defined]
+        view.answer_status = status  # type: ignore[attr-defined]
+        view.answer_redirect = redirect  # type: ignore[attr-defined]
+        view.answer_unable = unable  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def fails(*codes: str) -> Callable[[View], View]:
+    """Note the codes of errors that are this view's own, for the API's description.
+
+    Those that follow from its address, its body and who may ask need not be named (see `openapi`).
+    """
+
+    def decorate(view: View) -> View:
+        view.error_codes = codes  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def public(view: View) -> View:
+    """Mark a view that answers also to those who have not signed in."""
+    view.is_public = True  # type: ignore[attr-defined]
+    return view
+
+
+class BoundedInteger(IntegerConverter):
+    """A whole number in an address; nothing is there for one that is too large to be stored."""
+
+    def to_python(self, value: str) -> int:
+        """The number that `value` is."""
+        number: int = super().to_python(value)
+        if number > LARGEST_NUMBER:
+            raise ValidationError
+        return number
+
+
+def refuse_hostile_address() -> None:
+    """Refuse what no address of ours contains: control characters, or parts of absurd length."""
+    parts: Iterable[object] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
+    for part in map(str, parts):
+        if "\x00" in part:
+            raise InvalidRequestError("The address contains a NUL character.")
+        if len(part) > _MAX_PART:
+            raise InvalidRequestError(f"A part of the address is longer than {_MAX_PART:,} characters.")
+
+
+def _body(model: type[BaseModel], *, form: bool, optional: bool) -> BaseModel:
+    if form and request.mimetype in FORM_TYPES:
+        return model.model_validate(request.form.to_dict())
+    raw = request.get_data(cache=False)
+    if not raw and optional:
+        return model()
+    if raw and request.mimetype != "application/json":
+        raise UnsupportedMediaError("Send the body as application/json.")
+    return model.model_validate(_decoded(raw))
+
+
+def _decoded(raw: bytes) -> Any:
+    if len(raw) > _MOST_CONTAINERS and raw.count(b"{") + raw.count(b"[") > _MOST_CONTAINERS:
+        raise TooLargeError(f"The body has more than {_MOST_CONTAINERS:,} objects and arrays.")
+    try:
+        return _parsed(raw)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequestError(
+            "The body is not valid JSON.",
+            details=[{"loc": ["body"], "msg": str(error).partition(":")[0], "type": "json_invalid"}],
+        ) from error
+
+
+def _parsed(raw: bytes) -> Any:
+    """Raises orjson.JSONDecodeError."""
+    if len(raw) > _WHOLE_BYTES:
+        with suppress(ValueError, RecursionError):
+            return _JsonInSteps(raw).parsed()
+    return orjson.loads(raw)  # of a malformed body, it says what is wrong
+
+
+class _JsonInSteps:
+    """A long JSON text, parsed value by value below its outermost arrays and objects.
+
+    orjson lets no other thread run while it parses: half a second for 32 MB in one piece. `json` finds the end of each
+    value, and orjson decides what it is.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        # One character a byte, so that places are the same. What is not ASCII stands inside strings.
+        self._text = raw.decode("latin-1")
+        self._decoder = json.JSONDecoder()
+
+    def parsed(self) -> Any:
+        """What the text says. Raises ValueError or RecursionError for malformed text."""
+        value, at = self._value(0, depth=0)
+        if self._skip_space(at) != len(self._text):
+            raise ValueError("something follows the value")
+        return value
+
+    def _value(self, at: int, *, depth: int) -> tuple[Any, int]:
+        """The value that begins at `at`, and the place after it."""
+        at = self._skip_space(at)
+        opening = self._text[at : at + 1]
+        if depth < _STEPPED_LEVELS and opening == "{":
+            return self._object(at, depth=depth)
+        if depth < _STEPPED_LEVELS and opening == "[":
+            return self._array(at, depth=depth)
+        _, end = self._decoder.raw_decode(self._text, at)
+        return orjson.loads(self._raw[at:end]), end
+
+    def _array(self, at: int, *, depth: int) -> tuple[list[Any], int]:
+        found = list[Any]()
+        at, goes_on = self._begun(at, closing="]")
+        while goes_on:
+            value, at = self._value(at, depth=depth + 1)
+            found.append(value)
+            at, goes_on = self._next(at, closing="]")
+        return found, at
+
+    def _object(self, at: int, *, depth: int) -> tuple[dict[str, Any], int]:
+        found = dict[str, Any]()
+        at, goes_on = self._begun(at, closing="}")
+        while goes_on:
+            key, at = self._value(at, depth=_STEPPED_LEVELS)
+            at = self._skip_space(at)
+            if not isinstance(key, str) or self._text[at : at + 1] != ":":
+                raise ValueError("an object's key is malformed")
+            found[key], at = self._value(at + 1, depth=depth + 1)
+            at, goes_on = self._next(at, closing="}")
+        return found, at
+
+    def _begun(self, at: int, *, closing: str) -> tuple[int, bool]:
+        at = self._skip_space(at + 1)
+        return (at + 1, False) if self._text[at : at + 1] == closing else (at, True)
+
+    def _next(self, at: int, *, closing: str) -> tuple[int, bool]:
+        at = self._skip_space(at)
+        sign = self._text[at : at + 1]
+        if sign not in {",", closing}:
+            raise ValueError("a comma is missing")
+        return at + 1, sign == ","
+
+    def _skip_space(self, at: int) -> int:
+        space = _SPACE.match(self._text, at)
+        return space.end() if space else at

@@ -1,0 +1,40 @@
+"""The models and whether they can answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.responses import json_reply
+from endpoints.http.scope import allowed_models, current_state
+from endpoints.http.validation import answers
+
+from . import models as language_model_models
+
+blueprint = Blueprint("models", __name__)
+
+
+@blueprint.get("/models")
+@answers(language_model_models.Models)
+def list_models() -> Response:
+    """The models by role and those that conversations may choose, with the progress of what is fetched or loaded."""
+    models = current_state().models
+    states = {role: asdict(state) for role, state in models.states().items()}
+    return json_reply({**states, **asdict(allowed_models().menu())})
+
+
+@blueprint.post("/models/<path:model_id>/fetch")
+@answers(language_model_models.Begun, status=HTTPStatus.ACCEPTED)
+def fetch_model(model_id: str) -> Response:
+    """Begin to fetch and load an embedded model; a fetch that broke off goes on where it was.
+
+    403 `model_not_allowed` where the model is not here yet and the caller is no administrator.
+    """
+    try:
+        allowed_models().begin(model_id)
+    except ValueError as error:
+        raise InvalidRequestError(str(error)) from error
+    return json_reply({"status": "ok"}, status=HTTPStatus.ACCEPTED)

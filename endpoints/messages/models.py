@@ -1,0 +1,99 @@
+"""Request and response models of messages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from chat.turns.turn import MAX_MESSAGE_CHARS
+from endpoints.http.models import LARGEST_NUMBER, Body, Id, Query, Shape, Text, _not_blank
+
+
+class MessageWindow(Query):
+    """Which messages: before, after or around an index (around also an id or a hash); without any, all."""
+
+    before: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None = None
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None = None
+    around: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_window(self) -> MessageWindow:
+        if self.around is not None and (self.before is not None or self.after is not None):
+            raise ValueError("around stands alone")
+        return self
+
+
+class MessageEdit(Body):
+    """The message's new text. `based_on`: what it said when it was edited; if it says something else, it stays so."""
+
+    text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
+    based_on: Text | None = None
+
+
+class MessageVisibility(Body):
+    """Whether models see the message."""
+
+    show_hide: Literal["show", "hide"]
+
+
+class MessageMove(Body):
+    """Messages that move together by one place."""
+
+    message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
+    direction: Literal["up", "down"]
+
+
+class VariantItem(Shape):
+    """One of the answers that a model gave to the same question; of those, the message has the chosen one's text."""
+
+    number: int
+    status: str
+    created_at: str
+    model: str | None
+    chosen: bool
+
+
+class MessageItem(Shape):
+    """A message of a conversation."""
+
+    message_id: str
+    text: str
+    sender: str
+    user_id: str
+    conversation_id: str
+    message_short_hash: str | None
+    message_index: int
+    short_id: str
+    reply_to_id: str | None
+    thread_id: str | None
+    created_at: str
+    status: str
+    show_hide: str
+    config: dict[str, Any]
+    references: list[dict[str, Any]]
+    document_references: list[dict[str, Any]]
+    backlink_count: int
+    variants: list[VariantItem]
+    pinned_at: str | None
+    edited_at: str | None
+
+
+class EarlierText(Shape):
+    """What a message said until it was edited."""
+
+    text: str
+    replaced_at: str
+
+
+class PinnedMessage(Shape):
+    """A pinned message of a conversation."""
+
+    message_id: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    model: str | None
+    preview: str
+    pinned_at: str

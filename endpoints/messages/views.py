@@ -1,0 +1,145 @@
+"""The messages of a conversation: listed, edited, moved, hidden, pinned, deleted and brought back."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from database.conversations import copying
+from database.messages import editing, reading
+from database.messages.message import message_shape
+from endpoints.conversations import models as conversation_models
+from endpoints.http import models as http_models
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import own
+from endpoints.http.validation import answers, asks, fails, takes
+
+from . import models as message_models
+
+blueprint = Blueprint("messages", __name__)
+
+
+@blueprint.get("/list_messages_by_conversation/<conversation_id>")
+@asks(message_models.MessageWindow)
+@answers(list[message_models.MessageItem])
+@fails("message_not_found")
+def list_messages_by_conversation(conversation_id: str, query: message_models.MessageWindow) -> Response:
+    """Live messages in order: all, or a window before, after or around one of them."""
+    around: int | str | None = query.around
+    if query.around and query.around.isdecimal() and len(query.around) < 6:
+        around = int(query.around)
+    rows = reading.list_messages(
+        **own(),
+        conversation_id=conversation_id,
+        before=query.before,
+        after=query.after,
+        around=around,
+        limit=query.limit,
+    )
+    return json_reply([message_shape(row) for row in rows])
+
+
+@blueprint.post("/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
+@takes(message_models.MessageEdit)
+@answers(http_models.Done)
+@fails("conflict", "turn_in_progress")
+def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> Response:
+    """Change a message's text; its hash stays, its history is kept. 409 where index or `based_on` no longer fit."""
+    editing.edit_message(
+        **own(),
+        conversation_id=conversation_id,
+        message_id=message_id,
+        index=index,
+        text=body.text,
+        based_on=body.based_on,
+    )
+    return ok()
+
+
+@blueprint.delete("/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
+@answers(http_models.Done)
+@fails("conflict", "turn_in_progress")
+def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
+    """Take a message out of the conversation. 409 where the index no longer fits the id."""
+    editing.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
+    return ok()
+
+
+@blueprint.post("/restore_message/<conversation_id>/<message_id>")
+@answers(http_models.Done)
+@fails("conflict", "turn_in_progress")
+def restore_message(conversation_id: str, message_id: str) -> Response:
+    """Bring a deleted message back to its old place."""
+    editing.restore_message(**own(), conversation_id=conversation_id, message_id=message_id)
+    return ok()
+
+
+@blueprint.post("/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
+@takes(message_models.MessageVisibility)
+@answers(http_models.Done)
+@fails("conflict", "turn_in_progress")
+def show_hide_message(
+    conversation_id: str, message_id: str, index: int, body: message_models.MessageVisibility
+) -> Response:
+    """Hide a message from models, or show it to them again. 409 where the index no longer fits the id."""
+    editing.show_or_hide_message(
+        **own(), conversation_id=conversation_id, message_id=message_id, index=index, show_hide=body.show_hide
+    )
+    return ok()
+
+
+@blueprint.get("/messages/<message_id>/edits")
+@answers(list[message_models.EarlierText])
+def list_edits(message_id: str) -> Response:
+    """What a message said before it was edited, oldest first."""
+    return json_reply(editing.edits_of(**own(), message_id=message_id))
+
+
+@blueprint.put("/messages/<message_id>/pin")
+@answers(http_models.Done)
+def pin_message(message_id: str) -> Response:
+    """Pin a message to the top of its conversation."""
+    editing.pin_message(**own(), message_id=message_id, pinned=True)
+    return ok()
+
+
+@blueprint.delete("/messages/<message_id>/pin")
+@answers(http_models.Done)
+def unpin_message(message_id: str) -> Response:
+    """Take the pin of a message away."""
+    editing.pin_message(**own(), message_id=message_id, pinned=False)
+    return ok()
+
+
+@blueprint.get("/conversations/<conversation_id>/pinned_messages")
+@answers(list[message_models.PinnedMessage])
+def list_pinned_messages(conversation_id: str) -> Response:
+    """The pinned messages of a conversation, in order."""
+    return json_reply(editing.pinned_messages(**own(), conversation_id=conversation_id))
+
+
+@blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
+@answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
+@fails("conflict", "turn_in_progress")
+@works(Work.LONG)
+def fork_conversation(conversation_id: str, message_id: str) -> Response:
+    """Copy a conversation up to a message, with that one; the copy has ids of its own."""
+    row = copying.fork_conversation(**own(), conversation_id=conversation_id, message_id=message_id)
+    return json_reply(
+        {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""},
+        status=HTTPStatus.CREATED,
+    )
+
+
+@blueprint.post("/move_messages_up_or_down/<conversation_id>")
+@takes(message_models.MessageMove)
+@answers(http_models.Done)
+@fails("conflict", "turn_in_progress")
+def move_messages(conversation_id: str, body: message_models.MessageMove) -> Response:
+    """Move messages together by one place."""
+    editing.move_messages(
+        **own(), conversation_id=conversation_id, message_ids=body.message_ids, direction=body.direction
+    )
+    return ok()

@@ -1,0 +1,1 @@
+"""What operators ask: health, readiness, metrics, limits."""

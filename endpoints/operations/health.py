@@ -1,0 +1,77 @@
+"""For those who keep the server running."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import orjson
+from flask import Blueprint, Response
+
+from database.errors import DatabaseDamagedError, StoreError
+from database.maintenance.soundness import require_usable
+from endpoints.http.responses import DEFAULT_HEADERS, json_reply
+from endpoints.http.scope import AppState, current_state, new_request_id
+from endpoints.http.validation import answers, public
+from endpoints.http.wsgi import Answer, Scope
+
+from . import models as operation_models
+
+blueprint = Blueprint("health", __name__)
+# A model behind an address is not asked before it is needed.
+_ABLE = frozenset({"ready", "waiting"})
+_ALIVE = {"status": "ok"}
+_ALIVE_BODY = orjson.dumps(_ALIVE)
+
+
+def answer_on_loop(scope: Scope, state: AppState) -> Answer | None:
+    """The answer to `GET /healthz`, which no thread is needed for; None for any other request."""
+    if scope["path"] != "/healthz" or scope["method"] not in ("GET", "HEAD"):
+        return None
+    state.metrics.count("requests", route="/healthz", method=scope["method"], status="200")
+    own = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(_ALIVE_BODY)),
+        "X-Request-ID": new_request_id(),
+    }
+    headers = [(name.lower().encode(), value.encode()) for name, value in {**DEFAULT_HEADERS, **own}.items()]
+    return Answer(200, headers, _ALIVE_BODY)
+
+
+@blueprint.get("/healthz")
+@public
+@answers(operation_models.Health)
+def healthz() -> Response:
+    """The process is alive."""
+    return json_reply(_ALIVE)
+
+
+@blueprint.get("/readyz")
+@public
+@answers(operation_models.Readiness, unable=operation_models.Readiness)
+def readyz() -> Response:
+    """Whether store and main model can do their work, 503 where not; without memories it goes on, `degraded`."""
+    store = _store_state()
+    knowledge = "ok" if current_state().knowledge.is_available() else "failed"
+    model = current_state().models.states()["main"].phase
+    parts = {"store": store, "knowledge": knowledge, "model": model}
+    if store != "ok" or model not in _ABLE:
+        return json_reply({"status": "not_ready", **parts}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+    return json_reply({"status": "ready" if knowledge == "ok" else "degraded", **parts})
+
+
+@blueprint.get("/metrics")
+@answers(None, media="text/plain")
+def metrics() -> Response:
+    """Counters in Prometheus' text format."""
+    return Response(current_state().metrics.render(), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _store_state() -> str:
+    """Whether the store can be read and written, and whether its file is whole."""
+    try:
+        require_usable(users_dir=current_state().users_dir)
+    except DatabaseDamagedError:
+        return "damaged"
+    except StoreError:
+        return "failed"
+    return "ok"

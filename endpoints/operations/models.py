@@ -1,0 +1,42 @@
+"""Response models of health checks and limits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from endpoints.http.models import Shape
+
+
+class Health(Shape):
+    """The process is alive."""
+
+    status: Literal["ok"]
+
+
+class Readiness(Shape):
+    """Whether the stores and the main model can do their work."""
+
+    status: Literal["ready", "degraded", "not_ready"]
+    store: Literal["ok", "failed", "damaged"]
+    knowledge: Literal["ok", "failed"]
+    model: str
+
+
+class Limit(Shape):
+    """One limit; the server's administrator changes it by its setting."""
+
+    setting: str
+    value: int | float | None
+    meaning: str
+
+
+class Limits(Shape):
+    """What the server is set to.
+
+    context_window: of the main model, in tokens. read_only: whoever asks may only look.
+    """
+
+    message_characters: int
+    context_window: int
+    read_only: bool
+    settings: list[Limit]

@@ -1,0 +1,87 @@
+"""The pages that a browser opens."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from flask import Blueprint, redirect, render_template
+from werkzeug.wrappers import Response
+
+from chat.turns.turn import MAX_MESSAGE_CHARS
+from database.accounts import users
+from database.conversations import repository as conversations
+from database.errors import ConversationNotFoundError, MessageNotFoundError
+from database.messages import reading
+from endpoints.http.assets import static_base
+from endpoints.http.scope import own
+from endpoints.http.validation import answers
+
+blueprint = Blueprint("pages", __name__)
+_DOMAIN = "assistant"
+_LONGEST_INDEX = 15
+
+
+@blueprint.get("/")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+def home() -> Response:
+    """The way to the interface."""
+    return redirect("/interface/")
+
+
+@blueprint.get("/interface/")
+@blueprint.get("/interface/<conversation_id>")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+def interface(conversation_id: str | None = None) -> str:
+    """The page to chat in, open at a conversation; `?message=` jumps to a message."""
+    if conversation_id is not None:
+        conversations.get_conversation(**own(), conversation_id=conversation_id)
+    return render_template("interface.html", bootstrap=_bootstrap())
+
+
+@blueprint.get("/settings")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+def settings() -> str:
+    """The page of the own account and of all that can be set."""
+    return render_template("settings.html", bootstrap=_bootstrap())
+
+
+@blueprint.get("/account")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+def account() -> Response:
+    """The way to the settings, for bookmarks of old."""
+    return redirect("/settings")
+
+
+@blueprint.get("/r/<friendly_id>/<identifier>")
+@answers(None, media="text/html", redirect=HTTPStatus.FOUND)
+def permalink(friendly_id: str, identifier: str) -> Response:
+    """The way to a message, named by its short hash or its index."""
+    conversation_id = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
+    if conversation_id is None:
+        raise ConversationNotFoundError
+    message_id = _message_id(conversation_id, identifier.lower())
+    return redirect(f"/interface/{quote(conversation_id, safe='')}?{urlencode({'message': message_id})}")
+
+
+def _message_id(conversation_id: str, identifier: str) -> str:
+    row = None
+    if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
+        row = reading.message_at(**own(), conversation_id=conversation_id, index=int(identifier))
+    row = row or reading.message_by_hash(**own(), conversation_id=conversation_id, short_hash=identifier)
+    if row is None or row.deleted_at is not None:
+        raise MessageNotFoundError
+    return row.message_id
+
+
+def _bootstrap() -> dict[str, Any]:
+    user = users.get_user(**own())
+    return {
+        "user_email": user.user_email,
+        "name": user.name,
+        "domain": _DOMAIN,
+        "static_base": static_base(),
+        "is_admin": user.is_admin,
+        "limits": {"message": MAX_MESSAGE_CHARS},
+    }

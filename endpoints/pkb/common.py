@@ -1,0 +1,81 @@
+"""What the routes of the knowledge base share: whose it is, and how its answers become answers of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from database.messages.reading import conversations_of_messages
+from endpoints.http.pools import Work
+from endpoints.http.scope import current_state, current_user_email, own
+from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
+from truth_management_system.interface.structured_api import ClaimNotFoundError
+
+_WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
+"""Search strategies that wait for a model as long as the model takes; `hybrid` waits a bounded time."""
+
+
+def knowledge() -> StructuredAPI:
+    """What the caller knows. Raises KnowledgeUnavailableError."""
+    return current_state().knowledge.for_user(current_user_email())
+
+
+def work_of_search(parameters: Mapping[str, str]) -> Work:
+    """The kind of work that a search with these query parameters is."""
+    return Work.MODEL if parameters.get("strategy") in _WAIT_FOR_A_MODEL else Work.SEARCH
+
+
+def work_of_list(parameters: Mapping[str, str]) -> Work:
+    """The kind of work that a list of claims with these query parameters is: a search where it has a query."""
+    return work_of_search(parameters) if parameters.get("query", "").strip() else Work.SHORT
+
+
+def given(result: ActionResult) -> Any:
+    """The data of an action that succeeded; raises the KnowledgeError of one that failed."""
+    if not result.success:
+        raise result.metadata["error"]
+    return result.data
+
+
+def audited(result: ActionResult) -> dict[str, Any]:
+    """`{"audit_id"}` of a change; None where nothing had to be changed."""
+    given(result)
+    return {"audit_id": result.metadata.get("audit_id")}
+
+
+def claim_named(api: StructuredAPI, name: str) -> Claim:
+    """The claim that an id, a number or a readable id in an address names. Raises ClaimNotFoundError."""
+    claim = api.resolve_claim_identifier(name)
+    if claim is None:
+        raise ClaimNotFoundError
+    return claim
+
+
+def described(api: StructuredAPI, claim: Claim) -> dict[str, Any]:
+    """One claim as a client sees it."""
+    return described_all(api, [claim])[0]
+
+
+def described_all(api: StructuredAPI, claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Claims as a client sees them: each with the message it was learned from, while that can be opened."""
+    return _with_sources(api.describe_claims(claims))
+
+
+def described_conflicts(api: StructuredAPI, conflicts: Sequence[ConflictSet]) -> list[dict[str, Any]]:
+    """Conflicts as a client sees them."""
+    found = api.describe_conflicts(conflicts)
+    members = iter(_with_sources([claim for conflict in found for claim in conflict["members"]]))
+    return [{**conflict, "members": list(islice(members, len(conflict["members"])))} for conflict in found]
+
+
+def _with_sources(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    learned_from = {claim["source_activity_id"] for claim in claims} - {None}
+    conversations = conversations_of_messages(**own(), message_ids=learned_from)
+    return [{**claim, "source": _source(claim["source_activity_id"], conversations)} for claim in claims]
+
+
+def _source(message_id: str | None, conversations: dict[str, str]) -> dict[str, str] | None:
+    if message_id is None or message_id not in conversations:
+        return None
+    return {"message_id": message_id, "conversation_id": conversations[message_id]}

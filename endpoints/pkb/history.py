@@ -1,0 +1,93 @@
+"""Keeping knowledge whole: conflicts between claims, what was changed, undo, export and import."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, Response
+
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply
+from endpoints.http.validation import answers, asks, fails, takes
+
+from . import requests, responses
+from .common import audited, described_conflicts, given, knowledge
+
+blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
+
+
+@blueprint.get("/conflicts")
+@answers(responses.ConflictList)
+def list_conflicts() -> Response:
+    """Conflicts that are not decided, newest first."""
+    api = knowledge()
+    return json_reply({"conflicts": described_conflicts(api, given(api.get_open_conflicts()))})
+
+
+@blueprint.post("/conflicts")
+@takes(requests.ConflictDraft)
+@answers(responses.ChangedConflict, status=HTTPStatus.CREATED)
+@fails("claim_not_found", "conflict")
+def create_conflict(body: requests.ConflictDraft) -> Response:
+    """Say that claims contradict each other."""
+    api = knowledge()
+    created = api.create_conflict_set(body.claim_ids, body.notes)
+    conflict = described_conflicts(api, [given(created)])[0]
+    return json_reply({"conflict": conflict, **audited(created)}, status=HTTPStatus.CREATED)
+
+
+@blueprint.post("/conflicts/<conflict_id>/resolve")
+@takes(requests.Decision)
+@answers(responses.ChangedConflict)
+@fails("claim_not_found", "conflict")
+def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
+    """Decide a conflict; the others are superseded by the winner, without one all stay."""
+    api = knowledge()
+    resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
+    return json_reply({"conflict": described_conflicts(api, [given(resolved)])[0], **audited(resolved)})
+
+
+@blueprint.get("/audit")
+@asks(requests.HistoryPage)
+@answers(responses.History)
+def list_changes(query: requests.HistoryPage) -> Response:
+    """What was changed, newest first."""
+    log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
+    entries = [{**entry, "can_undo": entry["undone_by"] is None} for entry in log["entries"]]
+    return json_reply({"entries": entries})
+
+
+@blueprint.post("/undo/<audit_id>")
+@answers(responses.Undone)
+@fails("conflict")
+@works(Work.LONG)
+def undo(audit_id: str) -> Response:
+    """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
+    undone = given(knowledge().undo(audit_id))
+    return json_reply({"undone": audit_id, "audit_id": undone})
+
+
+@blueprint.get("/export")
+@asks(requests.ExportFormat)
+@answers(dict[str, object], media=("application/json", "text/markdown"))
+@works(Work.LONG)
+def export(query: requests.ExportFormat) -> Response:
+    """Everything the person knows, as a file."""
+    api = knowledge()
+    if query.format == "markdown":
+        answer = Response(given(api.export_markdown()), mimetype="text/markdown")
+        answer.headers["Content-Disposition"] = 'attachment; filename="memories.md"'
+    else:
+        answer = json_reply(given(api.export_data()))
+        answer.headers["Content-Disposition"] = 'attachment; filename="memories.json"'
+    return answer
+
+
+@blueprint.post("/import")
+@takes(requests.Payload)
+@answers(responses.Imported)
+@works(Work.LONG)
+def take_in(body: requests.Payload) -> Response:
+    """Take in what `export` gave; twice adds nothing."""
+    imported = knowledge().import_data(body.payload, body.mode)
+    return json_reply({"counts": given(imported), "skipped": imported.metadata["skipped"], **audited(imported)})

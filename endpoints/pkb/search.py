@@ -1,0 +1,85 @@
+"""Finding what is known: search, completion, references; and how much there is."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from chat.context.memories import relevant_memories, rendered_memories
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply
+from endpoints.http.validation import answers, asks, fails, takes
+
+from . import requests, responses
+from .claims import filters_of
+from .common import described_all, given, knowledge, work_of_search
+
+blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
+_MOST_OF_A_GROUP = 2_000
+
+
+@blueprint.get("/search")
+@asks(requests.ClaimSearch)
+@answers(responses.ClaimSearchResults)
+@fails("context_not_found", "model_unavailable")
+@works(work_of_search)
+def search(query: requests.ClaimSearch) -> Response:
+    """The claims that fit `q`, best first; `warnings` say which search could not take part."""
+    api = knowledge()
+    text = query.q or query.query
+    found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
+    results = given(found)
+    claims = described_all(api, [result.claim for result in results])
+    return json_reply(
+        {
+            "results": [
+                {
+                    "claim": claim,
+                    "score": result.score,
+                    "source": result.source,
+                    "is_contested": result.is_contested,
+                    "warnings": result.warnings,
+                }
+                for claim, result in zip(claims, results, strict=True)
+            ],
+            "warnings": found.warnings,
+        }
+    )
+
+
+@blueprint.get("/autocomplete")
+@asks(requests.Completion)
+@answers(responses.Completions)
+def autocomplete(query: requests.Completion) -> Response:
+    """What can be referred to and begins with `q`, or has its words."""
+    return json_reply(given(knowledge().autocomplete(query.q, limit=query.limit)))
+
+
+@blueprint.get("/resolve/<path:reference>")
+@answers(responses.ResolvedReference)
+@fails("ambiguous")
+def resolve(reference: str) -> Response:
+    """What a reference names, of a group the newest 2,000; several things: 409 `ambiguous`, `details` say which."""
+    api = knowledge()
+    found = given(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
+    names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
+    status = "resolved" if found["claims"] else "empty"
+    return json_reply({**names, "status": status, "claims": described_all(api, found["claims"])})
+
+
+@blueprint.post("/relevant_context")
+@takes(requests.ContextQuestion)
+@answers(responses.RelevantContext)
+@fails("model_unavailable")
+@works(Work.SEARCH)
+def relevant_context(body: requests.ContextQuestion) -> Response:
+    """The memories that fit a question, as a model would be given them."""
+    api = knowledge()
+    claims = [result.claim for result in given(relevant_memories(api, body.query, k=body.k))]
+    return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
+
+
+@blueprint.get("/stats")
+@answers(responses.Statistics)
+def statistics() -> Response:
+    """How much there is of what, and whether it can be found by meaning."""
+    return json_reply(given(knowledge().statistics()))

@@ -1,0 +1,73 @@
+"""Request and response models of references."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from endpoints.http.models import Query, Shape
+
+
+class ConversationSearch(Query):
+    """What was typed of a friendly id or title."""
+
+    q: Annotated[str, Field(max_length=500)] = ""
+    domain: Annotated[str, Field(max_length=64)] | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class MessageSearch(Query):
+    """Words to find; none: the newest messages."""
+
+    q: Annotated[str, Field(max_length=2_000)] = ""
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+class ReferenceQuestion(Query):
+    """A reference as typed, with or without its "@"."""
+
+    ref: Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class ConversationHit(Shape):
+    """A conversation that fits what was typed."""
+
+    friendly_id: str
+    title: str
+    conversation_id: str
+    last_updated: str
+
+
+class MessageHit(Shape):
+    """A message to refer to."""
+
+    index: int
+    message_short_hash: str | None
+    sender: str
+    model: str | None
+    preview: str
+
+
+class Backlink(Shape):
+    """A message that refers to this one."""
+
+    message_id: str
+    conversation_id: str
+    conversation_friendly_id: str | None
+    title: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    model: str | None
+    preview: str
+    created_at: str
+
+
+class ReportItem(BaseModel):
+    """A reference and its fate."""
+
+    model_config = ConfigDict(extra="allow")
+    ref: str
+    kind: str
+    status: str

@@ -1,0 +1,95 @@
+"""Finding what to refer to, asking what a reference means, and who refers to a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import Blueprint, Response
+
+from chat.context.gather import resolve_report
+from database import references
+from database.conversations import repository as conversations
+from database.errors import ConversationNotFoundError
+from database.messages import reading
+from database.messages.message import MessageRow, MessageText
+from database.search import conversations as conversation_search
+from database.search import indexing
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.responses import json_reply
+from endpoints.http.scope import conversation_loader, current_state, current_user_email, own
+from endpoints.http.validation import answers, asks
+
+from . import models as reference_models
+
+blueprint = Blueprint("references", __name__)
+_PREVIEW_CHARACTERS = 200
+
+
+@blueprint.get("/conversations/autocomplete")
+@asks(reference_models.ConversationSearch)
+@answers(list[reference_models.ConversationHit])
+def autocomplete_conversations(query: reference_models.ConversationSearch) -> Response:
+    """Conversations whose friendly id begins with `q`, then those whose title has its words."""
+    return json_reply(
+        conversation_search.autocomplete_conversations(**own(), q=query.q, domain=query.domain, limit=query.limit)
+    )
+
+
+@blueprint.get("/conversations/<friendly_id>/messages")
+@asks(reference_models.MessageSearch)
+@answers(list[reference_models.MessageHit])
+def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Response:
+    """Messages of a conversation to refer to: the newest first, or those that `q` finds."""
+    conversation_id = _conversation_of(friendly_id)
+    rows: Sequence[tuple[MessageRow | MessageText, str | None]]
+    if query.q.strip():
+        found = indexing.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+        rows = [(row, row.config.get("model")) for row in found]
+    else:
+        newest = reading.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]
+        rows = [(row, row.model) for row in newest]
+    return json_reply(
+        [
+            {
+                "index": row.index,
+                "message_short_hash": row.message_short_hash,
+                "sender": row.sender,
+                "model": model,
+                "preview": row.text[:_PREVIEW_CHARACTERS],
+            }
+            for row, model in rows
+        ]
+    )
+
+
+@blueprint.get("/references/resolve")
+@asks(reference_models.ReferenceQuestion)
+@answers(reference_models.ReportItem)
+def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
+    """What a reference stands for, as the report of a message would say it."""
+    reference = query.ref.removeprefix("@")
+    if not reference:
+        raise InvalidRequestError("ref: behind the @ there has to be a name.")
+    report = resolve_report(
+        [reference],
+        **own(),
+        loader=conversation_loader(current_user_email()),
+        services=current_state().services,
+    )
+    return json_reply(report[0])
+
+
+@blueprint.get("/messages/<message_id>/backlinks")
+@answers(list[reference_models.Backlink])
+def list_backlinks(message_id: str) -> Response:
+    """The messages that refer to this one."""
+    found = references.backlinks(**own(), message_id=message_id)
+    # Column names are a kind of str that the encoder takes for no key.
+    return json_reply([{str(name): value for name, value in item.items()} for item in found])
+
+
+def _conversation_of(friendly_id: str) -> str:
+    found = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
+    if found is None:
+        raise ConversationNotFoundError
+    return found

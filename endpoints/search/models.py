@@ -1,0 +1,92 @@
+"""Request and response models of the search."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from database.search.query import first_day
+from endpoints.http.models import Query, Shape, Text
+from endpoints.pkb.responses import ClaimItem
+
+
+def _day(text: str) -> str:
+    day = first_day(text)
+    if day is None:
+        raise ValueError("not a date: use 2026, 2026-02 or 2026-02-08")
+    return day
+
+
+Day = Annotated[str, Field(max_length=10, examples=["2026-02-08"]), AfterValidator(_day)]
+
+
+class Search(Query):
+    """What to find.
+
+    `q`: words, "phrases", `-without`, `sender:`, `in:`, `before:`, `after:`. The other fields are the same filters and
+    go before those in `q`. `conversation`: a friendly id or a `conversation_id`. `cursor`: what `next` was.
+    """
+
+    q: Annotated[Text, Field(max_length=2_000)] = ""
+    kind: Literal["message", "memory", "conversation", "all"] = "all"
+    conversation: Annotated[Text, Field(min_length=1, max_length=400)] | None = None
+    sender: Literal["user", "model"] | None = None
+    before: Day | None = None
+    after: Day | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    cursor: Annotated[str, Field(max_length=40)] | None = None
+
+
+class Found(Shape):
+    """What every result has.
+
+    `reference` leads there from any message, null where nothing has a name yet. `snippet` is plain text; `ranges` are
+    the (begin, end) of what was sought, counted in characters (Unicode code points) of `snippet`.
+    """
+
+    reference: str | None
+    title: str
+    snippet: str
+    ranges: list[tuple[int, int]]
+
+
+class MessageResult(Found):
+    """A message; `title` is that of its conversation."""
+
+    kind: Literal["message"]
+    conversation_id: str
+    conversation_friendly_id: str | None
+    message_id: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    model: str | None
+    created_at: str
+
+
+class ConversationResult(Found):
+    """A conversation by its name; `snippet` is its title."""
+
+    kind: Literal["conversation"]
+    conversation_id: str
+    conversation_friendly_id: str
+    last_updated: str
+
+
+class MemoryResult(Found):
+    """A memory; `snippet` is of its statement, `title` its readable id."""
+
+    kind: Literal["memory"]
+    claim: ClaimItem
+
+
+class SearchResults(Shape):
+    """Each kind best first: conversations, memories, messages.
+
+    `next` is the cursor of the next page; `warnings` are sentences.
+    """
+
+    results: list[Annotated[MessageResult | ConversationResult | MemoryResult, Field(discriminator="kind")]]
+    next: str | None
+    warnings: list[str]

@@ -1,0 +1,1 @@
+"""Sharing conversations by link, and the shared page."""

@@ -1,0 +1,67 @@
+"""Request and response models of shared conversations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from database.sharing.snapshots import MESSAGES_A_PART
+from endpoints.http.models import LARGEST_NUMBER, Query, Shape
+
+
+class ShareItem(Shape):
+    """A share as its owner sees it.
+
+    `title` and `message_count` are those of the snapshot, made at `created_at`. `url` is the link on this server,
+    beginning with a slash; it and `token` are null where the server's secret key has changed since: the link works, and
+    sharing again makes one that can be shown. `in_bin`: the link leads nowhere until the conversation is restored.
+    """
+
+    conversation_id: str
+    title: str
+    created_at: str
+    message_count: int
+    token: str | None
+    url: str | None
+    in_bin: bool
+
+
+class ShareState(Shape):
+    """The share of a conversation, null where it has none; what a new snapshot would show, and leave out as hidden."""
+
+    share: ShareItem | None
+    message_count: int
+    hidden_count: int
+
+
+class SharedWindow(Query):
+    """Which messages: at most `limit` behind number `after`."""
+
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
+    limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PART)] = MESSAGES_A_PART
+
+
+class SharedMessage(Shape):
+    """A message of a snapshot. `message_index` counts those that are shown; `model` is the one that answered."""
+
+    message_index: int
+    message_short_hash: str | None
+    sender: Literal["user", "model"]
+    model: str | None
+    text: str
+    created_at: str
+
+
+class SharedChat(Shape):
+    """A part of a snapshot, made at `created_at`.
+
+    There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `created_at` that
+    changes on the way is that of a newer snapshot.
+    """
+
+    title: str
+    created_at: str
+    message_count: int
+    messages: list[SharedMessage]
+    next: int | None

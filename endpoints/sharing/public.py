@@ -1,0 +1,45 @@
+"""What a shared link shows to anyone who has it: a page to people, JSON to programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flask import Blueprint, Response, render_template
+
+from database.sharing.shares import read_share
+from endpoints.http.error_responses import wants_page
+from endpoints.http.responses import json_reply
+from endpoints.http.scope import current_state
+from endpoints.http.validation import answers, asks, fails, public
+
+from . import models as share_models
+
+blueprint = Blueprint("shared_chats", __name__)
+# The address is the secret: no page that is linked to, no search engine and no cache is to learn it.
+_HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+    "Cache-Control": "no-store",
+    "Vary": "Accept",
+}
+
+
+@blueprint.get("/shared_chat/<token>")
+@public
+@asks(share_models.SharedWindow)
+@answers(share_models.SharedChat)
+@fails("share_not_found")
+def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
+    """A shared conversation as it was when it was shared; for whoever has the link, without an account."""
+    users_dir = current_state().users_dir
+    page = asdict(read_share(users_dir=users_dir, token=token, after=query.after, limit=query.limit))
+    if wants_page():
+        return Response(render_template("shared.html", shared=page), mimetype="text/html")
+    return json_reply(page)
+
+
+@blueprint.after_request
+def keep_secret(response: Response) -> Response:
+    """Also where a link leads nowhere: it may be nearly right, or its conversation may come back from the bin."""
+    response.headers.update(_HEADERS)
+    return response

@@ -1,0 +1,77 @@
+"""Sharing one's own conversations by link, and taking the links back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, url_for
+
+from database.sharing import shares
+from database.sharing.shares import Share
+from endpoints.http.models import Done
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import current_state, own
+from endpoints.http.validation import answers, fails
+
+from . import models as share_models
+
+blueprint = Blueprint("shares", __name__)
+
+
+@blueprint.post("/share/<conversation_id>")
+@answers(share_models.ShareItem)
+@fails("conflict")
+@works(Work.LONG)
+def share(conversation_id: str) -> Response:
+    """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
+    made = shares.share_conversation(**own(), conversation_id=conversation_id, secret_key=_secret_key())
+    return json_reply(_item(made))
+
+
+@blueprint.get("/share/<conversation_id>")
+@answers(share_models.ShareState)
+@fails("share_not_found")
+def get_share(conversation_id: str) -> Response:
+    """Whether and since when a conversation is shared, and what sharing it now would show."""
+    found = shares.preview_share(**own(), conversation_id=conversation_id, secret_key=_secret_key())
+    return json_reply(
+        {
+            "share": None if found.share is None else _item(found.share),
+            "message_count": found.message_count,
+            "hidden_count": found.hidden_count,
+        }
+    )
+
+
+@blueprint.delete("/share/<conversation_id>")
+@answers(Done)
+@fails("share_not_found")
+def revoke_share(conversation_id: str) -> Response:
+    """Withdraw the link of a conversation: it leads nowhere, for good."""
+    shares.revoke_share(**own(), conversation_id=conversation_id)
+    return ok()
+
+
+@blueprint.get("/shares")
+@answers(list[share_models.ShareItem])
+def list_shares() -> Response:
+    """All own shares, the newest snapshot first."""
+    return json_reply([_item(each) for each in shares.list_shares(**own(), secret_key=_secret_key())])
+
+
+def _item(made: Share) -> dict[str, Any]:
+    return {
+        "conversation_id": made.conversation_id,
+        "title": made.title,
+        "created_at": made.created_at,
+        "message_count": made.message_count,
+        "token": made.token,
+        # Without a host: what a request says of that is no address to hand out.
+        "url": url_for("shared_chats.shared_chat", token=made.token) if made.token else None,
+        "in_bin": made.in_bin,
+    }
+
+
+def _secret_key() -> str:
+    return current_state().settings.secret_key

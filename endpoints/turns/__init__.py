@@ -1,0 +1,1 @@
+"""Sending messages and watching answers over HTTP."""

@@ -1,0 +1,111 @@
+"""Saying something and hearing the answer: sent, made again, watched again, stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response
+
+from chat.turns.accept import ANSWER_AGAIN
+from database.conversations.repository import FIELD as PINNED
+from database.messages import variants
+from endpoints.http import models as http_models
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.responses import ok
+from endpoints.http.scope import (
+    access_conversation,
+    allowed_models,
+    conversation_loader,
+    current_state,
+    current_user_email,
+    own,
+)
+from endpoints.http.streams import NDJSON, StreamResponse, stream_response
+from endpoints.http.validation import answers, asks, fails, takes
+
+from . import models as turn_models
+
+if TYPE_CHECKING:
+    from Conversation import Conversation
+
+
+blueprint = Blueprint("turns", __name__)
+
+
+@blueprint.post("/send_message/<conversation_id>")
+@takes(turn_models.Outgoing)
+@answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResponse:
+    """Send a message; the answer's events follow as they come.
+
+    409 `turn_in_progress` while another is answered, 403 `model_not_allowed` for a model that the operator does not
+    allow, 429 `too_many_turns` where the person has as many answers written at once as one may.
+    """
+    conversation = access_conversation(conversation_id)
+    _check_model(body.model)
+    return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
+
+
+@blueprint.post("/regenerate/<conversation_id>/<message_id>")
+@takes(turn_models.Repetition, optional=True)
+@answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
+    """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
+    conversation = access_conversation(conversation_id)
+    _check_model(body.model)
+    return stream_response(current_state().turns.start(conversation, _query(conversation, body, again=message_id)))
+
+
+@blueprint.put("/variant/<message_id>/<int:number>")
+@answers(http_models.Done)
+@fails("turn_in_progress", "variant_not_found")
+def choose_variant(message_id: str, number: int) -> Response:
+    """Let an answer that was made again be another of its variants, counted from 1."""
+    variants.choose_variant(**own(), message_id=message_id, number=number)
+    return ok()
+
+
+@blueprint.get("/stream/<message_id>")
+@asks(turn_models.StreamPosition)
+@answers(None, media=NDJSON)
+@fails("stream_expired")
+def watch_stream(message_id: str, query: turn_models.StreamPosition) -> StreamResponse:
+    """Watch an answer from the event after number `after` on, whether it is still being written or stored."""
+    stream = current_state().turns.watch(user_email=current_user_email(), message_id=message_id, after=query.after)
+    return stream_response(stream, after=query.after)
+
+
+@blueprint.post("/cancel_response/<conversation_id>")
+@answers(turn_models.Cancelled)
+def cancel_response(conversation_id: str) -> Response:
+    """Stop the answer that is being written; what was said stays."""
+    conversation = access_conversation(conversation_id)
+    stopped = current_state().turns.cancel(
+        user_email=current_user_email(), conversation_id=conversation.conversation_id
+    )
+    return ok(cancelled=stopped)
+
+
+def _check_model(name: str | None) -> None:
+    try:
+        if name:
+            allowed_models().for_name(name)
+    except ValueError as error:
+        raise InvalidRequestError(str(error)) from error
+
+
+def _query(
+    conversation: Conversation, body: turn_models.Outgoing | turn_models.Repetition, *, again: str | None = None
+) -> dict[str, Any]:
+    # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
+    return {
+        **body.model_dump(),
+        ANSWER_AGAIN: again,
+        "_users_dir": current_state().users_dir,
+        "_services": replace(current_state().services, models=allowed_models()),
+        "_conversation_loader": conversation_loader(current_user_email()),
+        "conversation_pinned_claim_ids": conversation.get_field(PINNED) or [],
+    }

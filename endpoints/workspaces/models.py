@@ -1,0 +1,93 @@
+"""Request and response models of workspaces."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from endpoints.http.models import Body, Done, Id, Shape, Text, Title
+
+WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
+
+
+class WorkspaceDraft(Body):
+    """Colour and place of a new workspace."""
+
+    workspace_color: WorkspaceColor = "primary"
+    parent_workspace_id: Id | None = None
+
+
+class WorkspaceChange(Body):
+    """What shall change; the rest stays."""
+
+    workspace_name: Title | None = None
+    workspace_color: WorkspaceColor | None = None
+    expanded: bool | None = None
+
+
+class WorkspacesCollapse(Body):
+    """Which workspaces close."""
+
+    workspace_ids: Annotated[list[Id], Field(max_length=1_000)]
+
+
+class WorkspaceMove(Body):
+    """The new parent; null is the top."""
+
+    parent_workspace_id: Id | None
+
+
+class ConversationMove(Body):
+    """Where the conversation goes."""
+
+    workspace_id: Id
+
+
+class WorkspaceItem(Shape):
+    """A workspace."""
+
+    workspace_id: str
+    workspace_name: str
+    workspace_color: str
+    domain: str
+    expanded: bool
+    parent_workspace_id: str | None
+    conversation_count: int
+
+
+class PathStep(Shape):
+    """One workspace on the way from the top."""
+
+    workspace_id: str
+    workspace_name: str
+
+
+class LostWorkspace(Body):
+    """A workspace that was deleted, as its deletion told it: enough to bring it back."""
+
+    workspace_id: Id
+    workspace_name: Annotated[Text, Field(min_length=1, max_length=200)]
+    workspace_color: WorkspaceColor
+    expanded: bool
+    parent_workspace_id: Id | None
+    workspace_ids: Annotated[list[Id], Field(max_length=10_000)]
+    conversation_ids: Annotated[list[Id], Field(max_length=50_000)]
+
+
+class RemovedWorkspaceItem(Shape):
+    """A workspace that is gone, and what lay directly in it: what `/restore_workspace/<domain>` takes."""
+
+    workspace_id: str
+    workspace_name: str
+    workspace_color: str
+    expanded: bool
+    parent_workspace_id: str | None
+    workspace_ids: list[str]
+    conversation_ids: list[str]
+
+
+class WorkspaceRemoved(Done):
+    """It is gone."""
+
+    removed: RemovedWorkspaceItem

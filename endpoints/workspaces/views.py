@@ -1,0 +1,115 @@
+"""Workspaces: the folders of the sidebar."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import cast
+
+from flask import Blueprint, Response
+
+from database.conversations import repository as conversations
+from database.workspaces import repository as workspaces
+from database.workspaces import undo
+from endpoints.conversations.views import check_domain
+from endpoints.http import models as http_models
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.pools import Work, works
+from endpoints.http.responses import json_reply, ok
+from endpoints.http.scope import own
+from endpoints.http.validation import answers, fails, takes
+
+from . import models as workspace_models
+
+blueprint = Blueprint("workspaces", __name__)
+_LONGEST_NAME = 200
+
+
+@blueprint.get("/list_workspaces/<domain>")
+@answers(list[workspace_models.WorkspaceItem])
+def list_workspaces(domain: str) -> Response:
+    """The workspaces of a domain, the default one among them, with the number of their conversations."""
+    return json_reply(workspaces.load_workspaces_for_user(**own(), domain=check_domain(domain)))
+
+
+@blueprint.post("/create_workspace/<domain>/<path:name>")
+@takes(workspace_models.WorkspaceDraft, optional=True)
+@answers(workspace_models.WorkspaceItem, status=HTTPStatus.CREATED)
+@fails("workspace_not_found")
+def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDraft) -> Response:
+    """A new, empty workspace."""
+    if len(name) > _LONGEST_NAME or not name.strip():
+        raise InvalidRequestError(f"A workspace's name has 1 to {_LONGEST_NAME} characters.")
+    workspace = workspaces.createWorkspace(
+        **own(),
+        domain=check_domain(domain),
+        workspace_name=name,
+        workspace_color=body.workspace_color,
+        parent_workspace_id=body.parent_workspace_id,
+    )
+    return json_reply(workspace, status=HTTPStatus.CREATED)
+
+
+@blueprint.put("/update_workspace/<workspace_id>")
+@takes(workspace_models.WorkspaceChange)
+@answers(http_models.Done)
+def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) -> Response:
+    """Change a workspace's name, colour, or whether it is open in the sidebar."""
+    workspaces.updateWorkspace(**own(), workspace_id=workspace_id, **body.model_dump())
+    return ok()
+
+
+@blueprint.post("/collapse_workspaces")
+@takes(workspace_models.WorkspacesCollapse)
+@answers(http_models.Done)
+def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
+    """Close workspaces in the sidebar; ids that name none of yours are passed over."""
+    workspaces.setWorkspacesExpanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
+    return ok()
+
+
+@blueprint.delete("/delete_workspace/<domain>/<workspace_id>")
+@answers(workspace_models.WorkspaceRemoved)
+@works(Work.LONG)
+def delete_workspace(domain: str, workspace_id: str) -> Response:
+    """Remove a workspace; what is in it goes to its parent, else to the default one."""
+    removed = workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    return json_reply({"status": "ok", "removed": removed})
+
+
+@blueprint.post("/restore_workspace/<domain>")
+@takes(workspace_models.LostWorkspace)
+@answers(http_models.Done)
+@fails("conflict", "workspace_not_found")
+@works(Work.LONG)
+def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Response:
+    """Bring a deleted workspace back, with what lay in it and has not been put elsewhere since."""
+    removed = cast("workspaces.RemovedWorkspace", body.model_dump())
+    undo.restore_workspace(**own(), domain=check_domain(domain), removed=removed)
+    return ok()
+
+
+@blueprint.put("/move_workspace/<workspace_id>")
+@takes(workspace_models.WorkspaceMove)
+@answers(http_models.Done)
+@fails("workspace_not_found")
+def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> Response:
+    """Put a workspace below another one, or at the top; below itself is a 400."""
+    workspaces.moveWorkspaceToParent(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
+    return ok()
+
+
+@blueprint.put("/move_conversation_to_workspace/<conversation_id>")
+@takes(workspace_models.ConversationMove)
+@answers(http_models.Done)
+@fails("workspace_not_found")
+def move_conversation(conversation_id: str, body: workspace_models.ConversationMove) -> Response:
+    """Put a conversation into another workspace."""
+    conversations.move_conversation(**own(), conversation_id=conversation_id, workspace_id=body.workspace_id)
+    return ok()
+
+
+@blueprint.get("/get_workspace_path/<workspace_id>")
+@answers(list[workspace_models.PathStep])
+def get_workspace_path(workspace_id: str) -> Response:
+    """The workspaces from the top down to this one."""
+    return json_reply(workspaces.getWorkspacePath(**own(), workspace_id=workspace_id))

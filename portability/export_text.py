@@ -1,0 +1,52 @@
+"""What the readable exports say alike: who spoke, when, and what the conversation is."""
+
+from __future__ import annotations
+
+from database.conversations.conversation import ConversationRow
+from database.messages.message import MessageRow
+from database.messages.reading import MessagePage
+
+UNTITLED = "(untitled)"
+
+
+def title_of(conversation: ConversationRow) -> str:
+    """The title on one line."""
+    return " ".join(conversation.title.split()) or UNTITLED
+
+
+def facts_of(conversation: ConversationRow) -> list[tuple[str, str]]:
+    """(name, value) of what is worth knowing of a conversation as a whole."""
+    facts = [("Created", moment(conversation.created_at)), ("Last updated", moment(conversation.updated_at))]
+    if conversation.conversation_friendly_id:
+        facts.append(("Reference", f"@conversation_{conversation.conversation_friendly_id}"))
+    return facts
+
+
+def moment(time: str) -> str:
+    """An ISO time as "YYYY-MM-DD HH:MM:SS" (UTC)."""
+    return f"{time[:10]} {time[11:19]}"
+
+
+def speaker_of(message: MessageRow) -> str:
+    """You, or the model by its name, on one line."""
+    if message.sender == "user":
+        return "You"
+    return " ".join(str(message.config.get("model") or "Assistant").split())
+
+
+def reply_of(message: MessageRow, page: MessagePage) -> str | None:
+    """`#short_id` of what a message replies to, "(deleted)" where that is gone; None for no reply."""
+    if message.reply_to_id is None:
+        return None
+    short_id = page.short_ids.get(message.reply_to_id)
+    return f"#{short_id}" if short_id else "(deleted)"
+
+
+def notes_of(message: MessageRow) -> list[str]:
+    """What else is to be said of a message: hidden from models, edited, ended otherwise than well."""
+    notes = ["hidden"] if message.show_hide == "hide" else []
+    if message.edited_at is not None:
+        notes.append("edited")
+    if message.status not in {"complete", "streaming"}:
+        notes.append(message.status)
+    return notes + (["still being written"] if message.status == "streaming" else [])

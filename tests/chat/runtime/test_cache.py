@@ -1,0 +1,128 @@
+"""The cache of conversations: small, shared, never stale."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from chat.runtime.cache import DefaultDictQueue
+from Conversation import Conversation
+from tests.chat.conftest import EMAIL, Talk, fid
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_it_keeps_the_values_used_last() -> None:
+    cache = DefaultDictQueue[str, str](maxsize=2, factory=str.upper)
+    for key in ("a", "b", "a", "c"):
+        assert cache[key] == key.upper()
+    assert ("a" in cache, "b" in cache, "c" in cache) == (True, False, True)
+    assert (len(cache), cache.loads) == (2, 3)
+
+
+def test_a_slow_load_blocks_nobody_who_wants_another_key() -> None:
+    release = threading.Event()
+
+    def load(key: str) -> str:
+        if key == "slow":
+            assert release.wait(60)
+        return key
+
+    cache = DefaultDictQueue[str, str](maxsize=8, factory=load)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(lambda: cache["slow"])
+        assert cache["quick"] == "quick"
+        assert not slow.done()
+        release.set()
+        assert slow.result() == "slow"
+
+
+def test_many_who_want_one_key_load_it_once() -> None:
+    together, two_loads = threading.Barrier(8), threading.Barrier(2)
+    met: list[str] = []
+
+    def load(key: str) -> str:
+        # A second load of the key would meet the first one here; a single one waits in vain.
+        with suppress(threading.BrokenBarrierError):
+            two_loads.wait(0.5)
+            met.append(key)
+        return key.upper()
+
+    def get(_: int) -> str:
+        together.wait()
+        return cache["a"]
+
+    cache = DefaultDictQueue[str, str](maxsize=8, factory=load)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(get, range(8))) == {"A"}
+    assert (cache.loads, met) == (1, [])
+
+
+def test_a_value_that_is_not_current_is_made_again() -> None:
+    current = {"a": True}
+    cache = DefaultDictQueue[str, str](maxsize=8, factory=str.upper, is_current=lambda key, _: current[key])
+    assert cache["a"] == cache["a"]
+    current["a"] = False
+    assert cache["a"] == "A"
+    assert cache.loads == 2
+
+
+def test_a_load_that_fails_leaves_nothing_behind() -> None:
+    failures = [ValueError("first"), None]
+
+    def load(key: str) -> str:
+        failure = failures.pop(0)
+        if failure:
+            raise failure
+        return key
+
+    cache = DefaultDictQueue[str, str](maxsize=8, factory=load)
+    with pytest.raises(ValueError, match="first"):
+        cache["a"]
+    assert cache["a"] == "a"
+
+
+def test_what_another_process_changes_is_seen_at_the_next_access(talk: Talk) -> None:
+    conversation = talk.about("Shared Topic", ("question", "answer"))
+    cache = DefaultDictQueue[str, Conversation](
+        maxsize=8,
+        factory=lambda key: Conversation(EMAIL, talk.store, key),
+        is_current=lambda _, value: value.is_current(),
+    )
+    key = conversation.conversation_id
+    assert cache[key].message_at(2)["text"] == "answer"
+    for n in range(3):
+        edit_in_another_process(talk.users_dir, key, f"edited {n}")
+        assert cache[key].message_at(2)["text"] == f"edited {n}"
+        assert cache[key].get_metadata()["title"] == f"edited {n}"
+    assert cache[key] is cache[key]
+    assert fid(cache[key]) == fid(conversation)
+
+
+def edit_in_another_process(users_dir: str, conversation_id: str, text: str) -> None:
+    program = """
+        import sys
+        from database.connection import close_store
+        from database.conversations.repository import update_conversation
+        from database.messages.editing import edit_message
+        from database.messages.reading import message_at
+        users_dir, email, conversation_id, text = sys.argv[1:]
+        who = {"users_dir": users_dir, "user_email": email, "conversation_id": conversation_id}
+        message = message_at(**who, index=2)
+        edit_message(**who, message_id=message.message_id, index=2, text=text)
+        update_conversation(**who, changes={"title": text})
+        close_store(users_dir)
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), users_dir, EMAIL, conversation_id, text],
+        check=True,
+        cwd=ROOT,
+        timeout=60,
+    )

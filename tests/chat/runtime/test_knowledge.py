@@ -1,0 +1,331 @@
+"""Every change of a memory becomes one activity, and every memory gets its vector, behind all else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
+from chat.runtime.upkeep import keep_up
+from database.schema import activities
+from language_models.errors import ModelUnavailableError
+from language_models.ports import ModelState
+from tests.chat.conftest import EMAIL, Talk, remember
+from tests.live_server import ROOT
+from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system.interface.structured_api import KnowledgeModels
+
+TELL = """
+import sys
+from chat.runtime.knowledge import KnowledgeAccess, tell_changes
+knowledge = KnowledgeAccess(sys.argv[1])
+knowledge.database()
+print("ready", flush=True)
+sys.stdin.readline()
+print(tell_changes(users_dir=sys.argv[1], knowledge=knowledge))
+"""
+
+
+def activities_in(talk: Talk) -> Sequence[Any]:
+    """The activities about memories, oldest first."""
+    query = select(activities).where(activities.c.type == "pkb_change").order_by(activities.c.seq)
+    with talk.store.reading() as connection:
+        return connection.execute(query).all()
+
+
+def told(talk: Talk, knowledge: KnowledgeAccess) -> int:
+    return tell_changes(users_dir=talk.users_dir, knowledge=knowledge)
+
+
+class TestTelling:
+    """The outbox: from the audit log to activities."""
+
+    def test_each_change_is_told_once_as_it_happened(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        claim = remember(knowledge, "Tea is good")
+        api = knowledge.for_user(EMAIL)
+        edited = api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert told(talk, knowledge) == 2
+        added, changed = activities_in(talk)
+        assert (added.recipe, added.type, added.user_email) == ("knowledge", "pkb_change", EMAIL)
+        assert changed.activity_id == edited.metadata["audit_id"]
+        assert changed.short_id == changed.activity_id.replace("-", "")[-6:]
+        assert changed.payload["action"] == "edit"
+        assert (changed.payload["object_id"], added.payload["title"]) == (claim.claim_id, "Tea is good")
+        assert changed.payload["detail"] == {"fields": {"statement": "Tea is fine"}}
+
+    def test_what_was_told_is_not_told_again(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        assert [told(talk, knowledge), told(talk, knowledge)] == [1, 0]
+        assert len(activities_in(talk)) == 1
+
+    def test_a_crash_before_the_mark_doubles_nothing(
+        self, talk: Talk, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Crash(BaseException):
+            pass
+
+        def crash(*_: Any) -> None:
+            raise Crash
+
+        remember(knowledge, "Tea is good")
+        with monkeypatch.context() as patched:
+            patched.setattr("chat.runtime.knowledge.mark_delivered", crash)
+            with pytest.raises(Crash):
+                told(talk, knowledge)
+        remember(knowledge, "Milk too")
+        assert told(talk, knowledge) == 2
+        assert [row.payload["title"] for row in activities_in(talk)] == ["Tea is good", "Milk too"]
+        assert told(talk, knowledge) == 0
+
+    def test_many_are_told_in_portions_and_in_order(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        titles = [f"Fact {number}" for number in range(250)]
+        for title in titles:
+            remember(knowledge, title)
+        assert [told(talk, knowledge), told(talk, knowledge), told(talk, knowledge)] == [200, 50, 0]
+        rows = activities_in(talk)
+        assert [row.payload["title"] for row in rows] == titles
+        assert len({row.short_id for row in rows}) == 250
+
+    def test_each_person_hears_of_their_own(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        remember(knowledge, "Tea is bad", email="eve@example.com")
+        told(talk, knowledge)
+        by_user = {row.user_email: row for row in activities_in(talk)}
+        assert by_user[EMAIL].payload["title"] == "Tea is good"
+        assert by_user["eve@example.com"].payload["title"] == "Tea is bad"
+        assert by_user[EMAIL].conversation_id != by_user["eve@example.com"].conversation_id
+
+    @pytest.mark.parametrize("email", ["", "gone@example.com"])
+    def test_changes_of_nobody_hold_nobody_up(self, email: str, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Whose is this?", email=email)
+        remember(knowledge, "Tea is good")
+        assert told(talk, knowledge) == 2
+        assert EMAIL in {row.user_email for row in activities_in(talk)}
+        assert told(talk, knowledge) == 0
+
+    def test_two_processes_at_once_tell_each_change_once(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        for number in range(150):
+            remember(knowledge, f"Fact {number}")
+        command = [sys.executable, "-c", TELL, talk.users_dir]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "text": True}
+        with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as other:
+            for process in (one, other):
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+            for process in (one, other):
+                assert process.stdin is not None
+                process.stdin.write("\n")
+                process.stdin.flush()
+            assert [process.wait(60) for process in (one, other)] == [0, 0]
+        assert len(activities_in(talk)) == len({row.activity_id for row in activities_in(talk)}) == 150
+        assert told(talk, knowledge) == 0
+
+
+class TestEmbedding:
+    """Vectors are made behind, and only where there is something to make."""
+
+    @pytest.fixture
+    def model(self) -> WordVectors:
+        return WordVectors()
+
+    @pytest.fixture
+    def embedding(self, talk: Talk, model: WordVectors) -> Iterator[KnowledgeAccess]:
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        yield access
+        access.close()
+
+    @pytest.fixture
+    def upkeep(self, embedding: KnowledgeAccess) -> EmbeddingUpkeep:
+        return EmbeddingUpkeep(embedding)
+
+    def test_pending_memories_of_everybody_get_their_vectors(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        remember(embedding, "Tea is good")
+        remember(embedding, "Tea is bad", email="eve@example.com")
+        assert upkeep.embed_pending() == 2
+        vectors = embedding.for_user(EMAIL).statistics().data["vectors"]
+        assert vectors == {"embedded": 1, "pending": 0, "model": "words", "state": "ready"}
+        assert {"Tea is bad", "Tea is good"} <= set(model.embedded)
+
+    def test_the_model_is_left_alone_when_nothing_is_pending(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        remember(embedding, "Tea is good")
+        upkeep.embed_pending()
+        model.fails_with = ModelUnavailableError("It must not be asked.")
+        assert upkeep.embed_pending() == 0
+
+    def test_a_changed_statement_is_embedded_again(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        claim = remember(embedding, "Tea is good")
+        upkeep.embed_pending()
+        api = embedding.for_user(EMAIL)
+        api.pin_claim(claim.claim_id)
+        assert upkeep.embed_pending() == 0
+        api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert upkeep.embed_pending() == 1
+        assert model.embedded.count("Tea is fine") == 1
+
+    def test_a_model_that_failed_is_asked_again_later(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        remember(embedding, "Tea is good")
+        model.fails_with = ModelUnavailableError("Out to lunch.")
+        with pytest.raises(ModelUnavailableError):
+            upkeep.embed_pending()
+        model.fails_with = None
+        assert upkeep.embed_pending() == 1
+
+    def test_while_nothing_is_changed_one_statement_says_so(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, model: WordVectors
+    ) -> None:
+        claim = remember(embedding, "Tea is good")
+        api = embedding.for_user(EMAIL)
+        tag = api.add_tag("drinks").data
+        assert [upkeep.embed_pending() for _ in range(3)] == [2, 0, 0]
+        before = embedding.database().statements
+        assert [upkeep.embed_pending() for _ in range(10)] == [0] * 10
+        assert embedding.database().statements == before + 10
+        api.edit_claim(claim.claim_id, statement="Tea is fine")
+        assert upkeep.embed_pending() == 1
+        api.edit_tag(tag.tag_id, name="hot drinks")
+        assert upkeep.embed_pending() == 1
+        model.name = "other words"
+        assert upkeep.embed_pending() == 2
+
+    def test_what_was_begun_is_gone_on_with_without_a_change(
+        self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chat.runtime.knowledge._EMBED_SECONDS", 0.0)
+        for number in range(70):
+            remember(embedding, f"Tea number {number}")
+        assert [upkeep.embed_pending() for _ in range(3)] == [64, 6, 0]
+
+    def test_a_model_that_loads_when_needed_is_loaded_before_a_question_needs_it(
+        self, embedding: KnowledgeAccess, model: WordVectors, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(model, "state", lambda: ModelState(name="words", phase="waiting"))
+        EmbeddingUpkeep(embedding).embed_pending()
+        assert model.embedded == []  # nothing is known that it could be needed for
+        remember(embedding, "Tea is good")
+        EmbeddingUpkeep(embedding).embed_pending()
+        loaded_again = WordVectors()
+        monkeypatch.setattr(loaded_again, "state", model.state)
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=loaded_again))
+        after_a_restart = EmbeddingUpkeep(access)
+        assert [after_a_restart.embed_pending() for _ in range(3)] == [0, 0, 0]
+        assert "Tea is good" not in loaded_again.embedded
+        assert len(loaded_again.embedded) == 48  # sentences that say what "unrelated" means for this model
+        access.close()
+
+    @pytest.mark.parametrize("phase", ["loading", "downloading", "failed"])
+    def test_a_model_that_is_not_there_yet_is_not_asked(
+        self,
+        phase: Any,
+        embedding: KnowledgeAccess,
+        upkeep: EmbeddingUpkeep,
+        model: WordVectors,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        remember(embedding, "Tea is good")
+        monkeypatch.setattr(model, "state", lambda: ModelState(name="words", phase=phase))
+        before = embedding.database().statements
+        assert upkeep.embed_pending() == 0
+        assert (model.embedded, embedding.database().statements) == ([], before)
+
+    def test_without_a_model_the_store_is_not_even_asked(self, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        before = knowledge.database().statements
+        assert EmbeddingUpkeep(knowledge).embed_pending() == 0
+        assert knowledge.database().statements == before
+
+
+class TestKeepingUp:
+    """The server's loop over both."""
+
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("chat.runtime.upkeep._EVERY", 0.01)
+        monkeypatch.setattr("chat.runtime.upkeep._EMBED_AFTER", 0.0)
+        monkeypatch.setattr("chat.runtime.upkeep._AFTER_FAILURE", 0.01)
+
+    @staticmethod
+    def until(condition: Callable[[], bool], talk: Talk, knowledge: KnowledgeAccess) -> None:
+        """Keep up until the condition holds."""
+
+        async def keep() -> None:
+            task = asyncio.create_task(keep_up(users_dir=talk.users_dir, knowledge=knowledge))
+            async with asyncio.timeout(120):
+                while not condition() and not task.done():
+                    await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(keep())
+
+    def test_changes_are_told_as_they_come(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "Tea is good")
+        self.until(lambda: len(activities_in(talk)) == 1, talk, knowledge)
+        assert activities_in(talk)[0].payload["title"] == "Tea is good"
+
+    def test_a_model_that_hangs_keeps_no_change_from_being_told(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = WordVectors()
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        remember(access, "Tea is good")
+        asked, released = Event(), Event()
+
+        def hanging(texts: Sequence[str]) -> Any:
+            asked.set()
+            released.wait(60)
+            raise ModelUnavailableError("Too late.")
+
+        def told_meanwhile() -> bool:
+            if not asked.is_set():
+                return False
+            if api.claims.count() == 1:
+                remember(access, "Tea is fine")
+            if len(activities_in(talk)) < 2:
+                return False
+            released.set()
+            return True
+
+        api = access.for_user(EMAIL)
+        monkeypatch.setattr(model, "embed", hanging)
+        self.until(told_meanwhile, talk, access)
+        access.close()
+        assert [row.payload["title"] for row in activities_in(talk)] == ["Tea is good", "Tea is fine"]
+
+    def test_no_fault_of_memories_or_models_ends_it(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        model = WordVectors()
+        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        remember(access, "Tea is good")
+        faults: list[Exception] = [ModelUnavailableError("Out to lunch."), RuntimeError("A bug.")]
+        embed = model.embed
+
+        def faulty(texts: Sequence[str]) -> Any:
+            if faults:
+                raise faults.pop()
+            return embed(texts)
+
+        monkeypatch.setattr(model, "embed", faulty)
+        with caplog.at_level(logging.WARNING):
+            self.until(lambda: bool(model.embedded), talk, access)
+        access.close()
+        assert "Tea is good" in model.embedded
+        assert "upkeep of vectors of memories has to wait: Out to lunch." in caplog.messages
+        assert "upkeep of vectors of memories failed" in caplog.messages

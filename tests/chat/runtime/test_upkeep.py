@@ -1,0 +1,58 @@
+"""What a server does beside answering goes on, whatever goes wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chat.runtime import upkeep
+from chat.runtime.knowledge import KnowledgeAccess
+
+
+class Faulty:
+    """Fails at first, then works: `done` counts what was done."""
+
+    def __init__(self, *faults: Exception) -> None:
+        self.faults = list(faults)
+        self.done = 0
+
+    def __call__(self, *, users_dir: str) -> None:
+        assert users_dir
+        if self.faults:
+            raise self.faults.pop()
+        self.done += 1
+
+
+def keep_up_until(condition: Callable[[], bool], users_dir: str) -> None:
+    knowledge = KnowledgeAccess(users_dir)
+
+    async def keep() -> None:
+        task = asyncio.create_task(upkeep.keep_up(users_dir=users_dir, knowledge=knowledge))
+        async with asyncio.timeout(120):
+            while not condition() and not task.done():
+                await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(keep())
+    knowledge.close()
+
+
+def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    index, events, the_bin = Faulty(RuntimeError("A bug.")), Faulty(RuntimeError("A bug.")), Faulty(OSError("Gone."))
+    for name, work in (("index_pending", index), ("purge_events", events), ("purge_bin", the_bin)):
+        monkeypatch.setattr(upkeep, name, work)
+    for name, seconds in (("_EVERY", 0.01), ("_AFTER_FAILURE", 0.01), ("_PURGE_AFTER_FAILURE", 0.2)):
+        monkeypatch.setattr(upkeep, name, seconds)
+    with caplog.at_level(logging.ERROR):
+        keep_up_until(lambda: bool(events.done and the_bin.done and index.done > 1), str(tmp_path))
+    assert (events.done, the_bin.done) == (1, 1)
+    failed = sorted(message for message in caplog.messages if message.startswith("upkeep"))
+    assert failed == [f"upkeep of {what} failed" for what in ("events of old answers", "the bin", "the search index")]

@@ -1,0 +1,75 @@
+"""Statements run on the driver itself mean the same as they mean to SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from itertools import islice
+
+import pytest
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from database.connection import open_store
+from database.engine.statements import Prepared
+from database.schema import conversations
+
+COLUMNS = ("conversation_id", "user_email", "created_at", "updated_at", "settings", "memory")
+ADD = Prepared(insert(conversations), columns=COLUMNS)
+NAMED = select(conversations.c.conversation_id, conversations.c.settings).order_by(conversations.c.conversation_id)
+ALL, ONE = Prepared(NAMED), Prepared(NAMED.where(conversations.c.conversation_id == bindparam("id")))
+
+
+@pytest.fixture
+def connection(users_dir: str) -> Iterator[Connection]:
+    """A connection of a store that holds the conversations c0, c1 and c2 with their numbers as settings."""
+    store = open_store(users_dir)
+    store.write(lambda writing: ADD.run_each(writing, [row(number) for number in range(3)]))
+    with store.reading() as reading:
+        yield reading
+
+
+def row(number: int) -> dict[str, object]:
+    times = {"created_at": "now", "updated_at": "now"}
+    return {"conversation_id": f"c{number}", "user_email": "ada", "settings": {"n": number}, "memory": {}, **times}
+
+
+def test_values_are_encoded_and_decoded_by_the_types_of_their_columns(connection: Connection) -> None:
+    assert ALL.rows(connection) == [(f"c{number}", {"n": number}) for number in range(3)]
+    assert ONE.row(connection, id="c1") == ("c1", {"n": 1})
+    assert ONE.row(connection, id="c9") is None
+
+
+def test_rows_can_be_left_unread(connection: Connection) -> None:
+    with closing(ALL.some(connection)) as rows:
+        assert [name for name, _ in islice(rows, 2)] == ["c0", "c1"]
+    assert len(ALL.rows(connection)) == 3
+
+
+def test_what_a_statement_brings_along_stays_with_it(users_dir: str, connection: Connection) -> None:
+    counted = update(conversations).where(conversations.c.version < 5).values(version=conversations.c.version + 1)
+    open_store(users_dir).write(Prepared(counted).run)
+    assert set(connection.execute(select(conversations.c.version)).scalars()) == {2}
+    open_store(users_dir).write(Prepared(delete(conversations)).run)
+
+
+def test_a_parameter_that_is_missing_is_an_error(connection: Connection) -> None:
+    with pytest.raises(KeyError):
+        ONE.row(connection)
+
+
+def test_a_refused_change_is_the_same_error_as_ever_and_takes_the_transaction_along(
+    users_dir: str, connection: Connection
+) -> None:
+    with pytest.raises(IntegrityError):
+        open_store(users_dir).write(lambda writing: ADD.run_each(writing, [row(7), row(1)]))
+    assert len(ALL.rows(connection)) == 3
+
+
+def test_whoever_counts_statements_sees_them(
+    connection: Connection, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    with statements() as seen:
+        ALL.rows(connection)
+        ONE.row(connection, id="c1")
+    assert len(seen) == 2

@@ -1,0 +1,177 @@
+"""The one writer takes jobs in order of urgency."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select
+
+from database.connection import close_store, open_store
+from database.engine import sqlite
+from database.engine.store import Store, Urgency
+from database.errors import (
+    DatabaseDamagedError,
+    InvalidChangeError,
+    StorageBusyError,
+    StorageFailedError,
+    StoreError,
+)
+from database.schema import login_attempts
+
+
+def test_what_was_begun_comes_before_what_begins_and_indexing_comes_last(users_dir: str) -> None:
+    store, order, gate = open_store(users_dir), list[str](), threading.Event()
+    blocking = store.submit(lambda _: gate.wait(60))
+    jobs = [
+        store.submit(lambda _, urgency=urgency: order.append(urgency.name), urgency=urgency)
+        for urgency in (Urgency.INDEX, Urgency.CHANGE, Urgency.ACCEPT, Urgency.STREAM, Urgency.ACCEPT)
+    ]
+    gate.set()
+    assert blocking.result(60)
+    for job in jobs:
+        job.result(60)
+    assert order == ["STREAM", "ACCEPT", "ACCEPT", "CHANGE", "INDEX"]
+
+
+def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) -> None:
+    store, gate = open_store(users_dir), threading.Event()
+    blocking = store.submit(lambda _: gate.wait(60))
+
+    def note(number: int, connection: Connection) -> int:
+        connection.execute(insert(login_attempts).values(subject=f"{number}", attempted_at="now"))
+        if number == 2:
+            raise ValueError("not this one")
+        return number
+
+    jobs = [store.submit(partial(note, number), urgency=Urgency.ACCEPT) for number in range(5)]
+    gate.set()
+    assert blocking.result(60)
+    assert [job.result(60) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
+    with pytest.raises(ValueError, match="not this one"):
+        jobs[2].result(60)
+    with store.reading() as connection:
+        assert connection.execute(select(login_attempts.c.subject)).scalars().all() == ["0", "1", "3", "4"]
+
+
+def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(users_dir: str) -> None:
+    store, order, gate = open_store(users_dir), list[str](), threading.Event()
+    assert store.write(lambda _: threading.current_thread()) is threading.current_thread()
+    blocking = store.submit(lambda _: gate.wait(60))
+    waiting = store.submit(lambda _: order.append("submitted"), urgency=Urgency.STREAM)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(store.write, lambda _: order.append(threading.current_thread().name))
+        gate.set()
+        assert blocking.result(60)
+        waiting.result(60)
+        written.result(60)
+    assert order[0] == "submitted"
+
+
+def test_a_submitted_job_waits_for_a_write_in_a_calling_thread_and_so_does_the_end(tmp_path: Path) -> None:
+    store, begun, gate = Store(tmp_path / "users.db"), threading.Event(), threading.Event()
+
+    def hold(_connection: Connection) -> str:
+        begun.set()
+        gate.wait(60)
+        return "written"
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(store.write, hold)
+        assert begun.wait(60)
+        submitted = store.submit(lambda _: writing.done())
+        closing = pool.submit(store.close)
+        assert not closing.done()
+        gate.set()
+        assert writing.result(60) == "written"
+        submitted.result(60)
+        closing.result(60)
+    with pytest.raises(StorageFailedError, match="closed"):
+        store.write(lambda _: None)
+
+
+def test_a_write_that_fails_in_the_calling_thread_is_taken_back_and_lets_others_write(users_dir: str) -> None:
+    store = open_store(users_dir)
+
+    def fail(connection: Connection) -> None:
+        connection.execute(insert(login_attempts).values(subject="ann", attempted_at="now"))
+        raise ValueError("not this one")
+
+    with pytest.raises(ValueError, match="not this one"):
+        store.write(fail)
+    assert store.submit(lambda connection: connection.execute(select(login_attempts.c.subject)).all()).result(60) == []
+
+
+def test_a_number_that_no_column_can_hold_is_the_callers_mistake(users_dir: str) -> None:
+    store, c = open_store(users_dir), login_attempts.c
+    too_large = insert(login_attempts).values(attempt_id=2**70, subject="ann", attempted_at="now")
+    with pytest.raises(InvalidChangeError):
+        store.write(lambda connection: connection.execute(too_large))
+    with pytest.raises(InvalidChangeError), store.reading() as connection:
+        connection.execute(select(c.subject).where(c.attempt_id == 2**70))
+
+
+def failing(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("words that say nothing")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "word"),
+    [
+        (failing(sqlite3.SQLITE_BUSY_SNAPSHOT), StorageBusyError, "busy"),
+        (failing(sqlite3.SQLITE_LOCKED), StorageBusyError, "busy"),
+        (failing(sqlite3.SQLITE_FULL), StorageFailedError, "full"),
+        (failing(sqlite3.SQLITE_IOERR_WRITE), StorageFailedError, "full"),
+        (failing(sqlite3.SQLITE_READONLY_DBMOVED), StorageFailedError, "permissions"),
+        (failing(sqlite3.SQLITE_CANTOPEN), StorageFailedError, "permissions"),
+        (failing(sqlite3.SQLITE_CORRUPT_INDEX), DatabaseDamagedError, "restore"),
+        (failing(sqlite3.SQLITE_NOTADB), DatabaseDamagedError, "restore"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), DatabaseDamagedError, "restore"),
+        (sqlite3.OperationalError("Could not decode to UTF-8 column 'x'"), DatabaseDamagedError, "restore"),
+        (sqlite3.OperationalError("database is full of busy locks"), StorageFailedError, "log"),
+    ],
+)
+def test_what_the_driver_raises_is_told_apart_by_its_code_and_not_by_its_words(
+    error: Exception, kind: type[StoreError], word: str
+) -> None:
+    failure = sqlite.store_error(error)
+    assert type(failure) is kind
+    assert word in failure.message
+
+
+def test_whoever_submits_while_the_store_closes_gets_an_answer(tmp_path: Path) -> None:
+    store, submitted = Store(tmp_path / "users.db"), threading.Event()
+    put = store._jobs.put
+
+    def close_meanwhile(job: Any) -> None:
+        if not submitted.is_set():
+            submitted.set()
+            closing.append(pool.submit(store.close))
+            # The one that closes can't come between the look at the store and this job: it waits for the lock.
+            assert store._closing.locked()
+        put(job)
+
+    closing: list[Future[None]] = []
+    store._jobs.put = close_meanwhile  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as pool:
+        assert store.submit(lambda _: "done").result(60) == "done"
+        closing[0].result(60)
+    with pytest.raises(StorageFailedError, match="closed"):
+        store.submit(lambda _: None).result(60)
+
+
+@pytest.mark.parametrize(("setting", "pragma"), [("normal", 1), ("full", 2)])
+def test_commits_are_as_durable_as_the_setting_says(tmp_path: Path, setting: str, pragma: int) -> None:
+    store = open_store(tmp_path, synchronous=setting)
+    asked = "PRAGMA synchronous"
+    assert store.write(lambda connection: connection.exec_driver_sql(asked).scalar()) == pragma
+    with store.reading() as connection:
+        assert connection.exec_driver_sql(asked).scalar() == pragma
+    close_store(tmp_path)

@@ -1,0 +1,271 @@
+"""A damaged file is found by SQLite's own check, and answers nothing until it is whole again."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from flask import Flask
+
+from chat.runtime.knowledge import close_knowledge, knowledge_in
+from database.accounts.sessions import create_session
+from database.accounts.users import create_user
+from database.connection import close_store, open_store
+from database.conversations.repository import create_conversation
+from database.engine.store import Urgency
+from database.errors import DatabaseDamagedError, StorageFailedError
+from database.maintenance import soundness
+from database.maintenance.soundness import FileWatch, find_damage, require_usable, watch_store
+from database.maintenance.verification import verify_store
+from database.messages.reading import list_messages
+from database.turns.identity import FinishedTurn
+from database.turns.turns import accept_turn
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.scope import EXTENSION
+from server import create_app
+from settings import Settings, load_settings
+
+ADA = "ada@example.org"
+PAGE = 4096
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.01)
+
+
+def spoil(file: Path) -> bytes:
+    """Overwrite every third page of the last quarter, which hold what was written last; what the file was."""
+    sound = file.read_bytes()
+    pages = len(sound) // PAGE
+    with file.open("r+b") as opened:
+        for number in range(pages * 3 // 4, pages, 3):
+            opened.seek(number * PAGE)
+            opened.write(bytes([number % 251 + 1]) * PAGE)
+    return sound
+
+
+@pytest.fixture
+def lived_in(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Path:
+    """The file of a store with some conversations, closed."""
+    for number in range(4):
+        row = create_conversation(users_dir=users_dir, user_email=ADA, domain="assistant")
+        take_turn(ADA, row.conversation_id, text=f"{number} " * 9_000, answer="yes " * 9_000)
+    close_store(users_dir)
+    return Path(users_dir) / "users.db"
+
+
+def test_a_whole_file_has_no_damage_and_a_missing_one_neither(lived_in: Path) -> None:
+    assert find_damage(lived_in) is None
+    assert find_damage(lived_in.with_name("none.db")) is None
+
+
+def test_damage_is_named_by_its_table_and_found_again_first(lived_in: Path) -> None:
+    spoil(lived_in)
+    found = find_damage(lived_in)
+    assert found is not None
+    table, complaint = found
+    assert complaint
+    again = find_damage(lived_in, first=table)
+    assert again is not None
+    assert again[0] == table
+
+
+def test_a_file_that_is_no_database_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "users.db").write_bytes(b"garbage" * 1_000)
+    assert find_damage(tmp_path / "users.db") is not None
+
+
+def test_damage_that_a_query_meets_is_checked_at_once_and_taken_back_where_the_file_is_whole(
+    users_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(users_dir)
+    watch = watch_store(store)
+    watch.begin(wait=30)
+    with pytest.raises(DatabaseDamagedError), store.reading():
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    eventually(lambda: store.damage is None)
+    watch.stop()
+
+
+def test_while_a_store_is_damaged_only_running_answers_are_written(users_dir: str) -> None:
+    store = open_store(users_dir)
+    store.damage = "It is damaged."
+    with pytest.raises(DatabaseDamagedError), store.reading():
+        pass
+    with pytest.raises(DatabaseDamagedError):
+        store.write(lambda _: None)
+    assert store.write(lambda _: "kept", urgency=Urgency.STREAM) == "kept"
+
+
+def test_a_store_that_cannot_be_written_is_not_usable_until_it_can(users_dir: str) -> None:
+    store = open_store(users_dir)
+    require_usable(users_dir=users_dir)
+
+    def read_only(switch: str) -> None:
+        store._writer._idle.queue[0].connection.driver_connection.execute(f"PRAGMA query_only = {switch}")  # type: ignore[union-attr]
+        store.next_probe = 0.0
+
+    read_only("ON")
+    with pytest.raises(StorageFailedError, match="can't be written"):
+        require_usable(users_dir=users_dir)
+    with pytest.raises(StorageFailedError):
+        require_usable(users_dir=users_dir)  # which does not try again so soon
+    read_only("OFF")
+    require_usable(users_dir=users_dir)
+
+
+def test_a_store_on_a_full_disk_is_not_usable_though_a_small_write_may_fit(
+    users_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=4096))
+    with pytest.raises(StorageFailedError, match="full"):
+        require_usable(users_dir=users_dir)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+    environ["ANAPHORA_DATA_DIR"] = str(tmp_path)
+    settings = load_settings(environ, env_file=tmp_path / "no.env")
+    yield settings
+    close_store(settings.users_dir)
+
+
+@pytest.fixture
+def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Flask]]:
+    """Start an application that serves."""
+    monkeypatch.setattr(soundness, "_WHILE_DAMAGED", 0.05)
+    monkeypatch.setattr("chat.runtime.server_process._CHECK_SECONDS", 30.0)
+    made: list[Flask] = []
+
+    def start() -> Flask:
+        made.append(create_app(settings))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.extensions[EXTENSION].server.end()
+        each.extensions[EXTENSION].knowledge.close()
+
+
+def test_damaged_pages_give_no_answer_but_one_that_says_so_until_the_file_is_whole(
+    settings: Settings, app: Callable[[], Flask], take_turn: Callable[..., FinishedTurn], users_dir: str
+) -> None:
+    assert users_dir == settings.users_dir
+    create_user(users_dir=users_dir, user_email=ADA, password="correct horse battery")
+    session = create_session(users_dir=users_dir, user_email=ADA)
+    conversations = []
+    for number in range(10):
+        row = create_conversation(users_dir=users_dir, user_email=ADA, domain="assistant")
+        take_turn(ADA, row.conversation_id, text=f"{number} " * 9_000, answer="yes " * 9_000)
+        conversations.append(row.conversation_id)
+    close_store(users_dir)
+    file = Path(users_dir) / "users.db"
+    sound = spoil(file)
+
+    client = app().test_client()
+    client.set_cookie(SESSION_COOKIE, session)
+    assert client.get("/healthz").status_code == 200
+    ready = client.get("/readyz")
+    assert (ready.status_code, ready.json["store"]) == (503, "damaged")
+    for path in (
+        "/list_conversation_by_user/assistant",
+        *(f"/list_messages_by_conversation/{c}" for c in conversations),
+    ):
+        answer = client.get(path)
+        assert (answer.status_code, answer.json["code"]) == (503, "storage_damaged"), path
+        assert "data restore" in answer.json["message"]
+    refused = client.post("/login", json={"email": ADA, "password": "correct horse battery"})
+    assert (refused.status_code, refused.json["code"]) == (503, "storage_damaged")
+
+    file.write_bytes(sound)
+    eventually(lambda: client.get("/readyz").json["store"] == "ok")
+    for conversation_id in conversations:
+        assert len(client.get(f"/list_messages_by_conversation/{conversation_id}").json) == 2
+
+
+def test_a_damaged_knowledge_base_gives_no_memories_until_its_file_is_whole(
+    settings: Settings, app: Callable[[], Flask]
+) -> None:
+    knowledge = knowledge_in(settings.users_dir)
+    for number in range(40):
+        knowledge.for_user(ADA).add_claim(f"{number} " * 200, "fact", "work", auto_extract=False)
+    close_knowledge(settings.users_dir)
+    file = Path(settings.users_dir) / "pkb.sqlite"
+    sound = spoil(file)
+    started = app()
+    ready = started.test_client().get("/readyz")
+    assert (ready.json["store"], ready.json["knowledge"]) == ("ok", "failed")
+    file.write_bytes(sound)
+    eventually(lambda: bool(started.extensions[EXTENSION].knowledge.is_available()))
+
+
+def test_a_file_that_cannot_be_checked_is_not_taken_for_damaged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str | None] = []
+    (tmp_path / "users.db").mkdir()
+    watch = FileWatch(tmp_path / "users.db", told=told.append)
+    watch.begin(wait=30)
+    watch.stop()
+    assert told == []
+    assert "could not be checked" in caplog.text
+
+
+def copied_with_log(users_dir: str, target: Path, *, change: Callable[[bytes], bytes]) -> str:
+    """A copy of an open store, its log of changes (WAL) changed; what was written before lies in the file itself."""
+    target.mkdir()
+    shutil.copy(Path(users_dir) / "users.db", target)
+    log = (Path(users_dir) / "users.db-wal").read_bytes()
+    assert log
+    if changed := change(log):
+        (target / "users.db-wal").write_bytes(changed)
+    return str(target)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda log: b"", id="missing"),
+        pytest.param(lambda log: b"garbage" * 1_000, id="garbage"),
+        pytest.param(lambda log: log[: len(log) // 2], id="cut"),
+        pytest.param(lambda log: log[: len(log) // 2] + bytes(1) * 300 + log[len(log) // 2 + 300 :], id="a bad frame"),
+    ],
+)
+def test_a_damaged_log_of_changes_costs_the_last_changes_alone(
+    users_dir: str, take_turn: Callable[..., FinishedTurn], tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    own = {"users_dir": users_dir, "user_email": ADA}
+    conversation_id = create_conversation(**own, domain="assistant").conversation_id
+    take_turn(ADA, conversation_id, text="kept")
+    close_store(users_dir)  # everything is in the file now, and the log is gone
+    take_turn(ADA, conversation_id, text="late")
+    damaged = copied_with_log(users_dir, tmp_path / "damaged", change=change)
+    own["users_dir"] = damaged
+    found = [row.text for row in list_messages(**own, conversation_id=conversation_id)]
+    assert found in (["kept", "Hi there"], ["kept", "Hi there", "late", "Hi there"], ["kept", "Hi there", "late", ""])
+    assert list(verify_store(users_dir=damaged)) == []
+    another = create_conversation(**own, domain="assistant").conversation_id
+    accept_turn(**own, conversation_id=another, text="Goes on", config={})
+    close_store(damaged)
+    assert find_damage(Path(damaged) / "users.db") is None
+
+
+@pytest.mark.parametrize("table", ["messages", "shares", "search_state"])
+def test_a_missing_table_is_told_at_the_start_and_by_verification(users_dir: str, table: str) -> None:
+    close_store(users_dir)
+    with closing(sqlite3.connect(Path(users_dir) / "users.db")) as connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+    with pytest.raises(DatabaseDamagedError, match=f"lacks tables: {table}"):
+        open_store(users_dir)
+    assert f"The table {table} is missing." in {finding.what for finding in verify_store(users_dir=users_dir)}

@@ -1,0 +1,184 @@
+"""Accounts, pages, health: what surrounds the conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from chat.runtime.knowledge import close_knowledge, knowledge_in
+from database.accounts.passwords import LONGEST_PASSWORD
+from database.accounts.users import create_user
+from database.conversations.repository import create_conversation
+from settings import Settings
+from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_a_fresh_server_leads_to_the_first_account_and_then_into_the_interface(app: Flask) -> None:
+    client = app.test_client()
+    assert client.get("/", headers=BROWSER).headers["Location"] == "/login?next=/"
+    assert client.get("/login", headers=BROWSER).headers["Location"] == "/setup"
+    assert client.get("/setup", headers=BROWSER).status_code == 200
+    made = client.post("/setup", data={"email": "ada@example.org", "password": PASSWORD}, headers=OWN_PAGE)
+    assert (made.status_code, made.headers["Location"]) == (303, "/interface/?welcome=1")
+    page = client.get("/interface/", headers=BROWSER)
+    assert page.status_code == 200
+    assert 'id="bootstrap"' in page.get_data(as_text=True)
+    assert client.get("/setup", headers=BROWSER).headers["Location"] == "/login"
+
+
+@pytest.mark.parametrize("form", [{"email": "nonsense", "password": PASSWORD}, {"email": "a@b.c", "password": "short"}])
+def test_a_form_that_is_not_valid_is_shown_again_with_what_is_wrong(form: dict[str, str], app: Flask) -> None:
+    answer = app.test_client().post("/setup", data=form, headers={**OWN_PAGE, **BROWSER})
+    assert answer.status_code == 400
+    page = answer.get_data(as_text=True)
+    assert 'role="alert"' in page
+    assert form["email"] in page
+    assert form["password"] not in page
+
+
+def leave_a_conversation(settings: Settings) -> None:
+    create_conversation(users_dir=settings.users_dir, user_email="ada@example.org", domain="assistant")
+
+
+def leave_a_memory(settings: Settings) -> None:
+    knowledge = knowledge_in(settings.users_dir)
+    knowledge.for_user("ada@example.org").add_claim("Whales sing at night", "fact", "work", auto_extract=False)
+    close_knowledge(settings.users_dir)
+
+
+def leave_a_file(settings: Settings) -> None:
+    (settings.data_dir / "vault" / "ada").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("leave", [leave_a_conversation, leave_a_memory, leave_a_file])
+def test_whoever_comes_first_gets_nothing_that_is_left_of_others_when_the_accounts_are_gone(
+    app: Flask, settings: Settings, leave: Callable[[Settings], None]
+) -> None:
+    leave(settings)
+    client, account = app.test_client(), {"email": "ada@example.org", "password": PASSWORD}
+    page = client.get("/setup", headers=BROWSER)
+    assert (page.status_code, page.mimetype) == (409, "text/html")
+    text = page.get_data(as_text=True)
+    for way_on in ("<code>flask --app server data restore</code>", "<code>flask --app server users create</code>"):
+        assert way_on in text
+    assert '<h1 class="panel-title">The accounts are missing</h1>' in text
+    assert 'href="/setup"' in text
+    assert "/interface/" not in text
+    refused = client.post("/setup", json=account, headers=OWN_PAGE)
+    assert (refused.status_code, refused.json["code"]) == (409, "store_incomplete")
+    form = client.post("/setup", data=account, headers={**OWN_PAGE, **BROWSER})
+    assert (form.status_code, form.mimetype) == (409, "text/html")
+    created = app.test_cli_runner().invoke(
+        args=["users", "create", "--email", "ada@example.org", "--admin", "--password-stdin"], input=f"{PASSWORD}\n"
+    )
+    assert created.exit_code == 0, created.output
+    assert client.post("/login", json=account, headers=OWN_PAGE).status_code == 200
+    assert client.get("/setup", headers=BROWSER).headers["Location"] == "/login"
+
+
+def test_a_wrong_password_is_said_in_the_form(app: Flask, ada: Person) -> None:
+    form = {"email": ada.email, "password": "wrong wrong", "next": "/account"}
+    answer = app.test_client().post("/login", data=form, headers={**OWN_PAGE, **BROWSER})
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 401
+    assert 'role="alert"' in page
+    assert 'value="/account"' in page
+    assert ada.email in page
+    assert "wrong wrong" not in page
+
+
+def test_whoever_may_have_a_password_of_some_length_may_sign_in_with_it(app: Flask, settings: Settings) -> None:
+    longest = "x" * LONGEST_PASSWORD
+    create_user(users_dir=settings.users_dir, user_email="bob@example.org", password=longest)
+    client, answers = app.test_client(), []
+    for password in (longest, f"{longest}x"):
+        answers.append(client.post("/login", json={"email": "bob@example.org", "password": password}).status_code)
+    assert answers == [200, 400]
+
+
+def test_signing_in_leads_on_to_the_page_that_was_asked_for(app: Flask, ada: Person) -> None:
+    client = app.test_client()
+    asked = client.get("/interface/some-id?message=m", headers=BROWSER)
+    assert asked.headers["Location"] == "/login?next=/interface/some-id%3Fmessage%3Dm"
+    form = {"email": ada.email, "password": PASSWORD, "next": "/interface/some-id?message=m"}
+    assert client.post("/login", data=form, headers=OWN_PAGE).headers["Location"] == "/interface/some-id?message=m"
+
+
+def test_what_a_person_says_of_themself_is_kept(ada: Person) -> None:
+    for noun in ("detail", "preference"):
+        assert ada.get(f"/get_user_{noun}").json == {}
+        assert ada.post(f"/modify_user_{noun}", json={"text": "I like short answers.", "more": [1]}).status_code == 200
+        assert ada.get(f"/get_user_{noun}").json == {"text": "I like short answers.", "more": [1]}
+
+
+def test_calls_without_a_session_get_json_and_pages_get_the_way_in(app: Flask) -> None:
+    client = app.test_client()
+    call = client.get("/list_workspaces/assistant", headers=BROWSER)
+    assert (call.status_code, call.json["code"]) == (401, "unauthorized")
+    assert client.get("/settings", headers=BROWSER).status_code == 302
+    assert client.get("/settings").status_code == 401
+
+
+def test_the_account_page_of_old_leads_to_the_settings(ada: Person) -> None:
+    assert ada.get("/account", headers=BROWSER).headers["Location"] == "/settings"
+    page = ada.get("/settings", headers=BROWSER)
+    assert page.status_code == 200
+    assert ada.email in page.get_data(as_text=True)
+
+
+def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(ada: Person) -> None:
+    page = ada.get("/nowhere", headers=BROWSER)
+    assert page.status_code == 404
+    assert page.mimetype == "text/html"
+    call = ada.get("/nowhere")
+    assert (call.status_code, call.json["code"]) == (404, "not_found")
+    assert call.json["request_id"] in call.headers["X-Request-ID"]
+
+
+def test_health_is_public_and_counters_are_not(app: Flask, ada: Person) -> None:
+    stranger = app.test_client()
+    assert stranger.get("/healthz").json == {"status": "ok"}
+    ready = {"status": "ready", "store": "ok", "knowledge": "ok", "model": "ready"}
+    assert stranger.get("/readyz").json == ready
+    assert stranger.get("/metrics").status_code == 401
+    assert 'anaphora_requests_total{method="GET",route="/healthz",status="200"} 1' in ada.get("/metrics").text
+
+
+def test_a_broken_store_is_not_ready(app: Flask, monkeypatch: Any) -> None:
+    from database.errors import StorageFailedError
+
+    def broken(**_: Any) -> None:
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr("endpoints.operations.health.require_usable", broken)
+    answer = app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["store"]) == (503, "failed")
+
+
+def test_the_models_tell_their_state(ada: Person) -> None:
+    states = ada.get("/models").json
+    assert states["main"]["phase"] == "ready"
+    assert {"main", "cheap"} <= set(states)
+
+
+def test_accounts_and_tokens_are_made_on_the_command_line(app: Flask, settings: Settings) -> None:
+    run = app.test_cli_runner().invoke
+    made = run(args=["users", "create", "--email", "Bob@example.org", "--password-stdin"], input=f"{PASSWORD}\n")
+    assert (made.exit_code, made.output) == (0, "bob@example.org has an account.\n")
+    again = run(args=["users", "create", "--email", "bob@example.org", "--password-stdin"], input=f"{PASSWORD}\n")
+    assert again.exit_code == 1
+    weak = run(args=["users", "create", "--email", "eve@example.org", "--password-stdin"], input="short\n")
+    assert weak.exit_code == 1
+    assert "password" in weak.output
+    assert "short\n" not in weak.output
+    token = run(args=["users", "token", "--email", "bob@example.org", "--name", "script"]).output.strip()
+    answer = app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"})
+    assert answer.json["user_email"] == "bob@example.org"
+    backfilled = run(args=["data", "backfill", "--email", "bob@example.org"])
+    assert (backfilled.exit_code, backfilled.output[:2]) == (0, "0 ")
+    assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 1

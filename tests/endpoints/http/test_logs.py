@@ -1,0 +1,87 @@
+"""What the log says, and what it never says."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from endpoints.http.logs import JsonLines, TextLines
+from tests.endpoints.conftest import Person
+
+
+def record(message: str, **extra: Any) -> logging.LogRecord:
+    return logging.getLogger("anaphora").makeRecord("anaphora", logging.INFO, "", 0, message, (), None, extra=extra)
+
+
+def test_a_line_carries_what_the_record_does() -> None:
+    refused = record("conflict", request_id="8a7f", method="POST", route="/users", status=409)
+    assert (
+        TextLines()
+        .format(refused)
+        .endswith(" INFO anaphora: conflict request_id=8a7f method=POST route=/users status=409")
+    )
+    line = json.loads(JsonLines().format(refused))
+    del line["time"]
+    assert line == {
+        "level": "INFO",
+        "logger": "anaphora",
+        "message": "conflict",
+        "request_id": "8a7f",
+        "method": "POST",
+        "route": "/users",
+        "status": 409,
+    }
+
+
+def test_a_message_can_not_pass_for_two() -> None:
+    assert len(TextLines().format(record("model says: no\r\n2030-01-01 INFO all is well")).splitlines()) == 1
+
+
+def test_a_traceback_stands_below_its_line() -> None:
+    failed = record("internal_error", request_id="8a7f")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        failed.exc_info = sys.exc_info()
+    first, *rest = TextLines().format(failed).splitlines()
+    assert first.endswith("internal_error request_id=8a7f")
+    assert rest[-1] == "ValueError: broken"
+    assert "ValueError: broken" in json.loads(JsonLines().format(failed))["traceback"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "expected"),
+    [
+        ("GET", "/get_user_info", {}, ("unauthorized", 401, "/get_user_info", "INFO")),
+        ("GET", "/shared/secret/", {}, ("not_found", 404, "unknown", "INFO")),
+        ("POST", "/login", {"json": {"email": "secret", "password": 7}}, ("bad_request", 400, "/login", "INFO")),
+        ("POST", "/login", {"data": {"email": "secret", "password": "secret"}}, ("refused", 401, "/login", "INFO")),
+        ("PUT", "/login?next=secret", {}, ("method_not_allowed", 405, "unknown", "INFO")),
+        (
+            "POST",
+            "/login?next=secret",
+            {"json": {}, "headers": {"Origin": "http://secret.example"}},
+            ("forbidden", 403, "/login", "WARNING"),
+        ),
+    ],
+)
+def test_every_refusal_is_one_line_under_the_id_of_its_answer(
+    method: str, path: str, sent: Any, expected: Any, app: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    answer = app.test_client().open(path, method=method, **sent)
+    [line] = [vars(line) for line in caplog.records if line.name == "anaphora.requests"]
+    assert (line["msg"], line["status"], line["route"], line["levelname"]) == expected
+    assert line["request_id"] == answer.headers["X-Request-ID"]
+    assert "secret" not in caplog.text + str(line)
+
+
+def test_what_succeeds_makes_no_line(ada: Person, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    assert ada.get("/get_user_info").status_code == 200
+    assert [line for line in caplog.records if line.name == "anaphora.requests"] == []

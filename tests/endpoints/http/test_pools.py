@@ -1,0 +1,136 @@
+"""Pools of threads: bounded, fair, and without work for clients that have left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from threading import Event
+
+import pytest
+
+from chat.turns.threads import WorkerThreads
+from endpoints.http.errors import RateLimitedError, ServerBusyError
+from endpoints.http.pools import Work, WorkPool
+
+
+class Gate:
+    """Work that waits until it is let go; `begun` lists who has begun."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.reached = Event()
+        self.open = Event()
+
+    def work(self, name: str) -> Callable[[], str]:
+        def wait() -> str:
+            self.begun.append(name)
+            self.reached.set()
+            assert self.open.wait(30)
+            return name
+
+        return wait
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.open.set()
+
+
+async def stays() -> None:
+    await asyncio.Event().wait()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def asked(pool: WorkPool, gate: Gate, name: str, *, client: str = "", gone: object = stays) -> asyncio.Task[str]:
+    return asyncio.create_task(pool.run(gate.work(name), client=client or name, gone=gone))  # type: ignore[arg-type]
+
+
+def test_a_full_queue_refuses_at_once_and_takes_work_again_when_a_place_is_free(gate: Gate) -> None:
+    async def ask() -> None:
+        pool = WorkPool(Work.MODEL, threads=1, waiting=1)
+        running, waiting = asked(pool, gate, "first"), asked(pool, gate, "second")
+        await until(gate.reached.is_set)
+        with pytest.raises(ServerBusyError) as refused:
+            await asked(pool, gate, "third")
+        assert refused.value.retry_after > 0
+        gate.open.set()
+        assert [await running, await waiting] == ["first", "second"]
+        assert await asked(pool, gate, "fourth") == "fourth"
+
+    asyncio.run(ask())
+
+
+def test_one_client_cannot_take_all_places(gate: Gate) -> None:
+    async def ask() -> None:
+        pool = WorkPool(Work.MODEL, threads=2, waiting=2, share=2)
+        own = [asked(pool, gate, f"own {n}", client="eve@example.org") for n in range(2)]
+        await until(lambda: len(gate.begun) == 2)
+        with pytest.raises(RateLimitedError):
+            await asked(pool, gate, "one more", client="eve@example.org")
+        other = asked(pool, gate, "another's", client="ada@example.org")
+        gate.open.set()
+        assert await other == "another's"
+        assert await asyncio.gather(*own) == ["own 0", "own 1"]
+        assert await asked(pool, gate, "later", client="eve@example.org") == "later"
+
+    asyncio.run(ask())
+
+
+def test_work_of_a_client_that_left_while_it_waited_is_never_begun(gate: Gate) -> None:
+    async def ask() -> None:
+        pool, hung_up = WorkPool(Work.PASSWORD, threads=1, waiting=100), asyncio.Event()
+        first = asked(pool, gate, "first")
+        left = [asked(pool, gate, f"left {n}", gone=hung_up.wait) for n in range(100)]
+        await until(gate.reached.is_set)
+        hung_up.set()
+        assert all(
+            isinstance(each, ConnectionResetError) for each in await asyncio.gather(*left, return_exceptions=True)
+        )
+        last = asked(pool, gate, "last")
+        gate.open.set()
+        assert [await first, await last] == ["first", "last"]
+
+    asyncio.run(ask())
+    assert gate.begun == ["first", "last"]
+
+
+def test_work_that_has_begun_goes_on_when_its_client_leaves(gate: Gate) -> None:
+    async def ask() -> None:
+        pool, hung_up = WorkPool(Work.LONG, threads=1, waiting=2), asyncio.Event()
+        first, second = asked(pool, gate, "first"), asked(pool, gate, "second", gone=hung_up.wait)
+        await until(gate.reached.is_set)
+        gate.open.set()
+        await until(lambda: len(gate.begun) == 2)
+        hung_up.set()
+        assert [await first, await second] == ["first", "second"]
+
+    asyncio.run(ask())
+
+
+def test_what_work_raises_is_raised_to_whoever_asked() -> None:
+    def fail() -> None:
+        raise KeyError("lost")
+
+    with pytest.raises(KeyError, match="lost"):
+        asyncio.run(WorkPool(Work.SHORT, threads=1, waiting=0).run(fail, client="", gone=stays))
+
+
+def test_a_closed_pool_drops_what_waits_and_takes_nothing_more(gate: Gate) -> None:
+    pool = WorkerThreads(1, name="test")
+    running, waiting = pool.submit(gate.work("first")), pool.submit(gate.work("second"))
+    assert gate.reached.wait(30)
+    pool.shutdown(cancel_futures=True)
+    pool.shutdown()
+    assert waiting.cancelled()
+    with pytest.raises(RuntimeError, match="closed"):
+        pool.submit(gate.work("third"))
+    gate.open.set()
+    assert running.result(30) == "first"
+    assert not pool.withdraw(running)

@@ -1,0 +1,430 @@
+"""How SQLite answers what is asked often: by which indexes, and at the same cost in a large store as in a small one.
+
+The statements are the product's own, recorded at the driver while requests are answered.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, insert, select
+
+from benchmarks.made_up.history import SeedPlan, seed
+from database.accounts.api_tokens import create_token
+from database.accounts.sessions import create_session
+from database.connection import close_store, open_store
+from database.engine.clock import now_iso
+from database.maintenance.statistics import renew_statistics
+from database.schema import message_references, messages, users
+from database.search.indexing import index_pending
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.scope import EXTENSION
+from language_models.roles import ModelRoles
+from language_models.testing import Reply, ScriptedChatModel
+from server import create_app
+from settings import load_settings
+from tests.endpoints.conftest import Person
+from truth_management_system.seed_groups import ENTITY, TAG, TREE
+from truth_management_system.seeding import KnowledgePlan, seed_knowledge
+
+pytestmark = pytest.mark.thorough
+
+ANN, BOB = "ann@example.org", "bob@example.org"
+STEPS_AT_ONCE = 20
+GROWTH_ALLOWED = 2
+"""An index of ten thousand rows is a level or two deeper than one of a hundred."""
+LIST, UNHASHED, FRIENDLY_ID, TEMPORARY = (
+    "idx_UserToConversationId_list",
+    "idx_messages_unhashed",
+    "idx_UserToConversationId_friendly_id",
+    "idx_UserToConversationId_temporary",
+)
+LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
+CREDENTIALS = {"sqlite_autoindex_sessions_1", "sqlite_autoindex_users_1"}
+
+
+class Statement(NamedTuple):
+    """What the driver was asked. `store`: the name of the database file."""
+
+    store: str
+    sql: str
+    parameters: Any
+
+
+@dataclass
+class Recorder:
+    """Notes statements, and counts the steps of SQLite's virtual machine for each, on all connections at once."""
+
+    statements: list[Statement] = field(default_factory=list)
+    steps: Counter[str] = field(default_factory=Counter)
+    recording: bool = False
+
+    @contextmanager
+    def __call__(self) -> Iterator[Recorder]:
+        self.statements, self.steps, self.recording = [], Counter(), True
+        try:
+            yield self
+        finally:
+            self.recording = False
+
+    def count(self) -> int:
+        if self.recording:
+            self.steps[self.statements[-1].sql if self.statements else ""] += STEPS_AT_ONCE
+        return 0
+
+    def note(self, connection: sqlite3.Connection, sql: str, parameters: Any) -> None:
+        if self.recording and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", sql):
+            self.statements.append(Statement(connection.name, sql, parameters))  # type: ignore[attr-defined]
+
+
+recorder = Recorder()
+_connect = sqlite3.connect
+
+
+class RecordedCursor(sqlite3.Cursor):
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        recorder.note(self.connection, sql, parameters)
+        return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        sets = list(parameters)
+        for each in sets[:1]:
+            recorder.note(self.connection, sql, each)
+        return super().executemany(sql, sets)
+
+
+class RecordedConnection(sqlite3.Connection):
+    name = ""
+
+    def cursor(self, factory: Any = RecordedCursor) -> Any:
+        return super().cursor(factory)
+
+
+def recorded_connect(path: Any, **options: Any) -> sqlite3.Connection:
+    connection = _connect(path, factory=RecordedConnection, **options)
+    connection.name = Path(str(path)).name
+    connection.set_progress_handler(recorder.count, STEPS_AT_ONCE)
+    return connection
+
+
+@dataclass(kw_only=True)
+class World:
+    """A server over a store of Ann's and Bob's, and Ann, who asks.
+
+    conversation, other: two of hers; the newest message of `conversation` is an answer, `message` one of `other`.
+    """
+
+    folder: Path
+    app: Flask
+    ann: Person
+    token: str
+    conversation: str = ""
+    other: Mapping[str, Any] = field(default_factory=dict)
+    message: Mapping[str, Any] = field(default_factory=dict)
+    answer: str = ""
+    next_page: str = ""
+
+    @property
+    def users_dir(self) -> str:
+        return str(self.app.extensions[EXTENSION].users_dir)
+
+    @property
+    def reference(self) -> str:
+        return f"@conversation_{self.other['conversation_friendly_id']}_message_{self.message['message_short_hash']}"
+
+
+def scripted_models(model_dir: Path) -> ModelRoles:
+    """Models, and people below, say words that no memory has: how many memories are found is all the same here."""
+    replies = {"main": Reply("zzit ", "zzis."), "cheap": Reply("zzwords zzof zzothers")}
+    return ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=model_dir,
+        overrides={role: ScriptedChatModel(replies=lambda _, said=said: said) for role, said in replies.items()},
+    )
+
+
+def seeded(folder: Path, *, conversations: int, claims: int) -> World:
+    """Ann has so many conversations, ten others a hundred each; Ann and Bob have as many claims."""
+    environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=folder / "no.env")
+    app = create_app(settings, models=scripted_models(settings.model_dir))
+    app.extensions[EXTENSION].server.begin(upkeep=False)  # statements of upkeep are none of the requests'
+    users_dir = settings.users_dir
+    people = [ANN, BOB, *(f"{number}@example.org" for number in range(50))]
+    common = {"password_hash": "", "detail": {}, "preference": {}, "created_at": now_iso()}
+    rows = [{"user_email": email, "user_id": email, **common} for email in people]
+    open_store(users_dir).write(lambda connection: connection.execute(insert(users), rows))
+    others = people[1:11]
+    for email, count in ((ANN, conversations), *((other, 100) for other in others)):
+        plan = SeedPlan(conversations=count, messages=count * 3, chars=40, workspaces=20)
+        list(seed(users_dir=users_dir, user_email=email, plan=plan))
+    for email in (ANN, BOB):
+        plan = KnowledgePlan(claims=claims)
+        list(seed_knowledge(app.extensions[EXTENSION].knowledge.database(), user_email=email, plan=plan))
+    for email in people:
+        session = create_session(users_dir=users_dir, user_email=email)
+        _, token = create_token(users_dir=users_dir, user_email=email, name="script")
+        if email == ANN:
+            client, ann_token = app.test_client(), token
+            client.set_cookie(SESSION_COOKIE, session)
+    open_store(users_dir).write(let_bob_refer)
+    index_pending(users_dir=users_dir, slice_ms=1_000)
+    world = World(folder=folder, app=app, ann=Person(ANN, client), token=ann_token)
+    live_in(world)
+    return world
+
+
+def let_bob_refer(connection: Connection) -> None:
+    """So many references that a walk through all of them would be dear."""
+    ids = connection.execute(select(messages.c.message_id).where(messages.c.user_email == BOB)).scalars().all()
+    common = {"user_email": BOB, "ref": "@", "kind": "message", "status": "resolved", "target_conversation_id": ""}
+    rows = [{**common, "message_id": each, "position": 0, "target_message_id": ids[0]} for each in ids]
+    connection.execute(insert(message_references), rows)
+
+
+def live_in(world: World) -> None:
+    """Ann throws a few conversations away and asks something; both worlds hold as much of that."""
+    answer = world.ann.get("/list_conversation_by_user/assistant?limit=40")
+    page = answer.json
+    world.next_page = re.search("<(.*)>", answer.headers["Link"])[1]  # type: ignore[index]
+    binned = [each["conversation_id"] for each in page[20:30]]
+    world.ann.post("/conversations/bulk", json={"conversation_ids": binned, "change": "delete"})
+    world.ann.post("/create_temporary_conversation/assistant")
+    world.conversation, other = world.ann.new_conversation(), world.ann.new_conversation()
+    world.ann.say(other, "zzhow zzlong")
+    world.other = world.ann.get(f"/get_conversation_details/{other}").json
+    world.message = world.ann.get(f"/list_messages_by_conversation/{other}").json[0]
+    world.ann.say(world.conversation, f"zzwhat {world.reference} @claim_7")
+    world.answer = world.ann.get(f"/list_messages_by_conversation/{world.conversation}").json[-1]["message_id"]
+    world.ann.put(f"/messages/{world.answer}/pin")
+    index_pending(users_dir=world.users_dir)
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, World]]:
+    """A small and a large one."""
+    folder = tmp_path_factory.mktemp("worlds")
+    with ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(sqlite3, "connect", recorded_connect)
+        made = {}
+        for name, conversations, claims in (("small", 100, 100), ("large", 10_000, 2_000)):
+            made[name] = seeded(folder / name, conversations=conversations, claims=claims)
+            stack.callback(close_store, made[name].users_dir)
+            stack.callback(made[name].app.extensions[EXTENSION].knowledge.close)
+            stack.callback(made[name].app.extensions[EXTENSION].server.end)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def copies(worlds: dict[str, World]) -> Iterator[dict[str, dict[str, sqlite3.Connection]]]:
+    """Both files of the large world: without statistics, with its own, and with those of the small world."""
+    files = {name: next(worlds["large"].folder.rglob(name)) for name in ("users.db", "pkb.sqlite")}
+    with ExitStack() as stack:
+        yield {
+            statistics: {
+                name: stack.enter_context(closing(copied(path, statistics, worlds["small"])))
+                for name, path in files.items()
+            }
+            for statistics in ("none", "its own", "a small store's")
+        }
+
+
+def copied(path: Path, statistics: str, small: World) -> sqlite3.Connection:
+    target = path.with_name(f"{statistics} {path.name}")
+    with closing(_connect(path)) as source, closing(_connect(target)) as copy:
+        source.backup(copy)
+        if statistics == "its own":
+            renew_statistics(lambda sql: copy.execute(sql).fetchall())
+        elif statistics == "a small store's":
+            with (
+                closing(_connect(":memory:")) as other,
+                closing(_connect(next(small.folder.rglob(path.name)))) as there,
+            ):
+                there.backup(other)
+                renew_statistics(lambda sql: other.execute(sql).fetchall())
+                rows = other.execute("SELECT * FROM sqlite_stat1").fetchall()
+            copy.execute("ANALYZE sqlite_schema")  # makes the table
+            copy.executemany("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", rows)
+        copy.commit()
+    return _connect(target)
+
+
+class Hot(NamedTuple):
+    """Something that is asked often. uses: indexes that answer it. grows: with what is asked for, as it must."""
+
+    ask: Callable[[World], Any]
+    uses: Collection[str] = ()
+    grows: bool = False
+
+
+def get(path: str, **query: str) -> Callable[[World], Any]:
+    def ask(world: World) -> None:
+        filled = {name: value.format(world=world) for name, value in query.items()}
+        answer = world.ann.get(path.format(world=world), query_string=filled or None)
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+
+    return ask
+
+
+def say(text: str) -> Callable[[World], Any]:
+    return lambda world: world.ann.say(world.conversation, text.format(world=world))
+
+
+def with_token(world: World) -> None:
+    client = world.app.test_client()
+    assert client.get("/limits", headers={"Authorization": f"Bearer {world.token}"}).status_code == 200
+
+
+def follow(world: World) -> None:
+    assert world.ann.get(world.next_page).status_code == 200
+
+
+def new_conversation(world: World) -> None:
+    world.ann.say(world.ann.new_conversation(), "zzhello")
+
+
+def throw_away(world: World) -> None:
+    conversation_id = world.ann.new_conversation()
+    assert world.ann.delete(f"/delete_conversation/{conversation_id}").status_code == 200
+    assert world.ann.delete(f"/bin/{conversation_id}").status_code == 200
+
+
+def watch_again(world: World) -> None:
+    assert world.ann.get(f"/stream/{world.answer}?after=1").get_data()
+
+
+def answer_again(world: World) -> None:
+    assert world.ann.post(f"/regenerate/{world.conversation}/{world.answer}", json={}).get_data()
+
+
+def edit(world: World) -> None:
+    path = f"/edit_message_from_conversation/{world.other['conversation_id']}/{world.message['message_id']}/1"
+    assert world.ann.post(path, json={"text": "Words that came to mind later"}).status_code == 200
+
+
+HOT = {
+    "the first page": Hot(
+        get("/list_conversation_by_user/assistant", limit="50"), {LIST, UNHASHED, FRIENDLY_ID, *CREDENTIALS}
+    ),
+    "the second page": Hot(follow, {LIST, UNHASHED, FRIENDLY_ID}),
+    "all conversations": Hot(get("/list_conversation_by_user/assistant"), {LIST, UNHASHED, FRIENDLY_ID}, grows=True),
+    "workspaces": Hot(get("/list_workspaces/assistant"), {LIST}, grows=True),
+    "the bin": Hot(get("/bin/assistant"), {LIST}),
+    "who a token is": Hot(with_token, {"sqlite_autoindex_api_tokens_1"}),
+    "one's sessions": Hot(get("/sessions"), {"idx_sessions_user_email"}),
+    "the page of a conversation": Hot(get("/interface/{world.conversation}")),
+    "details": Hot(get("/get_conversation_details/{world.conversation}"), {"idx_UserToConversationId_email_doc"}),
+    "all messages": Hot(get("/list_messages_by_conversation/{world.conversation}"), {LIVE}),
+    "a window of messages": Hot(
+        get("/list_messages_by_conversation/{world.conversation}", limit="2", around="1"), {LIVE}
+    ),
+    "a turn": Hot(say("zzagain zzmore"), {LIVE, "idx_UserToConversationId_email_doc"}),
+    "a turn with a reference": Hot(say("zzand {world.reference}"), {FRIENDLY_ID}),
+    "a turn with a memory": Hot(say("zzand @claim_7"), {"idx_claims_user_claim_number"}, grows=True),
+    "a first turn": Hot(new_conversation),
+    "an answer again": Hot(answer_again),
+    "an answer's events": Hot(watch_again, {"PRIMARY KEY"}),
+    "an edit": Hot(edit),
+    "throwing away": Hot(throw_away),
+    "a reference": Hot(get("/references/resolve", ref="{world.reference}"), {FRIENDLY_ID}),
+    "backlinks": Hot(get("/messages/{world.message[message_id]}/backlinks"), {"idx_message_references_message"}),
+    "conversations to refer to": Hot(get("/conversations/autocomplete", q=""), {LIST}),
+    "conversations of a domain": Hot(get("/conversations/autocomplete", q="", domain="assistant"), {LIST}),
+    "a friendly id typed": Hot(
+        get("/conversations/autocomplete", q="{world.other[conversation_friendly_id]}"), {FRIENDLY_ID}, grows=True
+    ),
+    "a title typed": Hot(get("/conversations/autocomplete", q="zz zz"), {TITLE}, grows=True),
+    "messages to refer to": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q=""), {LIVE}),
+    "messages found": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q="the"), {LIVE}),
+    "a search for messages": Hot(get("/search", q="zzunsaid", kind="message"), {LIST, TEMPORARY}),
+    "a search with filters": Hot(
+        get("/search", q="zzunsaid sender:user after:2024-01 in:{world.other[conversation_friendly_id]}"), {FRIENDLY_ID}
+    ),
+    "a search for everything": Hot(get("/search", q="the"), {LIST, TEMPORARY}, grows=True),
+    "pinned messages": Hot(get("/conversations/{world.conversation}/pinned_messages"), {"idx_messages_pinned"}),
+    "shared links": Hot(get("/shares"), {"idx_shares_conversation"}),
+    "memories": Hot(get("/pkb/claims", limit="20"), {"idx_claims_user_email"}, grows=True),
+    "memories of a kind": Hot(get("/pkb/claims", limit="20", status="active"), grows=True),
+    "memories found": Hot(get("/pkb/search", q="zzunsaid")),
+    "memories to refer to": Hot(get("/pkb/autocomplete", q="zz"), {"idx_claims_friendly_id_nocase"}, grows=True),
+    "a memory": Hot(get("/pkb/resolve/claim_7"), {"idx_claims_user_claim_number"}),
+    "a tag": Hot(get(f"/pkb/resolve/{TAG}"), grows=True),
+    "an entity": Hot(get(f"/pkb/resolve/{ENTITY}"), grows=True),
+    "a tree": Hot(get(f"/pkb/resolve/{TREE}"), grows=True),
+    "a domain": Hot(get("/pkb/resolve/measured_domain"), grows=True),
+    "pinned memories": Hot(get("/pkb/pinned"), {"idx_claims_pinned"}),
+    "what became of memories": Hot(get("/pkb/audit"), {"idx_audit_log_user"}),
+    "remembering": Hot(lambda world: world.ann.remember("I drink tea in the morning"), grows=True),
+    "indexing": Hot(lambda world: index_pending(users_dir=world.users_dir), {"idx_messages_streaming"}),
+}
+
+
+def plan_of(connection: sqlite3.Connection, statement: Statement) -> list[str]:
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+    return [str(row[3]) for row in rows]
+
+
+def walks(plan: Collection[str]) -> list[str]:
+    """Steps that read a stored table whole, or build an index or a filter out of one, for one answer."""
+    made = {name for step in plan for name in re.findall(r"^(?:MATERIALIZE|CO-ROUTINE) (\S+)", step)}
+    return [
+        step
+        for step in plan
+        if "AUTOMATIC" in step
+        or step.startswith("BLOOM FILTER")
+        or (
+            (scanned := re.match(r"SCAN (\S+)(.*)", step))
+            and scanned[1] not in made
+            and not scanned[1].startswith("(")
+            and "CONSTANT ROW" not in step
+            and "VIRTUAL TABLE" not in scanned[2]
+        )
+    ]
+
+
+@pytest.mark.parametrize("what", HOT)
+def test_no_table_is_read_whole_whatever_sqlite_knows_of_it(
+    worlds: dict[str, World], copies: dict[str, dict[str, sqlite3.Connection]], what: str
+) -> None:
+    HOT[what].ask(worlds["small"])  # the worlds stay alike
+    with recorder() as seen:
+        HOT[what].ask(worlds["large"])
+    statements = {statement.sql: statement for statement in seen.statements}
+    assert statements
+    for statistics, stores in copies.items():
+        plans = {sql: plan_of(stores[statement.store], statement) for sql, statement in statements.items()}
+        read_whole = [(step, sql) for sql, plan in plans.items() for step in walks(plan)]
+        assert read_whole == [], f"with statistics: {statistics}"
+        steps = " ".join(step for plan in plans.values() for step in plan)
+        missing = [index for index in HOT[what].uses if index not in steps]
+        assert missing == [], f"with statistics: {statistics}"
+
+
+@pytest.mark.parametrize("what", [what for what, hot in HOT.items() if not hot.grows])
+def test_it_costs_as_much_among_ten_thousand_conversations_as_among_a_hundred(
+    worlds: dict[str, World], what: str
+) -> None:
+    steps = dict[str, Counter[str]]()
+    for name, world in worlds.items():
+        HOT[what].ask(world)  # what is read once is read by now
+        with recorder() as seen:
+            HOT[what].ask(world)
+        steps[name] = seen.steps
+    # Steps are counted in twenties for each statement; walking through ten thousand rows takes 30,000 or more.
+    rounding = STEPS_AT_ONCE * len(steps["large"])
+    most = steps["small"].total() * GROWTH_ALLOWED + rounding + 200
+    assert steps["large"].total() <= most, steps["large"] - steps["small"]

@@ -1,0 +1,140 @@
+"""One question finds messages, conversations and memories, each with what leads there; only one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from endpoints.http.scope import EXTENSION
+from endpoints.search.models import ConversationResult, MemoryResult, MessageResult, SearchResults
+from tests.endpoints.conftest import Person, refused, told
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
+
+
+def found(person: Person, q: str, **more: Any) -> SearchResults:
+    """What a search finds."""
+    return told(person.get("/search", query_string={"q": q, **more}), SearchResults)
+
+
+@pytest.fixture
+def talk(ada: Person) -> str:
+    """A conversation about sourdough; "It is forty-two." is the answer to everything."""
+    conversation_id = ada.new_conversation()
+    ada.put(f"/conversations/{conversation_id}/title", json={"title": "Sourdough at home"})
+    ada.say(conversation_id, "How long does a sourdough starter keep?")
+    return conversation_id
+
+
+def test_all_kinds_are_found_with_what_leads_there(ada: Person, talk: str) -> None:
+    claim = ada.remember("I feed my sourdough on Sundays", friendly_id="sourdough_sundays")
+    conversation, memory, message = found(ada, "sourdo").results
+    assert isinstance(conversation, ConversationResult)
+    assert isinstance(memory, MemoryResult)
+    assert isinstance(message, MessageResult)
+    name = conversation.conversation_friendly_id
+    assert (conversation.conversation_id, conversation.reference) == (talk, f"@conversation_{name}")
+    assert (memory.reference, memory.claim.claim_id) == ("@sourdough_sundays", claim.claim_id)
+    assert message.reference == f"@conversation_{name}_message_{message.message_short_hash}"
+    assert (message.title, message.sender, message.message_index) == ("Sourdough at home", "user", 1)
+    for result in (conversation, memory, message):
+        assert [result.snippet[slice(*place)].lower() for place in result.ranges] == ["sourdough"]
+        told_of = ada.get("/references/resolve", query_string={"ref": result.reference}).json
+        assert told_of["status"] == "resolved"
+
+
+def test_one_kind_alone_can_be_asked_for(ada: Person, talk: str) -> None:
+    ada.remember("I feed my sourdough on Sundays")
+    assert talk
+    for kind in ("message", "conversation", "memory"):
+        assert [result.kind for result in found(ada, "sourdough", kind=kind).results] == [kind]
+
+
+def test_filters_may_stand_beside_the_words_and_ask_for_messages(ada: Person, talk: str) -> None:
+    name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]
+    ada.remember("Forty-two is a number")
+    for filters in ({"sender": "model"}, {"conversation": name}, {"conversation": talk}, {"after": "2020"}):
+        assert [result.kind for result in found(ada, "forty", **filters).results] == ["message"]
+    for filters in ({"sender": "user"}, {"conversation": "nothing_here_0000"}, {"before": "2020-01-01"}):
+        assert found(ada, "forty", **filters).results == []
+    assert found(ada, "forty sender:user", sender="model").results
+    left_out = found(ada, "forty sender:model", kind="memory")
+    assert (left_out.results, len(left_out.warnings)) == ([], 1)
+
+
+@pytest.mark.parametrize("kind", ["message", "conversation", "memory", "all"])
+def test_pages_follow_each_other_to_the_end(ada: Person, kind: str) -> None:
+    for number in range(3):
+        conversation_id = ada.new_conversation()
+        ada.put(f"/conversations/{conversation_id}/title", json={"title": f"Rye bread {number}"})
+        ada.say(conversation_id, f"rye question {number}")
+        ada.remember(f"Rye fact {number}")
+    seen, cursor = list[str | None](), None
+    while True:
+        page = found(ada, "rye", kind=kind, limit=2, **({"cursor": cursor} if cursor else {}))
+        seen += [result.reference for result in page.results]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == (7 if kind == "all" else 3)
+
+
+def test_a_filter_that_can_not_be_read_is_looked_for_and_said(ada: Person, talk: str) -> None:
+    assert talk
+    answer = found(ada, "sender:bob")
+    assert answer.results == []
+    assert "sender:bob" in answer.warnings[0]
+
+
+def test_without_the_knowledge_base_the_rest_is_found(
+    ada: Person, talk: str, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_user_email: str) -> None:
+        raise KnowledgeUnavailableError("The knowledge base is gone.")
+
+    monkeypatch.setattr(app.extensions[EXTENSION].knowledge, "for_user", fail)
+    answer = found(ada, "sourdough")
+    assert [result.kind for result in answer.results] == ["conversation", "message"]
+    assert len(answer.warnings) == 1
+    assert talk
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "everything"},
+        {"sender": "bob"},
+        {"before": "yesterday"},
+        {"after": "2026-02-30"},
+        {"limit": 0},
+        {"limit": 101},
+        {"cursor": "x"},
+        {"kind": "memory", "cursor": "x"},
+        {"q": "x" * 2_001},
+    ],
+)
+def test_a_search_that_is_not_valid_is_refused(ada: Person, wrong: dict[str, Any]) -> None:
+    assert refused(ada.get("/search", query_string={"q": "tea", **wrong})) == (400, "bad_request")
+
+
+def test_nobody_finds_what_belongs_to_others(ada: Person, talk: str, person: Callable[[str], Person]) -> None:
+    ada.remember("I feed my sourdough on Sundays")
+    bob = person("bob@example.org")
+    name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]
+    assert found(bob, "sourdough").results == []
+    theirs = bob.get("/search", query_string={"q": "sourdough", "conversation": name})
+    missing = bob.get("/search", query_string={"q": "sourdough", "conversation": "x" * len(name)})
+    assert theirs.json["results"] == []
+    assert theirs.get_data(as_text=True).replace(name, "") == missing.get_data(as_text=True).replace(
+        "x" * len(name), ""
+    )
+
+
+def test_what_was_said_comes_as_text_with_places(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "<img src=x onerror=alert(1)> and rye")
+    (message,) = found(ada, "rye onerror", kind="message").results
+    assert message.snippet == "<img src=x onerror=alert(1)> and rye"
+    assert [message.snippet[slice(*place)] for place in message.ranges] == ["onerror", "rye"]
