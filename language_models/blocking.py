@@ -1,4 +1,4 @@
-"""Run a coroutine of a model from a worker thread: on one event loop that the process keeps for this."""
+"""Runs coroutines for worker threads, on one event loop of the process."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from typing import Any, TypeVar
 from language_models.errors import ModelUnavailableError
 
 Result = TypeVar("Result")
-# What is cancelled has this long to clean up, in seconds, before its caller goes on without it.
+# Seconds for a cancelled coroutine to clean up before its caller goes on.
 _GRACE = 5.0
 
 
-def run(coroutine: Coroutine[Any, Any, Result], *, timeout: float) -> Result:
-    """The coroutine's result; raises what it raises. Blocks the calling thread for `timeout` seconds at most.
+def run(coroutine: Coroutine[Any, Any, Result], *, timeout: float | None) -> Result:
+    """The coroutine's result; raises what it raises. Blocks the calling thread.
 
-    Then the coroutine is cancelled. Raises ModelUnavailableError for that and where `close` cut it short,
-    RuntimeError in a thread whose own event loop is running: that one can await, and must not be held up.
+    After `timeout` seconds the coroutine is cancelled. Raises ModelUnavailableError for that and when `close` cancels
+    it, RuntimeError in a thread with a running event loop, which can await instead.
     """
     if _has_running_loop():
         coroutine.close()
         raise RuntimeError("blocking.run was called on an event loop; await the coroutine there")
     future = _loops.submit(_within(coroutine, timeout))
     try:
-        return future.result(timeout + _GRACE)
+        return future.result(None if timeout is None else timeout + _GRACE)
     except concurrent.futures.CancelledError:
         raise ModelUnavailableError("The model was stopped before it had answered.") from None
     except TimeoutError:
         if future.done():
             raise  # the coroutine's own
-        raise _too_late(timeout) from None
+        raise _too_late(timeout or 0.0) from None
     finally:
         future.cancel()
-        # Cancelled before its first step, it would complain that nobody ever awaited it.
+        # A coroutine that never started would warn that it was not awaited.
         if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
             coroutine.close()
 
 
 def close() -> None:
-    """Cancel what runs, and end the loop and its thread; the next `run` begins anew. Waits until all is cleaned up."""
+    """Cancel running coroutines and end the loop and its thread; the next `run` starts another loop."""
     _loops.close()
 
 
 class _Loops:
-    """The loop of the moment, made when first needed."""
+    """The current loop, created by the first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class _Loops:
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
-            # Inside the lock, so that nothing is submitted behind the stop.
+            # Within the lock, so that nothing is submitted after the stop.
             if loop is not None:
                 loop.call_soon_threadsafe(loop.stop)
         if thread is not None:
@@ -77,17 +77,17 @@ class _Loops:
 
 
 _loops = _Loops()
-# Sessions that are still open when the interpreter goes would complain.
+# HTTP sessions that are open at exit would warn.
 atexit.register(close)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    # The runner is what cancels tasks and ends generators, and with them the HTTP sessions that they keep.
+    # The runner cancels tasks and ends asynchronous generators, which closes their HTTP sessions.
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()
 
 
-async def _within(coroutine: Coroutine[Any, Any, Result], seconds: float) -> Result:
+async def _within(coroutine: Coroutine[Any, Any, Result], seconds: float | None) -> Result:
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
@@ -95,7 +95,7 @@ async def _within(coroutine: Coroutine[Any, Any, Result], seconds: float) -> Res
     except TimeoutError:
         if not limit.expired():
             raise
-        raise _too_late(seconds) from None
+        raise _too_late(seconds or 0.0) from None
 
 
 def _too_late(seconds: float) -> ModelUnavailableError:

@@ -1,4 +1,4 @@
-"""The models that a conversation may be answered by, each with its state: what a person chooses from."""
+"""The models that a user may choose, each with its state, and what the operator allows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from language_models.download.catalogue import CatalogueEntry, entries
 from language_models.embedded.process import CONTEXT
@@ -18,11 +18,9 @@ from language_models.ports import ChatModel, ModelState, Phase
 from language_models.tokens import known_context_window
 
 if TYPE_CHECKING:
-    from language_models.ports import ChatModel
     from language_models.roles import ModelRoles
 
-
-# What providers list beside models that converse, by a part of the name.
+# Parts of the names of models that providers list but that do not chat.
 _OTHER_WORK = (
     *("embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime", "audio", "sora"),
     *("davinci-002", "babbage-002", "rerank"),
@@ -31,7 +29,7 @@ _OTHER_WORK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceState:
-    """See `ModelState`; "absent" is an embedded model whose file is fetched when it is chosen."""
+    """See `ModelState`; "absent": an embedded model whose file is downloaded when it is chosen."""
 
     phase: Phase | Literal["absent"]
     progress: float | None = None
@@ -42,8 +40,8 @@ class ChoiceState:
 class ModelChoice:
     """One model.
 
-    id: what `ModelRoles.for_name` takes. role: which of the server's own it is, if any. size_bytes: of what is fetched.
-    context_window: tokens, where they are known.
+    id: the argument of `ModelRoles.for_name`. role: the server's role that the model has, if any. size_bytes: of its
+    download. context_window: tokens, if known.
     """
 
     id: str
@@ -57,7 +55,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderState:
-    """Whether a provider has said what it offers; `detail` is a sentence where it could not."""
+    """Whether a provider's model list is known; `detail`: a sentence about its failure."""
 
     kind: Kind
     phase: Literal["loading", "ready", "failed"]
@@ -66,68 +64,49 @@ class ProviderState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMenu:
-    """All that can be chosen, the server's own models first."""
+    """All choices, the server's own models first."""
 
     choices: tuple[ModelChoice, ...]
     providers: tuple[ProviderState, ...]
 
 
-class KnownModels(Protocol):
-    """What the menu asks of `ModelRoles`."""
-
-    def setting(self, role: RoleName) -> ModelSetting:
-        """What a role's setting names."""
-        ...
-
-    def for_name(self, setting: str) -> ChatModel:
-        """The model of that name."""
-        ...
-
-    def made(self, setting: ModelSetting) -> ChatModel | None:
-        """The model that answers under that setting, if anybody has asked for it."""
-        ...
-
-
-def menu(models: KnownModels, *, folder: Path, lists: Mapping[Kind, ProviderList]) -> ModelMenu:
-    """What can be chosen now; never blocks. folder: of the embedded models' files. lists: of configured providers."""
+def menu(models: ModelRoles, *, folder: Path, lists: Mapping[Kind, ProviderList]) -> ModelMenu:
+    """The current choices; never blocks. folder: of the embedded models' files. lists: of configured providers."""
     offers = {kind: provider.known() for kind, provider in lists.items()}
-    seen: set[object] = set()
-    choices = []
-    for identity, choice in _all(models, folder, offers):
-        if identity not in seen:
-            seen.add(identity)
-            choices.append(choice)
+    choices: dict[object, ModelChoice] = {}
+    for identity, choice in _all_choices(models, folder, offers):
+        choices.setdefault(identity, choice)
     providers = tuple(
         ProviderState(kind=kind, phase=offer.phase, detail=offer.detail) for kind, offer in offers.items()
     )
-    return ModelMenu(choices=tuple(choices), providers=providers)
+    return ModelMenu(choices=tuple(choices.values()), providers=providers)
 
 
-def _all(
-    models: KnownModels, folder: Path, offers: Mapping[Kind, OfferedModels]
+def _all_choices(
+    models: ModelRoles, folder: Path, offers: Mapping[Kind, OfferedModels]
 ) -> Iterator[tuple[object, ModelChoice]]:
-    """Everything with what it is the same as: a model may be named in several ways."""
+    """Choices with their identities: a model may be listed under several names."""
     for role in ("main", "cheap"):
         setting = models.setting(role)
         if role == "main" or setting.kind != "none":
-            yield _identity(setting, folder), _own(models, role, folder)
+            yield _identity(setting, folder), _choice_of_role(models, role, folder)
     for entry in entries():
         if entry.work == "chat":
             setting = ModelSetting("embedded", entry.name)
-            yield _identity(setting, folder), _of_catalogue(models, entry, setting, folder)
+            yield _identity(setting, folder), _choice_of_catalogue(models, entry, setting, folder)
     for kind, offer in offers.items():
         for name in offer.names:
             if not any(other in name.lower() for other in _OTHER_WORK):
                 setting = ModelSetting(kind, name)
-                yield setting, _of_provider(models, setting)
+                yield setting, _choice_of_provider(models, setting)
 
 
 def _identity(setting: ModelSetting, folder: Path) -> object:
     return model_file(setting.model, folder=folder).path if setting.kind == "embedded" else setting
 
 
-def _own(models: KnownModels, role: RoleName, folder: Path) -> ModelChoice:
-    """One of the server's own. It is named by its role: a path of the operator's is nobody else's business."""
+def _choice_of_role(models: ModelRoles, role: RoleName, folder: Path) -> ModelChoice:
+    """One of the server's own models, identified by its role, since users must not see the operator's paths."""
     setting, model = models.setting(role), models.for_name(role)
     file = model_file(setting.model, folder=folder) if setting.kind == "embedded" else None
     return ModelChoice(
@@ -141,24 +120,24 @@ def _own(models: KnownModels, role: RoleName, folder: Path) -> ModelChoice:
     )
 
 
-def _of_catalogue(models: KnownModels, entry: CatalogueEntry, setting: ModelSetting, folder: Path) -> ModelChoice:
-    file, made = model_file(entry.name, folder=folder), models.made(setting)
+def _choice_of_catalogue(models: ModelRoles, entry: CatalogueEntry, setting: ModelSetting, folder: Path) -> ModelChoice:
+    file, created = model_file(entry.name, folder=folder), models.created(setting)
     waiting = ModelState(name=entry.name, phase="waiting", detail="The model is loaded when it is first needed.")
     return ModelChoice(
-        id=f"embedded:{entry.name}",
+        id=str(setting),
         name=entry.name,
         kind="embedded",
-        state=_state(made.state() if made else waiting, file),
+        state=_state(created.state() if created else waiting, file),
         size_bytes=entry.whole_size,
         context_window=CONTEXT,
     )
 
 
-def _of_provider(models: KnownModels, setting: ModelSetting) -> ModelChoice:
-    made = models.made(setting)
-    state = made.state() if made else ModelState(name=setting.model, phase="ready", progress=1.0)
+def _choice_of_provider(models: ModelRoles, setting: ModelSetting) -> ModelChoice:
+    created = models.created(setting)
+    state = created.state() if created else ModelState(name=setting.model, phase="ready", progress=1.0)
     return ModelChoice(
-        id=f"{setting.kind}:{setting.model}",
+        id=str(setting),
         name=setting.model,
         kind=setting.kind,
         state=_state(state, None),
@@ -174,9 +153,9 @@ def _state(state: ModelState, file: ModelFile | None) -> ChoiceState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedNames:
-    """Which models may be chosen beside those of the settings, as patterns ("openai:gpt-4*", "*").
+    """Patterns of the models that may be chosen besides those of the settings ("openai:gpt-4*", "*").
 
-    everybody: without any, embedded models that were fetched already. administrators: what they may choose besides.
+    everybody: if empty, the embedded models that are downloaded. administrators: their choices in addition.
     """
 
     everybody: tuple[str, ...] = ()
@@ -189,24 +168,24 @@ class AllowedNames:
 
 
 class AllowedModels:
-    """See `ModelRoles`; models that are not allowed are refused. Only administrators have models fetched."""
+    """`ModelRoles` for one user: refuses models that are not allowed. Only administrators may start downloads."""
 
     def __init__(self, models: ModelRoles, names: AllowedNames, *, is_admin: Callable[[], bool]) -> None:
-        """`is_admin` is asked only where the settings' own models don't do."""
+        """`is_admin` is called only for models that the settings do not name."""
         self._models = models
         self._names = names
         self._is_admin = is_admin
 
     def main(self) -> ChatModel:
-        """The model that answers; everybody may use it."""
+        """The model that answers; allowed for everybody."""
         return self._models.main()
 
     def cheap(self) -> ChatModel:
-        """The model for small jobs; everybody may use it."""
+        """The model for small jobs; allowed for everybody."""
         return self._models.cheap()
 
     def for_name(self, setting: str) -> ChatModel:
-        """The model of that name. Raises ValueError as `ModelRoles.for_name` does, ModelNotAllowedError."""
+        """The model of that name. Raises ModelNotAllowedError, and ValueError as `ModelRoles.for_name` does."""
         model = self._models.for_name(setting)
         if not self._allows(setting):
             raise ModelNotAllowedError(
@@ -216,7 +195,7 @@ class AllowedModels:
         return model
 
     def begin(self, name: str) -> None:
-        """Begin to fetch and load an embedded model. Raises ValueError, ModelNotAllowedError."""
+        """Begin to download and load an embedded model. Raises ValueError, ModelNotAllowedError."""
         if not self._models.is_there(name) and not self._is_admin():
             raise ModelNotAllowedError("Only administrators may have models fetched. Ask one of them.")
         if not self._allows(name):
@@ -224,7 +203,7 @@ class AllowedModels:
         self._models.begin(name)
 
     def menu(self) -> ModelMenu:
-        """What this person may choose."""
+        """The choices of this user."""
         menu = self._models.menu()
         return replace(menu, choices=tuple(choice for choice in menu.choices if choice.role or self._allows(choice.id)))
 
@@ -233,7 +212,7 @@ class AllowedModels:
             return True
         is_admin = self._is_admin()
         if self._models.is_embedded(name):
-            # Whoever may have models fetched may use them; others use what is there.
+            # Administrators, who may download models, may use them; others use what is downloaded.
             if is_admin or not self._models.is_there(name):
                 return is_admin
             if not self._names.everybody:

@@ -1,4 +1,4 @@
-"""The sentences in which settings name a model: `embedded:small`, `openai:gpt-4o`, `none`."""
+"""Names of models in settings: `embedded:small`, `openai:gpt-4o`, `none`; and the operator's limits by name."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
 RoleName = Literal["main", "cheap"]
 LONGEST_NAME = 200
-WHAT_WOULD_BE_RIGHT = (
+_EXPECTED = (
     "'embedded', 'embedded:<catalogue name or path of a .gguf file>', 'openai:<model>', 'anthropic:<model>' or 'none'"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSetting:
-    """Where a model runs, and which it is; `model` is "" for the default of its kind."""
+    """A parsed name: where the model runs, and which it is; `model` is "" for the default of its kind."""
 
     kind: Kind
     model: str = ""
 
     def __str__(self) -> str:
-        """As a setting has it."""
+        """The name as it is written in settings."""
         return f"{self.kind}:{self.model}" if self.model else self.kind
 
     @property
     def is_path(self) -> bool:
-        """Whether an embedded model is named by its file."""
+        """Whether it names an embedded model by the path of its file."""
         return self.kind == "embedded" and (self.model.endswith(".gguf") or "/" in self.model or "\\" in self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelLimits:
-    """What the operator set for models: tokens by setting ("openai:gpt-4o"), "" for those that are not named.
+    """The operator's limits in tokens by model name ("openai:gpt-4o"), and timeouts.
 
-    A context window for "" is the main model's: of others, something else may be known.
+    The key "" holds the limit of models that are not named; as a context window, it applies to the main model alone.
     """
 
     context_windows: Mapping[str, int] = field(default_factory=dict)
@@ -46,17 +46,17 @@ class ModelLimits:
     timeouts: Timeouts = field(default_factory=Timeouts)
 
     def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
-        """Tokens of the model's window; None where the operator set none."""
+        """Tokens of the model's window; None: not set."""
         window = self.context_windows.get(str(setting))
         return window or (self.context_windows.get("") if is_main else None)
 
     def answer_tokens_of(self, setting: ModelSetting) -> int | None:
-        """The most tokens of the model's answers; None where the operator set no limit."""
+        """The most tokens of an answer; None: not set."""
         return self.answer_tokens.get(str(setting)) or self.answer_tokens.get("")
 
 
 def parse_model_setting(text: str) -> ModelSetting:
-    """Read a setting. Raises ValueError with a sentence that says what would be right."""
+    """Parse a name. Raises ValueError with a sentence that says what is expected."""
     kind, colon, model = text.strip().partition(":")
     for known in get_args(Kind):
         if kind != known:
@@ -66,7 +66,7 @@ def parse_model_setting(text: str) -> ModelSetting:
             break
         if colon and known in ("scripted", "none"):
             break
-        if known in ("openai", "anthropic") and len(model) > LONGEST_NAME:
+        if needs_model and len(model) > LONGEST_NAME:
             raise ValueError(f"no model's name is longer than {LONGEST_NAME} characters")
         return ModelSetting(known, model.strip())
-    raise ValueError(f"{text!r} names no model; right would be {WHAT_WOULD_BE_RIGHT}")
+    raise ValueError(f"{text!r} names no model; right would be {_EXPECTED}")

@@ -1,32 +1,48 @@
-"""What the rest of the product knows of a language model: two protocols and the values they exchange."""
+"""The interface of a language model: two protocols and the values they exchange."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
+
+from language_models.tokens import estimated_tokens
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 
 
 class ChatMessage(TypedDict):
-    """One message of a prompt, in the shape of the OpenAI chat-completions interface."""
+    """One message of a prompt, in the shape of the OpenAI chat-completions API."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
+class ChatOptions(TypedDict, total=False):
+    """Keyword arguments of a chat request. An option that is absent or None is left to the model.
+
+    tools: the tools that the model may call, in the shape of the chat-completions API.
+    response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or `{"type": "regex", "pattern": …}`;
+    a model that cannot be constrained by a regular expression ignores the latter.
+    max_tokens: the most tokens of this answer; None: as many as the model can write.
+    """
+
+    tools: Sequence[Mapping[str, Any]] | None
+    response_format: Mapping[str, Any] | None
+    max_tokens: int | None
+    temperature: float | None
+    stop: Sequence[str] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens that one call cost, as the model counted them.
+    """Token counts of one request, as reported by the model.
 
-    cached_tokens: those of the prompt that were not read again. reasoning_tokens: those of the completion that were
-    spent on thinking.
+    cached_tokens: prompt tokens that were served from a cache. reasoning_tokens: completion tokens spent on thinking.
     """
 
     prompt_tokens: int = 0
@@ -39,10 +55,10 @@ class Usage:
 class Delta:
     """One step of a streamed answer.
 
-    text: what to append to the answer, often a token, possibly empty.
-    status: a sentence for the person who waits ("The model is being fetched: 43 %"), or None.
-    tool_calls: complete tool calls, in the provider's shape.
-    usage and finish_reason ("stop", "length", "tool_calls") come with the last step, if at all.
+    text: appended to the answer; often one token, possibly empty.
+    status: a sentence for the waiting user ("The model is being fetched: 43 %"), or None.
+    tool_calls: complete tool calls, in the shape of the chat-completions API.
+    usage, finish_reason ("stop", "length", "tool_calls"): sent with the last step, if at all.
     """
 
     text: str = ""
@@ -65,9 +81,9 @@ class Completion:
 class ModelState:
     """Whether a model can answer now.
 
-    phase: "none" (not configured), "waiting" (not asked for yet), "fetching", "loading", "ready", "failed".
-    progress: share of the download or load that is done, 0.0 to 1.0, or None where it is not known.
-    detail: one sentence for a person; for "failed" it says what to do.
+    phase: "none" (not configured), "waiting" (not requested yet), "fetching", "loading", "ready", "failed".
+    progress: share of the download or load that is done, 0.0 to 1.0; None: unknown.
+    detail: one sentence for a person; for "failed", what to do about it.
     """
 
     name: str
@@ -80,7 +96,7 @@ class ModelState:
 class Speed:
     """Measured speed of a model on this machine or at its provider, in tokens per second; None: not measured yet.
 
-    reading: of a prompt that is not cached. writing: of an answer.
+    reading: of uncached prompt tokens. writing: of answer tokens.
     """
 
     reading: float | None = None
@@ -90,99 +106,82 @@ class Speed:
 class ChatModel(Protocol):
     """A model that continues a conversation.
 
-    Every method raises the errors of `language_models.errors`; a stream raises at the point where it breaks.
+    Every method raises the errors of `language_models.errors`; a stream raises where it breaks. Implementations inherit
+    from this class: methods with a body here are what most models share.
     """
 
     @property
     def name(self) -> str:
-        """What people call it, e.g. "qwen2.5-coder-1.5b-instruct"."""
+        """The model's display name, e.g. "qwen2.5-coder-1.5b-instruct"."""
         ...
 
     @property
     def context_window(self) -> int:
-        """How many tokens prompt and answer may have together."""
+        """The most tokens of prompt and answer together."""
         ...
 
     @property
     def answer_limit(self) -> int | None:
-        """The most tokens that the model itself can write in one answer; None: not known, or what the window leaves."""
-        ...
+        """The most tokens that the model can write in one answer; None: unknown, or whatever the window leaves."""
+        return None
 
     def count_tokens(self, text: str) -> int:
-        """Tokens in `text`: by the model's tokenizer where it is at hand, else characters / 3 rounded up."""
-        ...
+        """Tokens in `text`: by the model's tokenizer where there is one, else estimated from the characters."""
+        return estimated_tokens(text)
 
     def state(self) -> ModelState:
-        """Whether the model can answer now; cheap, never blocks."""
+        """Whether the model can answer now; never blocks."""
         ...
 
     def speed(self) -> Speed:
-        """How fast the model has been lately; cheap, never blocks."""
+        """The model's speed in its latest requests; never blocks."""
+        return Speed()
+
+    def stream(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> AsyncIterator[Delta]:
+        """Stream the answer. Closing the iterator, or cancelling its task, frees the model at once."""
         ...
 
-    def stream(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> AsyncIterator[Delta]:
-        """The answer, step by step. Closing the iterator, or cancelling its task, frees the model at once.
-
-        max_tokens: the most tokens of this answer; None: as many as the model itself can write.
-        response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or
-        `{"type": "regex", "pattern": …}` where the model can be constrained so (others ignore the latter).
-        """
-        ...
-
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> Completion:
-        """The whole answer at once."""
-        ...
+    async def complete(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> Completion:
+        """The whole answer."""
+        return await collected(self.stream(messages, **options))
 
     async def aclose(self) -> None:
-        """Free connections and child processes."""
-        ...
+        """Close connections and child processes."""
+        return
 
 
 class EmbeddingModel(Protocol):
-    """A model that places texts in a space where near means alike. Any thread may use it, several at once."""
+    """A model that maps texts to vectors of which similar texts have near ones. Safe to use from several threads."""
 
     @property
     def name(self) -> str:
-        """What people call it, e.g. "all-minilm-l6-v2"; vectors of different names do not compare."""
+        """The model's display name, e.g. "all-minilm-l6-v2"; vectors of different models cannot be compared."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """Numbers in each vector; may ask the provider for one, and then raises like `embed`."""
+        """Length of each vector; may embed a text to find out, and then raises like `embed`."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised vectors, shape (len(texts), dimensions), in the order of `texts`. Blocks.
 
-        Raises ModelUnavailableError while the model is not there (it does not wait for a download), and the other
-        errors of `language_models.errors`.
+        Raises ModelUnavailableError while the model's files are missing (it does not wait for a download), and the
+        other errors of `language_models.errors`.
         """
         ...
 
     def state(self) -> ModelState:
-        """Whether the model can embed now; cheap, never blocks."""
+        """Whether the model can embed now; never blocks."""
         ...
+
+    async def aclose(self) -> None:
+        """Close connections and running downloads."""
+        return
 
 
 async def collected(stream: AsyncIterator[Delta]) -> Completion:
-    """The text of all steps joined, with the usage and finish reason that came last."""
+    """The texts of all steps joined, with the last usage and finish reason."""
     texts: list[str] = []
     usage = Usage()
     finish_reason = "stop"

@@ -1,4 +1,4 @@
-"""Which model does which work: the main one answers, the cheap one condenses and names, one embeds."""
+"""The models of a server by role: main answers, cheap condenses and names, embedding embeds."""
 
 from __future__ import annotations
 
@@ -8,37 +8,43 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from language_models import blocking
-from language_models.embedded.runtime import EmbeddedRoom
+from language_models.download.catalogue import entry_named, small_sibling
+from language_models.embedded.chat import EmbeddedChatModel
+from language_models.embedded.embeddings import EmbeddedEmbeddingModel
+from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, ProcessLimit, model_file
+from language_models.embedded.slots import Urgency
 from language_models.errors import BadCredentialsError, ModelError, ModelUnavailableError
 from language_models.names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, parse_model_setting
 from language_models.openai.chat import ProviderChatModel
+from language_models.openai.client import Timeouts
+from language_models.openai.embeddings import ProviderEmbeddingModel
 from language_models.openai.model_list import ProviderList, offered_models
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
-from language_models.testing import ScriptedChatModel
-from language_models.unavailable import UnavailableChatModel
+from language_models.unavailable import UnavailableChatModel, UnavailableEmbeddingModel
 
 if TYPE_CHECKING:
-    from language_models.embedded.embeddings import EmbeddedEmbeddingModel
-    from language_models.embedded.runtime import EmbeddedRuntime
     from language_models.menu import ModelMenu
-    from language_models.openai.embeddings import BlockingEmbeddingModel
-    from language_models.unavailable import UnavailableEmbeddingModel
-
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 _MOST_CHOSEN = 64
 _PROVIDERS = frozenset({"openai", "anthropic"})
 _LIST_TIMEOUT = 8.0
-Urgency = Literal["answer", "job"]
+# Searches wait for embeddings.
+_EMBEDDING_TIMEOUTS = Timeouts(connect=5.0, answer=30.0)
+_NO_EMBEDDING = ModelState(
+    name="none",
+    phase="none",
+    detail="No embedding model is configured: set ANAPHORA_EMBEDDING_MODEL, for instance to 'embedded'.",
+)
 
 
 class ModelRoles:
-    """Models by role, made from settings when first asked for. Roles that name one file share its process.
+    """Models by role, created by their first use. Roles that name one file share its process.
 
-    Embedded models that no role names, and people choose, have one process among them: a laptop has so much memory.
+    Embedded models that no role names, but users choose, share one process: memory is limited.
     """
 
     def __init__(
@@ -56,17 +62,16 @@ class ModelRoles:
     ) -> None:
         """Settings as `parse_model_setting` reads them; `model_dir` holds the embedded models' files.
 
-        cheap: None: the small sibling of the main model at its provider where one is known, else the main model itself.
-        embedding: None: the embedded one, unless there is no main model either. limits: as the operator set them.
-        overrides: models that stand in for a role ("main", "cheap", "embedding") or a setting ("openai:gpt-4o"), for
-        tests. Raises ValueError for a setting that names no model, for an embedded model that is not in the catalogue,
-        and for one that does other work.
+        cheap: None: the small sibling of the main model at its provider if one is known, else the main model.
+        embedding: None: the embedded one, unless there is no main model either. limits: the operator's.
+        overrides: models that replace a role ("main", "cheap", "embedding") or a setting ("openai:gpt-4o") in tests.
+        Raises ValueError for a setting that names no model, no model of the catalogue, or one that does other work.
         """
         self._openai_base_url = openai_base_url or OPENAI_BASE_URL
         own = self._checked("main", main)
         self._settings: dict[RoleName, ModelSetting] = {
             "main": own,
-            "cheap": self._beside(own) if cheap is None else self._checked("cheap", cheap),
+            "cheap": self._small_beside(own) if cheap is None else self._checked("cheap", cheap),
         }
         self._openai_api_key = openai_api_key
         self._anthropic_api_key = anthropic_api_key
@@ -83,9 +88,9 @@ class ModelRoles:
         self._overrides = cast("dict[str, ChatModel]", given)
         self._models: dict[tuple[ModelSetting, Urgency], ChatModel] = {}
         self._runtimes: dict[Path, EmbeddedRuntime] = {}
-        self._room = EmbeddedRoom()
+        self._process_limit = ProcessLimit()
         self._lists = self._provider_lists()
-        # Requests of several threads may be the first to ask for a model, and it is to have one process.
+        # Requests of several threads may be the first for a model, and it must not get two processes.
         self._lock = threading.RLock()
 
     def main(self) -> ChatModel:
@@ -93,17 +98,17 @@ class ModelRoles:
         return self._overrides.get("main") or self._model(self._settings["main"], "answer")
 
     def cheap(self) -> ChatModel:
-        """The model for titles, distillation, summaries; embedded, it gives way to answers."""
+        """The model for titles, distillation, summaries; if it is embedded, it gives way to answers."""
         return self._overrides.get("cheap") or self._model(self._settings["cheap"], "job")
 
     def embedding(self) -> EmbeddingModel | None:
-        """The model that embeds, or None where none is configured."""
+        """The model that embeds; None: not configured."""
         return self._embedding.model()
 
     def for_name(self, setting: str) -> ChatModel:
-        """The model that a conversation asks for instead of the main one; "main" and "cheap" are the server's own.
+        """The model that a conversation uses instead of the main one; "main" and "cheap" are the server's own.
 
-        Raises ValueError for what names no model, and for what only the operator may choose: a file on the server, a
+        Raises ValueError for an unknown name, and for what only the operator may choose: a file on the server, a
         scripted model.
         """
         if setting in self._overrides:
@@ -113,62 +118,49 @@ class ModelRoles:
         wanted = parse_model_setting(setting)
         if wanted not in self._settings.values() and (wanted.is_path or wanted.kind == "scripted"):
             raise ValueError(f"{setting!r} can only be chosen in the server's settings; choose a model by its name")
-        self._check_catalogue(wanted)
+        _check_catalogue(wanted)
         return self._model(wanted, "answer")
 
     def setting(self, role: RoleName) -> ModelSetting:
-        """What the setting of a role names."""
+        """The setting of a role."""
         return self._settings[role]
 
-    def made(self, setting: ModelSetting) -> ChatModel | None:
-        """The model that answers under `setting`, if anybody has asked for it."""
+    def created(self, setting: ModelSetting) -> ChatModel | None:
+        """The model that answers for `setting`, if it was used before."""
         with self._lock:
             return self._models.get((setting, "answer"))
 
     def menu(self) -> ModelMenu:
-        """What a conversation may be answered by, with states; never blocks."""
+        """The models that can be chosen, with states; never blocks."""
         from language_models.menu import menu
 
         return menu(self, folder=self._model_dir, lists=self._lists)
 
     def begin(self, name: str) -> None:
-        """Begin to fetch and load the embedded model that `for_name` knows as `name`; returns at once.
+        """Begin to download and load the embedded model that `for_name` knows as `name`; returns at once.
 
         Raises ValueError as `for_name` does, and for a model that is not embedded.
         """
         self._runtime(self._embedded(name)).start()
 
     def is_own(self, name: str) -> bool:
-        """Whether the settings name this model; a role is the name of one."""
+        """Whether `name` is a role, or a model that the settings name."""
         return name in self._overrides or name in self._settings or parse_model_setting(name) in self._settings.values()
 
     def is_embedded(self, name: str) -> bool:
-        """Whether a name that `for_name` knows is an embedded model's."""
+        """Whether `name`, which `for_name` knows, is an embedded model's."""
         return self._setting_of(name).kind == "embedded"
 
     def is_there(self, name: str) -> bool:
-        """Whether the file of an embedded model lies here. Raises ValueError as `begin` does."""
-        from language_models.embedded.runtime import model_file
-
-        return model_file(self._embedded(name).model, folder=self._model_dir).is_there()
+        """Whether the file of an embedded model is downloaded. Raises ValueError as `begin` does."""
+        return self._file(self._embedded(name)).is_there()
 
     def full_name(self, name: str) -> str:
         """The name without an alias: "embedded:small" is "embedded:qwen2.5-coder-0.5b-instruct"."""
         setting = self._setting_of(name)
         if setting.kind == "embedded" and not setting.is_path:
-            from language_models.download.catalogue import entry_named
-
             return f"embedded:{entry_named(setting.model, work='chat').name}"
         return str(setting)
-
-    def _setting_of(self, name: str) -> ModelSetting:
-        return self._settings.get(cast("RoleName", name)) or parse_model_setting(name)
-
-    def _embedded(self, name: str) -> ModelSetting:
-        model, setting = self.for_name(name), self._setting_of(name)
-        if setting.kind != "embedded":
-            raise ValueError(f"{model.name} is not embedded: there is nothing to fetch")
-        return setting
 
     def states(self) -> dict[str, ModelState]:
         """Whether each role's model can answer now, by role."""
@@ -179,84 +171,83 @@ class ModelRoles:
         }
 
     def start(self) -> None:
-        """Begin to fetch and load what is embedded; returns at once."""
+        """Begin to download and load the embedded models of the roles; returns at once."""
         for role, setting in self._settings.items():
             if role not in self._overrides and setting.kind == "embedded":
                 self._runtime(setting).start()
         self._embedding.start()
-        threading.Thread(target=self._find_out_windows, name="context-windows", daemon=True).start()
+        threading.Thread(target=self._find_windows, name="context-windows", daemon=True).start()
 
     async def aclose(self) -> None:
-        """Close every model, overrides too, and end their processes and what worker threads ask of them."""
+        """Close every model, overrides too, their processes, and the requests of worker threads."""
         for model in (*self._models.values(), *self._overrides.values()):
             await model.aclose()
         await self._embedding.aclose()
         await asyncio.to_thread(blocking.close)
-        # A process needs a moment to end; the event loop does not wait for it.
+        # A process takes a moment to end, which must not block the event loop.
         await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
 
-    def _find_out_windows(self) -> None:
-        """The windows that the settings' models have at their providers: the first prompts are to use them."""
+    def _find_windows(self) -> None:
+        """Look up the context windows of the settings' models at their providers, for the first prompts."""
         for setting in dict.fromkeys(self._settings.values()):
             model = self._model(setting, "answer") if setting.kind in _PROVIDERS else None
             if isinstance(model, ProviderChatModel):
                 with suppress(ModelError):
-                    blocking.run(model.find_out_context_window(), timeout=_LIST_TIMEOUT)
+                    blocking.run(model.find_context_window(), timeout=_LIST_TIMEOUT)
 
-    def _beside(self, main: ModelSetting) -> ModelSetting:
-        """The model for small jobs where the settings name none: nothing more is fetched for it."""
+    def _small_beside(self, main: ModelSetting) -> ModelSetting:
+        """The default for the cheap model, which never requires a download of its own."""
         if main.kind not in _PROVIDERS:
             return main
-        from language_models.download.catalogue import small_sibling
-
         base_url = ANTHROPIC_BASE_URL if main.kind == "anthropic" else self._openai_base_url
         return ModelSetting(main.kind, small_sibling(main.model, base_url=base_url) or main.model)
 
     def _checked(self, role: str, text: str) -> ModelSetting:
         try:
             setting = parse_model_setting(text)
-            self._check_catalogue(setting)
+            _check_catalogue(setting)
         except ValueError as error:
             raise ValueError(f"The {role} model: {error}") from None
         return setting
 
-    def _check_catalogue(self, setting: ModelSetting) -> None:
-        if setting.kind == "embedded" and not setting.is_path:
-            from language_models.download.catalogue import entry_named
+    def _setting_of(self, name: str) -> ModelSetting:
+        return self._settings.get(cast("RoleName", name)) or parse_model_setting(name)
 
-            entry_named(setting.model, work="chat")
+    def _embedded(self, name: str) -> ModelSetting:
+        model, setting = self.for_name(name), self._setting_of(name)
+        if setting.kind != "embedded":
+            raise ValueError(f"{model.name} is not embedded: there is nothing to fetch")
+        return setting
 
     def _model(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
-        # Only embedded models share their places; one client of a provider learns for all.
+        # Only embedded models queue for slots; a provider's one client learns for all uses.
         key: tuple[ModelSetting, Urgency] = (setting, urgency if setting.kind == "embedded" else "answer")
         with self._lock:
             if key not in self._models:
-                self._forget_the_oldest_chosen()
-                self._models[key] = self._made(setting, urgency)
+                self._drop_oldest_chosen()
+                self._models[key] = self._create(setting, urgency)
             return self._models[key]
 
-    def _forget_the_oldest_chosen(self) -> None:
-        """Any name of a provider's models may be chosen: few stay. A turn that uses one keeps it for itself."""
+    def _drop_oldest_chosen(self) -> None:
+        """Users may choose any name at a provider: few clients are kept. A running turn keeps its own."""
         chosen = [key for key in self._models if key[0].kind in _PROVIDERS and key[0] not in self._settings.values()]
         for key in chosen[: 1 - _MOST_CHOSEN]:
             del self._models[key]
 
-    def _made(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
+    def _create(self, setting: ModelSetting, urgency: Urgency) -> ChatModel:
         match setting.kind:
             case "embedded":
-                from language_models.embedded.chat import EmbeddedChatModel
-
                 return EmbeddedChatModel(
                     self._runtime(setting),
                     urgency=urgency,
                     answer_tokens=self._limits.answer_tokens_of(setting),
                     timeouts=self._limits.timeouts,
                 )
-            case "openai":
-                return self._openai(setting)
-            case "anthropic":
-                return self._anthropic(setting)
+            case "openai" | "anthropic":
+                return self._at_provider(setting)
             case "scripted":
+                from language_models.testing import ScriptedChatModel
+
                 return ScriptedChatModel.echoing()
             case "none":
                 advice = "No language model is configured: set ANAPHORA_MAIN_MODEL, for instance to 'embedded'."
@@ -264,64 +255,48 @@ class ModelRoles:
             case _:
                 assert_never(setting.kind)
 
-    def _openai(self, setting: ModelSetting) -> ChatModel:
-        if self._openai_api_key is None and self._openai_base_url == OPENAI_BASE_URL:
-            advice = f"{setting.model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
-            return UnavailableChatModel(name=setting.model, advice=advice, error=BadCredentialsError, phase="failed")
-        return self._provided(setting, base_url=self._openai_base_url, api_key=self._openai_api_key)
-
-    def _anthropic(self, setting: ModelSetting) -> ChatModel:
-        if self._anthropic_api_key is None:
-            advice = f"{setting.model} needs a key: set ANTHROPIC_API_KEY."
-            return UnavailableChatModel(name=setting.model, advice=advice, error=BadCredentialsError, phase="failed")
-        return self._provided(setting, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
-
-    def _provided(self, setting: ModelSetting, *, base_url: str, api_key: str | None) -> ProviderChatModel:
+    def _at_provider(self, setting: ModelSetting) -> ChatModel:
+        is_anthropic = setting.kind == "anthropic"
+        base_url = ANTHROPIC_BASE_URL if is_anthropic else self._openai_base_url
+        api_key = self._anthropic_api_key if is_anthropic else self._openai_api_key
+        if api_key is None and base_url in (OPENAI_BASE_URL, ANTHROPIC_BASE_URL):
+            name, error = setting.model, BadCredentialsError
+            return UnavailableChatModel(name=name, advice=_key_advice(setting), error=error, phase="failed")
         return ProviderChatModel(
             base_url=base_url,
             api_key=api_key,
             model=setting.model,
             context_window=self._limits.context_window_of(setting, is_main=setting == self._settings["main"]),
             answer_tokens=self._limits.answer_tokens_of(setting),
-            wants_limit=setting.kind == "anthropic",
+            needs_limit=is_anthropic,
             timeouts=self._limits.timeouts,
         )
 
-    def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
-        from language_models.embedded.runtime import EmbeddedRuntime, model_file
+    def _file(self, setting: ModelSetting) -> ModelFile:
+        return model_file(setting.model, folder=self._model_dir)
 
-        file = model_file(setting.model, folder=self._model_dir)
-        own = [
-            model_file(each.model, folder=self._model_dir).path
-            for each in self._settings.values()
-            if each.kind == "embedded"
-        ]
+    def _runtime(self, setting: ModelSetting) -> EmbeddedRuntime:
+        file = self._file(setting)
+        own = [self._file(each).path for each in self._settings.values() if each.kind == "embedded"]
         with self._lock:
             if file.path not in self._runtimes:
-                room = None if file.path in own else self._room
-                self._runtimes[file.path] = EmbeddedRuntime(file, room=room)
+                limit = None if file.path in own else self._process_limit
+                self._runtimes[file.path] = EmbeddedRuntime(file, limit=limit)
             return self._runtimes[file.path]
 
     def _provider_lists(self) -> dict[Kind, ProviderList]:
         lists: dict[Kind, ProviderList] = {}
         if self._openai_api_key is not None or self._openai_base_url != OPENAI_BASE_URL:
-            ask = partial(offered_models, base_url=self._openai_base_url, api_key=self._openai_api_key)
-            lists["openai"] = ProviderList(ask)
+            request = partial(offered_models, base_url=self._openai_base_url, api_key=self._openai_api_key)
+            lists["openai"] = ProviderList(request)
         if self._anthropic_api_key is not None:
-            ask = partial(offered_models, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
-            lists["anthropic"] = ProviderList(ask)
+            request = partial(offered_models, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
+            lists["anthropic"] = ProviderList(request)
         return lists
 
 
-_NONE = ModelState(
-    name="none",
-    phase="none",
-    detail="No embedding model is configured: set ANAPHORA_EMBEDDING_MODEL, for instance to 'embedded'.",
-)
-
-
 class EmbeddingRole:
-    """The embedding model of one server, made when first asked for."""
+    """The embedding model of one server, created by its first use."""
 
     def __init__(
         self,
@@ -332,80 +307,76 @@ class EmbeddingRole:
         model_dir: Path,
         override: EmbeddingModel | None = None,
     ) -> None:
-        """`model_dir` holds the embedded model's files; `override` stands in for what `setting` names, for tests.
+        """`model_dir` holds the embedded model's files; `override` replaces the model of `setting` in tests.
 
-        Raises ValueError for a setting that names no model that embeds.
+        Raises ValueError for a setting that names no embedding model.
         """
-        self._setting = _checked(setting)
+        self._setting = _checked_embedding(setting)
         self._openai_base_url = openai_base_url
         self._openai_api_key = openai_api_key
         self._model_dir = model_dir
         self._override = override
-        self._made: EmbeddedEmbeddingModel | BlockingEmbeddingModel | UnavailableEmbeddingModel | None = None
+        self._created: EmbeddingModel | None = None
         self._lock = threading.Lock()
 
     def model(self) -> EmbeddingModel | None:
-        """The model, or None where none is configured."""
+        """The model; None: not configured."""
         if self._override is not None:
             return self._override
         with self._lock:
-            if self._made is None and self._setting.kind == "embedded":
-                self._made = self._embedded()
-            elif self._made is None and self._setting.kind == "openai":
-                self._made = self._provided()
-            return self._made
+            if self._created is None and self._setting.kind == "embedded":
+                entry = entry_named(self._setting.model, work="embedding")
+                self._created = EmbeddedEmbeddingModel(entry, folder=self._model_dir)
+            elif self._created is None and self._setting.kind == "openai":
+                self._created = self._at_provider()
+            return self._created
 
     def state(self) -> ModelState:
-        """Whether it can embed now."""
+        """Whether the model can embed now."""
         model = self.model()
-        return _NONE if model is None else model.state()
+        return _NO_EMBEDDING if model is None else model.state()
 
     def start(self) -> None:
-        """Begin to fetch the model where it is embedded; returns at once."""
-        from language_models.embedded.embeddings import EmbeddedEmbeddingModel
-
+        """Begin to download an embedded model; returns at once."""
         model = self.model()
         if isinstance(model, EmbeddedEmbeddingModel):
             model.start()
 
     async def aclose(self) -> None:
-        """Close what was made; what stands in is closed by who made it."""
-        if self._made is not None:
-            await self._made.aclose()
+        """Close the model; an override is closed by its owner."""
+        if self._created is not None:
+            await self._created.aclose()
 
-    def _embedded(self) -> EmbeddedEmbeddingModel:
-        from language_models.download.catalogue import entry_named
-        from language_models.embedded.embeddings import EmbeddedEmbeddingModel
-
-        return EmbeddedEmbeddingModel(entry_named(self._setting.model, work="embedding"), folder=self._model_dir)
-
-    def _provided(self) -> BlockingEmbeddingModel | UnavailableEmbeddingModel:
-        from language_models.openai.client import Timeouts
-        from language_models.openai.embeddings import BlockingEmbeddingModel, ProviderEmbeddingModel
-        from language_models.unavailable import UnavailableEmbeddingModel
-
+    def _at_provider(self) -> EmbeddingModel:
         name = self._setting.model
         if self._openai_api_key is None and self._openai_base_url == OPENAI_BASE_URL:
-            advice = f"{name} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
-            return UnavailableEmbeddingModel(name=name, advice=advice, error=BadCredentialsError)
-        client = ProviderEmbeddingModel(
+            advice = _key_advice(self._setting)
+            return UnavailableEmbeddingModel(name=name, advice=advice, error=BadCredentialsError, phase="failed")
+        return ProviderEmbeddingModel(
             base_url=self._openai_base_url,
             api_key=self._openai_api_key,
             model=name,
-            # Somebody waits for the search behind it.
-            timeouts=Timeouts(connect=5.0, answer=30.0),
+            timeouts=_EMBEDDING_TIMEOUTS,
         )
-        return BlockingEmbeddingModel(client)
 
 
-def _checked(text: str) -> ModelSetting:
+def _key_advice(setting: ModelSetting) -> str:
+    if setting.kind == "anthropic":
+        return f"{setting.model} needs a key: set ANTHROPIC_API_KEY."
+    return f"{setting.model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
+
+
+def _check_catalogue(setting: ModelSetting) -> None:
+    if setting.kind == "embedded" and not setting.is_path:
+        entry_named(setting.model, work="chat")
+
+
+def _checked_embedding(text: str) -> ModelSetting:
     try:
         setting = parse_model_setting(text)
         if setting.kind in ("anthropic", "scripted"):
             raise ValueError(f"{text!r} does not embed; right would be 'embedded', 'openai:<model>' or 'none'")
         if setting.kind == "embedded":
-            from language_models.download.catalogue import entry_named
-
             entry_named(setting.model, work="embedding")
     except ValueError as error:
         raise ValueError(f"The embedding model: {error}") from None

@@ -1,4 +1,4 @@
-"""Measuring how fast a model reads prompts and writes answers."""
+"""Measures how fast a model reads prompts and writes answers."""
 
 from __future__ import annotations
 

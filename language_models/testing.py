@@ -1,4 +1,4 @@
-"""A model that does what a script says, for tests and benchmarks. Never a default.
+"""A chat model that follows a script, for tests and benchmarks. Never a default.
 
 A reply is a sequence of steps, played in order:
 
@@ -16,15 +16,15 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from language_models.errors import ModelError
-from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed, Usage, collected
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed, Usage
 from language_models.tokens import estimated_tokens
 
 
 class Hold:
-    """Coroutines wait at it until somebody, on any thread, lets them go."""
+    """A gate at which coroutines of any event loop wait until any thread opens it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Hold:
         self._reached = threading.Event()
 
     async def wait(self) -> None:
-        """Return once released, at once if that has happened."""
+        """Wait for `release`; returns at once after it."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         with self._lock:
@@ -44,7 +44,7 @@ class Hold:
         await future
 
     def release(self) -> None:
-        """Let everybody go, now and later."""
+        """Open the gate for good."""
         with self._lock:
             self._released = True
             waiting, self._waiting = self._waiting, []
@@ -74,7 +74,7 @@ Step = str | Delta | Pause | Hold | ModelError
 
 
 class Reply:
-    """One scripted answer: texts and deltas are said, pauses and holds waited for, errors raised."""
+    """One scripted answer: texts and deltas are streamed, pauses and holds awaited, errors raised."""
 
     def __init__(
         self,
@@ -95,21 +95,21 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call as the model received it."""
+    """One recorded request."""
 
     prompt: Prompt
-    tools: Sequence[Mapping[str, Any]] | None
-    response_format: Mapping[str, Any] | None
-    max_tokens: int | None
-    temperature: float | None
-    stop: Sequence[str] | None
+    tools: Sequence[Mapping[str, Any]] | None = None
+    response_format: Mapping[str, Any] | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    stop: Sequence[str] | None = None
 
 
-class ScriptedChatModel:
-    """Plays one reply for each call and records what it was given.
+class ScriptedChatModel(ChatModel):
+    """Plays one reply for each request and records the requests.
 
-    calls: every call with all its arguments. prompts: the messages of each. started_streams, finished_streams and
-    closed_streams count the streams that began, that came to the end of their script (or raised its error), and that
+    calls: every request with all its arguments. prompts: the messages of each. started_streams, finished_streams and
+    closed_streams count the streams that began, that reached the end of their script (or raised its error), and that
     were closed or cancelled before.
     """
 
@@ -123,7 +123,7 @@ class ScriptedChatModel:
         speed: Speed | None = None,
         answer_limit: int | None = None,
     ) -> None:
-        """`replies`: one for each call, the last again for every later call; or a function of the prompt."""
+        """`replies`: one for each request, the last one for every later request; or a function of the prompt."""
         if not callable(replies) and not replies:
             raise ValueError("a scripted model needs at least one reply")
         self._replies = replies if callable(replies) else tuple(replies)
@@ -145,17 +145,17 @@ class ScriptedChatModel:
 
     @classmethod
     def failing(cls, error: ModelError, *, after: Sequence[Step] = ()) -> ScriptedChatModel:
-        """Raises `error`, after saying `after`."""
+        """Raises `error` after the steps `after`."""
         return cls(replies=[Reply(*after, error=error)])
 
     @classmethod
     def hanging(cls, *before: Step) -> ScriptedChatModel:
-        """Says `before` and then nothing more, for ever."""
+        """Streams `before` and then waits for ever."""
         return cls(replies=[Reply(*before, Hold())])
 
     @classmethod
     def echoing(cls, *, delay: float = 0.0) -> ScriptedChatModel:
-        """Says back the last message, word by word."""
+        """Repeats the last message, word by word."""
         return cls(replies=lambda prompt: Reply(*_words(prompt[-1]["content"]), delay=delay))
 
     @property
@@ -175,40 +175,22 @@ class ScriptedChatModel:
 
     @property
     def prompts(self) -> list[Prompt]:
-        """The messages of every call, in order."""
+        """The messages of every request, in order."""
         return [call.prompt for call in self.calls]
-
-    def count_tokens(self, text: str) -> int:
-        """Characters / 3, rounded up."""
-        return estimated_tokens(text)
 
     def state(self) -> ModelState:
         """Ready, unless another state was given."""
         return self._state
 
     def speed(self) -> Speed:
-        """As given, else nothing measured."""
+        """As given, else not measured."""
         return self._speed
 
     async def stream(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[Delta, None]:
         """The next reply, step by step."""
-        call = Call(
-            prompt=tuple(messages),
-            tools=tools,
-            response_format=response_format,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            stop=stop,
-        )
+        call = Call(prompt=tuple(messages), **options)
         self.calls.append(call)
         self.started_streams += 1
         finished = False
@@ -224,28 +206,8 @@ class ScriptedChatModel:
             self.finished_streams += finished
             self.closed_streams += not finished
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> Completion:
-        """The whole next reply."""
-        return await collected(
-            self.stream(
-                messages,
-                response_format=response_format,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                stop=stop,
-            )
-        )
-
     async def aclose(self) -> None:
-        """Note that the model was closed."""
+        """Record that the model was closed."""
         self.closed = True
 
     def _next_reply(self, prompt: Prompt) -> Reply:
@@ -255,17 +217,17 @@ class ScriptedChatModel:
 
 
 async def _played(reply: Reply, prompt: Prompt) -> AsyncGenerator[Delta, None]:
-    said: list[str] = []
+    texts: list[str] = []
     for step in reply.steps:
         if reply.delay:
             await asyncio.sleep(reply.delay)
         if (delta := await _performed(step)) is not None:
-            said.append(delta.text)
+            texts.append(delta.text)
             yield delta
     if reply.error is not None:
         raise reply.error
     prompt_tokens = sum(estimated_tokens(message["content"]) for message in prompt)
-    counted = Usage(prompt_tokens=prompt_tokens, completion_tokens=estimated_tokens("".join(said)))
+    counted = Usage(prompt_tokens=prompt_tokens, completion_tokens=estimated_tokens("".join(texts)))
     yield Delta(finish_reason=reply.finish_reason, usage=reply.usage or counted)
 
 

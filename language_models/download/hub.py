@@ -1,25 +1,26 @@
-"""Fetch a file from its publisher, going on where an earlier try ended."""
+"""Downloads a model's file from its publisher, resuming where an earlier download ended."""
 
 from __future__ import annotations
 
-import http.client
-import queue
+import asyncio
 import re
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
 
-from language_models.download.catalogue import HubSource
-from language_models.download.sources import Report, SourceFailedError
+from language_models import blocking
+from language_models.download.catalogue import HubSource, Report, SourceFailedError
 
+if TYPE_CHECKING:
+    import aiohttp
+
+T = TypeVar("T")
 _CHUNK = 1024 * 1024
-_CHUNKS_AHEAD = 8
-_LOOK_EVERY = 0.2
+_REPORT_SECONDS = 0.2
+_HEADERS = {"User-Agent": "Anaphora", "Accept-Encoding": "identity"}
 
 
 def fetch_from_hub(
@@ -31,109 +32,95 @@ def fetch_from_hub(
     answer_within: float = 5.0,
     stall_after: float = 30.0,
 ) -> None:
-    """Complete `part` to `size` bytes; what has arrived stays there for the next try.
+    """Complete `part` to `size` bytes; what has arrived is kept for the next try. Blocks.
 
-    answer_within: seconds from asking to the head of the response, name lookup and redirects included. stall_after:
-    seconds without a byte after that. Raises SourceFailedError, or what `report` raises.
+    answer_within: seconds until the head of the response, name lookup and redirects included. stall_after: seconds
+    without a byte after that. Raises SourceFailedError, or what `report` raises; it is called on another thread.
     """
     have = part.stat().st_size if part.exists() else 0
-    if have >= size:
-        return
-    transfer = _Transfer(source.url, have=have, size=size, timeout=stall_after)
-    transfer.start()
-    try:
-        done = have
-        start = transfer.next(within=answer_within, look=partial(report, have))
-        assert isinstance(start, int)
-        with part.open("r+b" if start else "wb") as file:
-            done = file.seek(start)
-            file.truncate()
-            while chunk := transfer.next(within=stall_after, look=partial(report, done)):
-                assert isinstance(chunk, bytes)
-                if done + len(chunk) > size:
-                    raise SourceFailedError(f"{transfer.host}: sends more than {size} bytes")
-                done += file.write(chunk)
-                report(done)
-    finally:
-        transfer.abandoned.set()
-    if done != size:
-        raise SourceFailedError(f"{transfer.host}: the file ended after {done} of {size} bytes")
+    if have < size:
+        download = _Download(url=source.url, part=part, done=have, size=size, report=report)
+        blocking.run(download.run(answer_within=answer_within, stall_after=stall_after), timeout=None)
 
 
-class _Transfer(threading.Thread):
-    """Reads the response in a thread of its own.
+@dataclass(slots=True, kw_only=True)
+class _Download:
+    """The rest of one file. done: bytes in `part`."""
 
-    Name lookups know no timeout and a blocked read can't be called off, so whoever waits must be able to walk away.
-    The thread hands over the position where the bytes begin, then the bytes, then b"" as the end.
-    """
+    url: str
+    part: Path
+    done: int
+    size: int
+    report: Report
 
-    def __init__(self, url: str, *, have: int, size: int, timeout: float) -> None:
-        super().__init__(name="model-transfer", daemon=True)
-        self.host = urlsplit(url).hostname or url
-        self.abandoned = threading.Event()
-        self._url = url
-        self._have = have
-        self._size = size
-        self._timeout = timeout
-        self._items: queue.Queue[int | bytes | SourceFailedError] = queue.Queue(maxsize=_CHUNKS_AHEAD)
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or self.url
 
-    def next(self, *, within: float, look: Callable[[], None]) -> int | bytes:
-        """What comes next; calls `look` while waiting. Raises SourceFailedError after `within` seconds of nothing."""
-        deadline = time.monotonic() + within
-        while True:
-            look()
-            try:
-                item = self._items.get(timeout=_LOOK_EVERY)
-            except queue.Empty:
-                if time.monotonic() > deadline:
-                    raise SourceFailedError(f"{self.host}: no answer for {within:g} seconds") from None
-                continue
-            if isinstance(item, SourceFailedError):
-                raise item
-            return item
+    async def run(self, *, answer_within: float, stall_after: float) -> None:
+        # Imported here: with all models in place, a start does without.
+        import aiohttp
 
-    def run(self) -> None:
-        """Read until the end, a failure, or until nobody waits any more."""
+        headers = _HEADERS | ({"Range": f"bytes={self.done}-"} if self.done else {})
+        timeout = aiohttp.ClientTimeout(total=None)
         try:
-            self._read()
-        except urllib.error.HTTPError as error:
-            error.close()
-            self._hand_over(SourceFailedError(f"{self.host}: HTTP {error.code} {error.reason}"))
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            self._hand_over(SourceFailedError(f"{self.host}: {reason or type(error).__name__}"))
-        except SourceFailedError as error:
-            self._hand_over(error)
+            async with aiohttp.ClientSession(headers=headers, timeout=timeout, trust_env=True) as session:
+                request = session.get(self.url, read_bufsize=_CHUNK)
+                response = await self._within(answer_within, _opened(request))
+                try:
+                    start = self._start(response)
+                    with self.part.open("r+b" if start else "wb") as file:
+                        self.done = file.seek(start)
+                        file.truncate()
+                        await self._receive(response, file, stall_after=stall_after)
+                finally:
+                    response.close()
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise SourceFailedError(f"{self.host}: {error or type(error).__name__}") from error
+        if self.done != self.size:
+            raise SourceFailedError(f"{self.host}: the file ended after {self.done} of {self.size} bytes")
 
-    def _read(self) -> None:
-        headers = {"User-Agent": "Anaphora", "Accept-Encoding": "identity"}
-        if self._have:
-            headers["Range"] = f"bytes={self._have}-"
-        request = urllib.request.Request(self._url, headers=headers)  # noqa: S310 - the address is the catalogue's
-        with urllib.request.urlopen(request, timeout=self._timeout) as response:  # noqa: S310
-            self._hand_over(self._start(response))
-            while not self.abandoned.is_set():
-                chunk = response.read1(_CHUNK)
-                self._hand_over(chunk)
-                if not chunk:
-                    return
+    async def _receive(self, response: aiohttp.ClientResponse, file: BinaryIO, *, stall_after: float) -> None:
+        import aiohttp
 
-    def _start(self, response: http.client.HTTPResponse) -> int:
-        """Where the response's bytes belong. Raises SourceFailedError where they are of some other file."""
-        if response.status == http.client.PARTIAL_CONTENT:
+        try:
+            while chunk := await self._within(stall_after, response.content.readany()):
+                if self.done + len(chunk) > self.size:
+                    raise SourceFailedError(f"{self.host}: sends more than {self.size} bytes")
+                self.done += file.write(chunk)
+                self.report(self.done)
+        except aiohttp.ClientPayloadError:
+            return  # the connection was closed early
+
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`; meanwhile reports progress. Raises SourceFailedError after `seconds`."""
+        loop = asyncio.get_running_loop()
+        task, deadline = loop.create_task(work), loop.time() + seconds
+        try:
+            while not task.done():
+                self.report(self.done)
+                if loop.time() > deadline:
+                    raise SourceFailedError(f"{self.host}: no answer for {seconds:g} seconds")
+                await asyncio.wait({task}, timeout=_REPORT_SECONDS)
+            return task.result()
+        finally:
+            task.cancel()
+
+    def _start(self, response: aiohttp.ClientResponse) -> int:
+        """Offset of the response's bytes in the file. Raises SourceFailedError for a response of another file."""
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise SourceFailedError(f"{self.host}: HTTP {response.status} {response.reason}")
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
             given = response.headers.get("Content-Range", "")
-            if re.fullmatch(rf"bytes {self._have}-\d+/(\*|{self._size})", given):
-                return self._have
+            if re.fullmatch(rf"bytes {self.done}-\d+/(\*|{self.size})", given):
+                return self.done
             raise SourceFailedError(f"{self.host}: offers {given or 'an unnamed range'} of another file")
-        length = response.headers.get("Content-Length")
-        if length is not None and int(length) != self._size:
-            raise SourceFailedError(f"{self.host}: offers {length} bytes instead of {self._size}")
+        length = response.content_length
+        if length is not None and length != self.size:
+            raise SourceFailedError(f"{self.host}: offers {length} bytes instead of {self.size}")
         return 0
 
-    def _hand_over(self, item: int | bytes | SourceFailedError) -> None:
-        while not self.abandoned.is_set():
-            try:
-                self._items.put(item, timeout=_LOOK_EVERY)
-            except queue.Full:
-                continue
-            return
+
+async def _opened(request: Any) -> aiohttp.ClientResponse:
+    response: aiohttp.ClientResponse = await request
+    return response

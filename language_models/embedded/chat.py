@@ -1,4 +1,4 @@
-"""The embedded model as a `ChatModel`: waits until it is ready, takes a slot, and speaks to its process."""
+"""The embedded chat model: waits until it is loaded and a slot is free, then sends the request to its process."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import orjson
 
 from language_models.embedded.process import CONTEXT, EmbeddedProcess
-from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, model_file
+from language_models.embedded.runtime import EmbeddedRuntime
 from language_models.embedded.slots import Urgency
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
-from language_models.openai.wire import RetryPolicy, request_body
-from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed, collected
+from language_models.openai.failures import RetryPolicy
+from language_models.openai.wire import request_body
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed
 from language_models.speed import in_steps
-from language_models.tokens import estimated_tokens
-
-__all__ = ["EmbeddedChatModel", "EmbeddedRuntime", "ModelFile", "model_file"]
 
 # Small models ramble at the usual 0.8, and repeat themselves at 0.
 _TEMPERATURE = 0.3
 _REPEAT_PENALTY = 1.05
-# Tokens per second of the default model on two cores: what to expect of this machine until it is measured.
+# Tokens per second of the default model on two cores, assumed until they are measured.
 _USUAL_READING, _USUAL_WRITING = 60.0, 28.0
-_LOOK_AGAIN = 0.2
+_POLL_SECONDS = 0.2
 _CONNECT_SECONDS = 5.0
 
 
-class EmbeddedChatModel:
-    """See `language_models.ports.ChatModel`. urgency: "job" for what gives way to answers."""
+class EmbeddedChatModel(ChatModel):
+    """A `ChatModel` in a child process. urgency: "job" for requests that give way to answers."""
 
     def __init__(
         self,
@@ -44,19 +42,19 @@ class EmbeddedChatModel:
         answer_tokens: int | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        """`answer_tokens`: what the operator allows an answer; None: what the prompt leaves of the slot."""
+        """`answer_tokens`: the operator's limit of an answer; None: what the prompt leaves of the slot."""
         self._runtime = runtime
         self._answer_tokens = answer_tokens
         self._timeouts = replace(timeouts or Timeouts(), connect=_CONNECT_SECONDS)
         self._urgency: Urgency = urgency
-        # Requests of several loops may find a new process at once, and a client that is replaced has to be closed.
+        # Requests of several loops may see a new process at once, and the replaced client has to be closed.
         self._lock = threading.Lock()
         self._client: ProviderChatModel | None = None
-        self._client_speaks_to: EmbeddedProcess | None = None
+        self._client_process: EmbeddedProcess | None = None
 
     @property
     def name(self) -> str:
-        """The model's name in the catalogue, or its file's."""
+        """The model's name in the catalogue, or the stem of its file's name."""
         return self._runtime.file.name
 
     @property
@@ -66,49 +64,35 @@ class EmbeddedChatModel:
 
     @property
     def answer_limit(self) -> int | None:
-        """What the operator allows; None: what the prompt leaves of the slot."""
+        """The operator's limit; None: what the prompt leaves of the slot."""
         return self._answer_tokens
 
-    def count_tokens(self, text: str) -> int:
-        """Characters / 3, rounded up."""
-        return estimated_tokens(text)
-
     def state(self) -> ModelState:
-        """Whether it is there, being fetched or loaded, or failed."""
+        """See `EmbeddedRuntime.state`."""
         return self._runtime.state()
 
     def speed(self) -> Speed:
-        """As the runtime timed its latest calls, those of other roles too; before the first, what two cores do."""
+        """By the runtime's timings of its latest requests, of all roles; before the first, that of two cores."""
         measured = self._runtime.meter.speed()
         return Speed(reading=measured.reading or _USUAL_READING, writing=measured.writing or _USUAL_WRITING)
 
     async def stream(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[Delta, None]:
-        """The answer, step by step; before it, a status for each stage of waiting.
+        """The answer, after a status for each stage of waiting.
 
-        A regex response format is honoured. Raises ModelUnavailableError when the model is not to be had.
+        Honours a regex response format. Raises ModelUnavailableError when the model cannot be loaded.
         """
-        body = request_body(
-            self.name,
-            messages,
-            tools=tools,
-            response_format=_constraint(response_format),
-            max_tokens=max_tokens or self._answer_tokens,
-            temperature=_TEMPERATURE if temperature is None else temperature,
-            stop=stop,
-        )
-        # The runtime sees when it writes that nobody listens any more: so it is to write while it reads the prompt too.
-        body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True, "return_progress": True}
+        response_format = options.get("response_format")
         is_quoted = response_format is not None and response_format.get("type") == "regex"
-        # From here on the model makes no way for another one.
+        options["response_format"] = _constraint(response_format)
+        options["max_tokens"] = options.get("max_tokens") or self._answer_tokens
+        if options.get("temperature") is None:
+            options["temperature"] = _TEMPERATURE
+        body = request_body(self.name, messages, options)
+        # The runtime notices a closed connection when it writes; with progress events it writes while reading, too.
+        body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True, "return_progress": True}
+        # From here on the model is not unloaded for another one.
         with self._runtime.in_use():
             async for status in self._until_ready():
                 yield Delta(status=status)
@@ -118,28 +102,8 @@ class EmbeddedChatModel:
                 async for step in _unquoted(steps) if is_quoted else steps:
                     yield step
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> Completion:
-        """The whole answer at once."""
-        return await collected(
-            self.stream(
-                messages,
-                response_format=response_format,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                stop=stop,
-            )
-        )
-
     async def aclose(self) -> None:
-        """Close the connections; the process is the runtime's."""
+        """Close the connections; the runtime closes the process."""
         if self._client is not None:
             await self._client.aclose()
 
@@ -151,21 +115,21 @@ class EmbeddedChatModel:
         return f"Waiting for the model: it is answering others{place}{estimate}."
 
     async def _until_ready(self) -> AsyncGenerator[str, None]:
-        said = ""
+        status = ""
         self._runtime.start()
         while (state := self._runtime.state()).phase != "ready":
             if state.phase == "waiting":
-                self._runtime.start()  # it had just gone to rest when it was asked
+                self._runtime.start()  # it was unloaded just before this request
             if state.phase == "failed":
                 raise ModelUnavailableError(state.detail, model=self.name)
-            if state.detail != said:
-                said = state.detail
-                yield said
-            await asyncio.sleep(_LOOK_AGAIN)
+            if state.detail != status:
+                status = state.detail
+                yield status
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _answer(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
         async for status in self._until_ready():
-            yield Delta(status=status)  # it crashed while we waited for a slot
+            yield Delta(status=status)  # it crashed while this request waited for a slot
         process = self._runtime.process()
         if process is None:
             raise ModelFailedError("The model has just crashed and is being started again. Try once more.")
@@ -180,9 +144,9 @@ class EmbeddedChatModel:
 
     async def _client_of(self, process: EmbeddedProcess) -> ProviderChatModel:
         with self._lock:
-            if self._client is not None and self._client_speaks_to is process:
+            if self._client is not None and self._client_process is process:
                 return self._client
-            stale, self._client_speaks_to = self._client, process
+            stale, self._client_process = self._client, process
             client = self._client = ProviderChatModel(
                 base_url=f"{process.url}/v1",
                 api_key=process.api_key,
@@ -199,7 +163,7 @@ class EmbeddedChatModel:
 
 
 def _constraint(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The runtime has no regex format, but a JSON string may have a pattern."""
+    """The response format for the runtime, which knows no regex format but JSON strings with a pattern."""
     if response_format is None or response_format.get("type") != "regex":
         return response_format
     pattern = str(response_format["pattern"]).removeprefix("^").removesuffix("$")
@@ -208,14 +172,14 @@ def _constraint(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] 
 
 
 async def _unquoted(steps: AsyncGenerator[Delta, None]) -> AsyncGenerator[Delta, None]:
-    """The text out of a JSON string, as one step; cut off by max_tokens, as far as it goes."""
+    """The text inside a JSON string, as one step; of a string that max_tokens cut, the part there is."""
     quoted, last = [], Delta()
     async for step in steps:
         quoted.append(step.text)
         last = step
     text = "".join(quoted).strip()
     try:
-        said = str(orjson.loads(text))
+        unquoted = str(orjson.loads(text))
     except orjson.JSONDecodeError:
-        said = text.strip('"')
-    yield Delta(text=said, usage=last.usage, finish_reason=last.finish_reason)
+        unquoted = text.strip('"')
+    yield Delta(text=unquoted, usage=last.usage, finish_reason=last.finish_reason)

@@ -1,4 +1,4 @@
-"""The embedded embedding model: fetched behind, loaded when first used, then shared by all threads."""
+"""The embedded embedding model: downloaded in the background, loaded by the first use, then shared by all threads."""
 
 from __future__ import annotations
 
@@ -11,35 +11,44 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from language_models.download import fetch as fetching
+from language_models.download import fetch
 from language_models.download.catalogue import CatalogueEntry
 from language_models.errors import ModelFailedError, ModelUnavailableError
-from language_models.ports import ModelState, Phase
+from language_models.ports import EmbeddingModel, ModelState, Phase
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 log = logging.getLogger(__name__)
-_LOADED_WHEN_NEEDED = "The embedding model is loaded when it is first needed."
-# Every search asks for it: a machine without a network must not try to fetch all day.
-_TRY_AGAIN_AFTER = 300.0
+_NOT_LOADED = "The embedding model is loaded when it is first needed."
+# Every search requests the model: without a network, a download is not to be tried each time.
+_RETRY_SECONDS = 300.0
+
+DIMENSIONS = 384
+# The context length that the model was trained with; later tokens are ignored.
+_MOST_TOKENS = 256
+# The tokenizer reads the whole text before it truncates. No script needs more characters for so many tokens.
+_MOST_CHARACTERS = 64 * _MOST_TOKENS
+_LARGEST_BATCH = 32
+# Memory grows with texts × tokens², so batches of long texts are smaller.
+_BATCH_TOKENS = 512
+_MOST_THREADS = 2
 
 
-class EmbeddedEmbeddingModel:
-    """See `language_models.ports.EmbeddingModel`."""
+class EmbeddedEmbeddingModel(EmbeddingModel):
+    """An `EmbeddingModel` on onnxruntime, in this process."""
 
     def __init__(self, entry: CatalogueEntry, *, folder: Path) -> None:
-        """`folder` holds the files of `entry`, or will: the model, and the tokenizer as its one companion."""
+        """`folder`: of the files of `entry`: the model and, as its one companion, the tokenizer."""
         self._entry = entry
         self._folder = folder
         self._encoder: SentenceEncoder | None = None
-        self._state = ModelState(name=entry.name, phase="waiting", detail=_LOADED_WHEN_NEEDED)
+        self._state = ModelState(name=entry.name, phase="waiting", detail=_NOT_LOADED)
         self._fetcher: threading.Thread | None = None
         self._failed_at: float | None = None
         self._stop = threading.Event()
-        # Two locks, since who asks for the state must not wait until somebody has loaded.
+        # Two locks, so that `state` does not wait while the model is being loaded.
         self._lock = threading.RLock()
         self._loading = threading.Lock()
 
@@ -50,38 +59,38 @@ class EmbeddedEmbeddingModel:
 
     @property
     def dimensions(self) -> int:
-        """Numbers in each vector."""
+        """Length of each vector."""
         return DIMENSIONS
 
     def start(self) -> None:
-        """Begin to fetch what is not there, unless that has begun or has failed just now; returns at once."""
+        """Begin to download missing files, unless that has begun or has just failed; returns at once."""
         with self._lock:
             is_fetching = self._fetcher is not None and self._fetcher.is_alive()
-            failed_just_now = self._failed_at is not None and time.monotonic() - self._failed_at < _TRY_AGAIN_AFTER
-            if is_fetching or failed_just_now or self._stop.is_set() or self._encoder is not None:
+            has_just_failed = self._failed_at is not None and time.monotonic() - self._failed_at < _RETRY_SECONDS
+            if is_fetching or has_just_failed or self._stop.is_set() or self._encoder is not None:
                 return
-            self._say("fetching", "The embedding model is being fetched.")
+            self._set_state("fetching", "The embedding model is being fetched.")
             self._fetcher = threading.Thread(target=self._fetch, name="embedding-model", daemon=True)
             self._fetcher.start()
 
     def state(self) -> ModelState:
-        """Whether it is there, being fetched or loaded, or failed."""
+        """Whether the model is loaded, being downloaded or loaded, or failed."""
         return self._state
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised vectors, shape (len(texts), dimensions); of a text the first 256 tokens count.
+        """L2-normalised vectors, shape (len(texts), dimensions), of the first 256 tokens of each text.
 
-        A sentence takes 3 to 13 ms. Raises ModelUnavailableError while the model is not there: it is fetched meanwhile.
+        A sentence takes 3 to 13 ms. Raises ModelUnavailableError while files are missing: their download is started.
         """
         encoder = self._encoder or self._loaded()
         try:
             return encoder.encode(texts)
-        except Exception as error:  # what the runtime raises has no common base
+        except Exception as error:  # onnxruntime's and tokenizers' errors have no common base
             log.exception("texts could not be embedded")
             raise ModelFailedError(f"{self.name} could not embed: {error}", model=self.name) from error
 
     async def aclose(self) -> None:
-        """End a fetch that is going on; what has arrived is kept."""
+        """Stop a running download; what has arrived is kept."""
         with self._lock:
             self._stop.set()
             fetcher = self._fetcher
@@ -92,14 +101,14 @@ class EmbeddedEmbeddingModel:
         with self._loading:
             if self._encoder is None:
                 self._check_files()
-                self._say("loading", "The embedding model is being loaded.")
+                self._set_state("loading", "The embedding model is being loaded.")
                 self._encoder = self._load()
-                self._say("ready", "")
+                self._set_state("ready", "")
             return self._encoder
 
     def _check_files(self) -> None:
         try:
-            if fetching.is_whole(self._entry, folder=self._folder):
+            if fetch.is_whole(self._entry, folder=self._folder):
                 return
         except OSError as error:
             raise self._unavailable(f"{self._folder} can't be read: {error.strerror or error}.") from error
@@ -113,36 +122,36 @@ class EmbeddedEmbeddingModel:
         except ImportError as error:
             advice = f"Install it from requirements.txt, or set ANAPHORA_EMBEDDING_MODEL. ({error})"
             message = f"{self.name} needs a package that is not installed. {advice}"
-        except Exception as error:  # what the runtime raises has no common base
+        except Exception as error:  # onnxruntime's and tokenizers' errors have no common base
             log.exception("the embedding model could not be loaded")
             message = f"{model} can't be loaded: is there memory enough? ({error})"
-        self._say("failed", message)
+        self._set_state("failed", message)
         raise self._unavailable(message)
 
     def _fetch(self) -> None:
         try:
-            fetching.fetch(self._entry, folder=self._folder, progress=self._note_progress, cancelled=self._stop)
-            self._say("waiting", _LOADED_WHEN_NEEDED)
-        except fetching.FetchCancelledError:
+            fetch.fetch(self._entry, folder=self._folder, progress=self._note_progress, cancelled=self._stop)
+            self._set_state("waiting", _NOT_LOADED)
+        except fetch.FetchCancelledError:
             return
         except ModelUnavailableError as error:
-            self._give_up(error.message)
-        except Exception as error:  # the thread must not end without a word
+            self._fail(error.message)
+        except Exception as error:  # the thread must not end without a state that says so
             log.exception("the embedding model could not be fetched")
-            self._give_up(f"The embedding model can't be fetched: {error}")
+            self._fail(f"The embedding model can't be fetched: {error}")
 
-    def _give_up(self, why: str) -> None:
+    def _fail(self, why: str) -> None:
         self._failed_at = time.monotonic()
-        self._say("failed", why)
+        self._set_state("failed", why)
 
     def _note_progress(self, done: int, total: int) -> None:
         share = done / total
-        self._say("fetching", f"The embedding model is being fetched: {int(100 * share)} %", share)
+        self._set_state("fetching", f"The embedding model is being fetched: {int(100 * share)} %", share)
 
-    def _say(self, phase: Phase, detail: str, progress: float | None = None) -> None:
+    def _set_state(self, phase: Phase, detail: str, progress: float | None = None) -> None:
         progress = 1.0 if phase == "ready" else progress
         with self._lock:
-            # A fetch may end behind one who has found its files whole already.
+            # A download may end after another thread found the files complete and loaded them.
             if phase == "ready" or self._encoder is None:
                 self._state = ModelState(name=self.name, phase=phase, progress=progress, detail=detail)
 
@@ -150,22 +159,11 @@ class EmbeddedEmbeddingModel:
         return ModelUnavailableError(message, model=self.name)
 
 
-DIMENSIONS = 384
-# The model was trained on no more; what is said behind them does not count.
-_MOST_TOKENS = 256
-# The tokenizer reads all of a text before it cuts. No language needs more characters for so many tokens.
-_MOST_CHARACTERS = 64 * _MOST_TOKENS
-_LARGEST_BATCH = 32
-# Memory grows with texts × tokens², so long texts go in smaller batches.
-_BATCH_TOKENS = 512
-_MOST_THREADS = 2
-
-
 class SentenceEncoder:
-    """Mean of the last layer's token vectors, brought to length 1. Several threads may encode at once."""
+    """The mean of the last layer's token vectors, L2-normalised. Safe to use from several threads."""
 
     def __init__(self, *, model: Path, tokenizer: Path) -> None:
-        """Load both files, for a few hundred milliseconds. Raises whatever the libraries raise for damaged ones."""
+        """Load both files, in a few hundred milliseconds. Raises the libraries' own errors."""
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -174,14 +172,14 @@ class SentenceEncoder:
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_MOST_THREADS, os.cpu_count() or 1)
-        # The server has other work: threads that wait sleep, and what a large batch took is given back.
+        # The server has other work: idle threads sleep instead of spinning, and memory of large batches is freed.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """L2-normalised vectors, shape (len(texts), DIMENSIONS), in the order of `texts`; any text has one."""
+        """L2-normalised vectors, shape (len(texts), DIMENSIONS), in the order of `texts`."""
         import numpy as np
 
         tokens = [self._tokens(text) for text in texts]
@@ -191,7 +189,7 @@ class SentenceEncoder:
         return vectors
 
     def _tokens(self, text: str) -> list[int]:
-        # Half a surrogate pair is no text to the tokenizer.
+        # The tokenizer refuses lone surrogates.
         readable = text[:_MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
         tokens: list[int] = self._tokenizer.encode(readable).ids
         return tokens
@@ -213,7 +211,7 @@ class SentenceEncoder:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Numbers of texts, shortest first: texts of like length share a batch, so that little of it is padding."""
+    """Indexes of texts in batches, shortest first: similar lengths share a batch, so there is little padding."""
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == _LARGEST_BATCH or (len(batch) + 1) * lengths[number] > _BATCH_TOKENS):

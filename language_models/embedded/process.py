@@ -1,4 +1,4 @@
-"""One run of the embedded model's child process, from its start to its end."""
+"""The child process of an embedded model, seen from the server."""
 
 from __future__ import annotations
 
@@ -29,34 +29,33 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class EmbeddedProcess:
-    """A child process, running from the start.
+    """A running child process.
 
-    Once a model is loaded it answers at `url` those who know `api_key`. One thread loads, waits and closes; any thread
-    may call `kill`.
+    After `load` it serves requests at `url` that carry `api_key`. One thread calls `load`, `wait` and `close`; `kill`
+    may be called from any thread.
     """
 
     def __init__(self) -> None:
         self.url = ""
         self.api_key = secrets.token_urlsafe(32)
-        self._process = _launched()
+        self._process = _started()
         self._said: deque[str] = deque(maxlen=_LINES_KEPT)
         self._listener = threading.Thread(target=self._listen, name="embedded-model-errors", daemon=True)
         self._listener.start()
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
-    def last_words(self) -> Sequence[str]:
-        """The last lines that the runtime wrote to standard error: why it ended, where it ended badly."""
-        # The thread ends with the stream; the process has ended, or is about to.
+    def last_lines(self) -> Sequence[str]:
+        """The last lines of standard error; called when the process has ended or is about to."""
         self._listener.join(timeout=_LISTEN_SECONDS)
         return tuple(self._said)
 
     def hint(self) -> str:
-        """What probably went wrong, as a sentence for the operator; "" where nothing tells."""
-        said = "\n".join(self.last_words()).lower()
+        """The probable cause of a crash, as a sentence for the operator; "" when it is unknown."""
+        said = "\n".join(self.last_lines()).lower()
         code = self._process.poll()
         if code == -signal.SIGILL or "illegal instruction" in said:
             return "This processor lacks instructions that the runtime was built for."
@@ -65,11 +64,11 @@ class EmbeddedProcess:
         return ""
 
     def load(self, model: Path) -> None:
-        """Load `model` and wait until it answers. Raises ModelUnavailableError with what the runtime said.
+        """Load `model` and wait until it serves requests. Raises ModelUnavailableError with the runtime's error.
 
-        The key goes through a pipe: arguments and environments of processes can be read by others.
+        The key is sent through a pipe, since other users can read a process's arguments and environment.
         """
-        answer = self._asked(
+        answer = self._request(
             {
                 "path": str(model),
                 "api_key": self.api_key,
@@ -80,24 +79,24 @@ class EmbeddedProcess:
         )
         if "url" not in answer:
             said = answer.get("error", "its process ended at once")
-            # It has said all, or ended: what is known of the end by now belongs to the reason.
+            # The exit code and the last lines belong to the reason.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LISTEN_SECONDS)
-            self.log_last_words()
+            self.log_last_lines()
             advice = self.hint() or "Is it a whole GGUF file, and memory enough?"
             raise ModelUnavailableError(f"{model} can't be loaded ({said}). {advice}")
         self.url = answer["url"]
 
     def wait(self) -> int:
-        """Block until it ends; its exit code."""
+        """Block until the process ends; its exit code."""
         return self._process.wait()
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing: it holds nothing that is worth a goodbye."""
+        """End the process at once; it has no state to save."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it, and let go of what belongs to it."""
+        """End the process and close its pipes."""
         self.kill()
         self._process.wait()
         self._listener.join(timeout=_LISTEN_SECONDS)
@@ -106,23 +105,23 @@ class EmbeddedProcess:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
-    def log_last_words(self) -> None:
+    def log_last_lines(self) -> None:
         """Write the last lines of the runtime to the log."""
-        if said := self.last_words():
+        if said := self.last_lines():
             log.warning("the last lines of the embedded model's process:\n%s", "\n".join(said))
 
     def _listen(self) -> None:
-        """Read standard error to its end; a pipe that nobody empties would stop the runtime one day."""
+        """Read standard error to its end; the runtime would block on a full pipe."""
         assert self._process.stderr is not None
         with self._process.stderr as lines:
             for line in lines:
                 self._said.append(line.rstrip()[:_LONGEST_LINE])
 
-    def _asked(self, wanted: dict[str, object]) -> dict[str, str]:
+    def _request(self, request: dict[str, object]) -> dict[str, str]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            self._process.stdin.write(json.dumps(wanted) + "\n")
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             return {}
@@ -131,8 +130,8 @@ class EmbeddedProcess:
         return answer
 
 
-def _launched() -> subprocess.Popen[str]:
-    """The child, before it knows what to load. Ctrl-C in a terminal is for the server alone."""
+def _started() -> subprocess.Popen[str]:
+    """The child process, in a session of its own: Ctrl-C in a terminal is for the server alone."""
     return subprocess.Popen(  # noqa: S603 - a constant
         _COMMAND,
         cwd=_ROOT,

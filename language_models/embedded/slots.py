@@ -1,4 +1,4 @@
-"""Who may use the embedded model's slots: answers first, one small job at most, and only when no answer waits."""
+"""Priority queue for the embedded model's slots: answers first; one job at most, and only while no answer waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Waiter:
 
 
 class SlotGate:
-    """`slots` places for requests of any event loop, fair within each urgency."""
+    """Admits `slots` requests at once, of any event loop, in order of arrival within each urgency."""
 
     def __init__(self, slots: int) -> None:
         self._free = slots
@@ -34,7 +34,7 @@ class SlotGate:
 
     @contextlib.asynccontextmanager
     async def slot(self, urgency: Urgency) -> AsyncIterator[None]:
-        """Hold a slot for the block. Leaving it, also by cancellation, lets the next one in."""
+        """Hold a slot within the block. Leaving it, also by cancellation, admits the next request."""
         await self._enter(urgency)
         begun = time.monotonic()
         try:
@@ -45,30 +45,30 @@ class SlotGate:
             self._leave(urgency)
 
     def note_answer(self, seconds: float) -> None:
-        """Note how long an answer held its slot; the latest ones count most."""
+        """Record how long an answer held its slot, for a moving average."""
         before = seconds if self._held_for is None else self._held_for
         self._held_for = (before + seconds) / 2
 
     def ahead(self, urgency: Urgency) -> int:
-        """How many would be let in before one who came now."""
+        """How many waiting requests would be admitted before a new one."""
         with self._lock:
             answers = len(self._waiting["answer"])
             return answers if urgency == "answer" else answers + len(self._waiting["job"])
 
     def estimated_wait(self, urgency: Urgency) -> float | None:
-        """Seconds until one who came now would be let in, by how long answers took lately; None: none was measured."""
+        """Seconds until a new request would be admitted, by the average of recent answers; None: not measured yet."""
         if self._held_for is None:
             return None
-        # Those who hold a slot are half through, on average.
+        # Running requests are half done, on average.
         return self._held_for * (self.ahead(urgency) + 0.5) / self._slots
 
     def waiting(self, urgency: Urgency) -> int:
-        """How many wait."""
+        """How many requests wait."""
         with self._lock:
             return len(self._waiting[urgency])
 
     def is_free_for(self, urgency: Urgency) -> bool:
-        """Whether one who came now would not have to wait."""
+        """Whether a new request would be admitted at once."""
         with self._lock:
             return not self._waiting[urgency] and self._admits(urgency)
 
@@ -94,15 +94,14 @@ class SlotGate:
     def _withdraw(self, urgency: Urgency, waiter: _Waiter) -> None:
         with self._lock:
             if waiter.admitted:
-                self._give_back(urgency)  # the slot came in the same moment
+                self._give_back(urgency)  # it was admitted in the same moment
             elif waiter in self._waiting[urgency]:
                 self._waiting[urgency].remove(waiter)
             self._admit_next()
 
     def _admits(self, urgency: Urgency) -> bool:
-        if urgency == "answer":
-            return self._free > 0
-        return self._free > 0 and self._jobs_running == 0 and not self._waiting["answer"]
+        is_job_allowed = self._jobs_running == 0 and not self._waiting["answer"]
+        return self._free > 0 and (urgency == "answer" or is_job_allowed)
 
     def _take(self, urgency: Urgency) -> None:
         self._free -= 1
@@ -115,16 +114,13 @@ class SlotGate:
     def _admit_next(self) -> None:
         for urgency in ("answer", "job"):
             queue = self._waiting[urgency]
-            while queue and self._admits_from_queue(urgency):
+            while queue and self._admits(urgency):
                 waiter = queue.popleft()
-                # A loop that was closed with somebody waiting on it takes nothing.
+                # The loop of a waiting request may have been closed.
                 with contextlib.suppress(RuntimeError):
                     waiter.loop.call_soon_threadsafe(_let_in, waiter.turn)
                     waiter.admitted = True
                     self._take(urgency)
-
-    def _admits_from_queue(self, urgency: Urgency) -> bool:
-        return self._free > 0 and (urgency == "answer" or (self._jobs_running == 0 and not self._waiting["answer"]))
 
 
 def _let_in(future: asyncio.Future[None]) -> None:

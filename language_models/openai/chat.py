@@ -1,36 +1,29 @@
-"""Chat and embedding models behind any OpenAI-compatible endpoint."""
+"""A chat model behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from language_models.errors import BadCredentialsError, ContextTooLongError, ModelFailedError, ModelUnavailableError
-from language_models.openai.client import EventStream, ProviderHttp, Timeouts
-from language_models.openai.wire import (
-    DONE,
-    THINKING,
-    AttemptFailedError,
-    ChunkReader,
-    Dialect,
-    RetryPolicy,
-    request_body,
-    whole_answer,
-)
-from language_models.ports import ChatMessage, Completion, Delta, ModelState, Speed, Usage, collected
+from language_models.openai.client import ProviderHttp, Timeouts
+from language_models.openai.events import EventStream
+from language_models.openai.failures import AttemptFailedError, RetryPolicy
+from language_models.openai.wire import DONE, THINKING, ChunkReader, Dialect, request_body
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Completion, Delta, ModelState, Speed, Usage
 from language_models.speed import SpeedMeter, Stopwatch
 from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit
 
-_NEARLY = 16
-"""Tokens of a window that a model may leave unused when it ends an answer because the window is full."""
+_UNUSED_TOKENS = 16
+"""The most tokens that a model leaves unused when it ends an answer because its window is full."""
 
 
-class ProviderChatModel:
-    """A `ChatModel` over HTTP. Nothing is opened, nor aiohttp imported, before the first request."""
+class ProviderChatModel(ChatModel):
+    """A `ChatModel` over HTTP. Opens nothing, and does not import aiohttp, before the first request."""
 
     def __init__(
         self,
@@ -40,26 +33,26 @@ class ProviderChatModel:
         model: str,
         context_window: int | None = None,
         answer_tokens: int | None = None,
-        wants_limit: bool = False,
+        needs_limit: bool = False,
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
         meter: SpeedMeter | None = None,
     ) -> None:
         """`base_url` ends before `/chat/completions`.
 
-        context_window: tokens, found out where it is None. answer_tokens: what the operator allows an answer; None: as
-        much as the model can. wants_limit: the provider refuses requests that name no limit.
+        context_window: tokens; None: found out. answer_tokens: the operator's limit of an answer; None: the model's.
+        needs_limit: the provider refuses requests without `max_tokens`.
         """
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._answer_tokens = answer_tokens
         self._own_limit = known_answer_limit(model)
-        self._dialect = Dialect(answer_limit=self._own_limit, wants_limit=wants_limit)
+        self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit)
         self._meter = meter or SpeedMeter()
         self._window = ContextWindow(model, given=context_window)
         self._thinks = False
-        self._finding_out: asyncio.Task[None] | None = None
+        self._finding_window: asyncio.Task[None] | None = None
         self._trouble = ""
 
     @property
@@ -69,69 +62,49 @@ class ProviderChatModel:
 
     @property
     def context_window(self) -> int:
-        """Tokens for prompt and answer: as given, by family, as the provider's list says, else assumed and learned."""
+        """Tokens of prompt and answer together; see `ContextWindow` for the sources."""
         return self._window.tokens
 
     @property
     def answer_limit(self) -> int | None:
-        """What the operator allows, else what the publisher states for the model's family; None: not known."""
+        """The operator's limit, else that of the model's family; None: unknown."""
         return self._answer_tokens or self._own_limit
 
-    def count_tokens(self, text: str) -> int:
-        """Characters / 3, rounded up."""
-        return estimated_tokens(text)
-
     def state(self) -> ModelState:
-        """Ready, or failed when the last request found nobody or was refused its key."""
+        """Ready, or failed when the last request found no server or the key was refused."""
         if self._trouble:
             return ModelState(name=self._model, phase="failed", detail=self._trouble)
         return ModelState(name=self._model, phase="ready", progress=1.0)
 
     def speed(self) -> Speed:
-        """By the provider's own timings, else by the clock here, which includes the way to the provider."""
+        """By the provider's own timings, else measured here, network included."""
         return self._meter.speed()
 
-    def stream(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> AsyncGenerator[Delta, None]:
-        """The answer, step by step; a status step for each retry. A regex response format is passed over."""
+    def stream(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> AsyncGenerator[Delta, None]:
+        """The answer, with a status step for each retry. A regex response format is ignored."""
+        response_format = options.get("response_format")
         if response_format is not None and response_format.get("type") == "regex":
-            response_format = None
-        body = request_body(
-            self._model,
-            messages,
-            tools=tools,
-            response_format=response_format,
-            max_tokens=max_tokens or self._answer_tokens,
-            temperature=temperature,
-            stop=stop,
-        )
-        return self.stream_request(body)
+            options["response_format"] = None
+        options["max_tokens"] = options.get("max_tokens") or self._answer_tokens
+        return self.stream_request(request_body(self._model, messages, options))
 
     async def stream_request(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
-        """The answer to a ready-made chat-completions request, step by step."""
+        """The answer to a chat-completions request body."""
         attempt = 1
         while True:
             stopwatch = Stopwatch()
-            spoken = self._dialect.spoken(body)
+            sent = self._dialect.adapted(body)
             try:
-                events = await self._http.open_stream("/chat/completions", spoken)
+                events = await self._http.open_stream("/chat/completions", sent)
                 async with aclosing(self._until_begun(events)) as comments:
                     async for status in comments:
                         yield status
                 break
             except AttemptFailedError as failure:
-                if self._dialect.learns_from(failure, spoken):
+                if self._dialect.learns_from(failure, sent):
                     continue
                 if isinstance(failure.error, ContextTooLongError) and "max_tokens" in body:
-                    # The prompt may fit without the room that was asked for beside it.
+                    # The prompt may fit when no room is reserved for the answer.
                     body = {field: value for field, value in body.items() if field != "max_tokens"}
                     continue
                 pause = self._retries.pause_after(attempt, failure)
@@ -142,34 +115,23 @@ class ProviderChatModel:
             await asyncio.sleep(pause)
             attempt += 1
         self._trouble = ""
-        self._find_out_context_window()
+        self._begin_finding_window()
         reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
         async with aclosing(_steps(events, reader)) as steps:
             async for step in steps:
-                yield step if step.finish_reason is None else self._ended(step, spoken, thought=reader.has_thought)
+                yield step if step.finish_reason is None else self._ended(step, sent, has_thought=reader.has_thought)
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        response_format: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-    ) -> Completion:
-        """The whole answer; streamed underneath, so that timeouts and cancellation mean the same.
+    async def complete(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> Completion:
+        """The whole answer.
 
-        `max_tokens` is for what is said: a model that thinks first is not limited, since thoughts would count too.
+        `max_tokens` limits the visible answer: models that think are not limited, since thoughts count too.
         """
-
-        async def said(limit: int | None) -> Completion:
-            wishes: Any = {"response_format": response_format, "temperature": temperature, "stop": stop}
-            return await collected(self.stream(messages, max_tokens=limit, **wishes))
-
-        limit = None if self._thinks else max_tokens
-        completion = await said(limit)
-        if self._thinks and limit is not None and completion.finish_reason == "length":
-            return await said(None)
+        if self._thinks:
+            options["max_tokens"] = None
+        completion = await super().complete(messages, **options)
+        if self._thinks and options.get("max_tokens") is not None and completion.finish_reason == "length":
+            options["max_tokens"] = None
+            return await super().complete(messages, **options)
         return completion
 
     async def models(self) -> tuple[str, ...]:
@@ -183,12 +145,12 @@ class ProviderChatModel:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        if self._finding_out is not None and not self._finding_out.done():
-            self._finding_out.get_loop().call_soon_threadsafe(self._finding_out.cancel)
+        if self._finding_window is not None and not self._finding_window.done():
+            self._finding_window.get_loop().call_soon_threadsafe(self._finding_window.cancel)
         await self._http.aclose()
 
-    async def find_out_context_window(self) -> None:
-        """Ask the provider's list of models for the window, unless it is known. A failure leaves it assumed."""
+    async def find_context_window(self) -> None:
+        """Look the context window up in the provider's model list, unless it is known. A failure changes nothing."""
         if not self._window.is_assumed:
             return
         try:
@@ -198,7 +160,7 @@ class ProviderChatModel:
         self._window.note_list(listed)
 
     async def _until_begun(self, events: EventStream) -> AsyncGenerator[Delta, None]:
-        """A status when the provider says, before its first event, that it is at work. Raises AttemptFailedError."""
+        """Wait for the first event; one status if comments arrive before it. Raises AttemptFailedError."""
         with ExitStack() as unless_begun:
             unless_begun.callback(events.close)
             has_said = False
@@ -214,35 +176,35 @@ class ProviderChatModel:
         if isinstance(failure.error, ContextTooLongError):
             self._window.note_refusal(failure.error.message)
 
-    def _find_out_context_window(self) -> None:
-        if self._window.is_assumed and self._finding_out is None:
-            self._finding_out = asyncio.create_task(self.find_out_context_window())
+    def _begin_finding_window(self) -> None:
+        if self._window.is_assumed and self._finding_window is None:
+            self._finding_window = asyncio.create_task(self.find_context_window())
 
-    def _ended(self, last: Delta, spoken: dict[str, Any], *, thought: bool) -> Delta:
-        """The last step of an answer; where that was cut, with a sentence that says whose limit cut it."""
+    def _ended(self, last: Delta, sent: dict[str, Any], *, has_thought: bool) -> Delta:
+        """The last step; if the answer was cut, with a status that says by which limit."""
         usage = last.usage or Usage()
-        self._thinks = self._thinks or thought or usage.reasoning_tokens > 0
-        estimated = sum(estimated_tokens(message["content"]) for message in spoken["messages"])
+        self._thinks = self._thinks or has_thought or usage.reasoning_tokens > 0
+        estimated = sum(estimated_tokens(message["content"]) for message in sent["messages"])
         self._window.note_answer(usage, estimated=estimated)
         if last.finish_reason != "length":
             return last
-        return replace(last, status=self._why_cut(usage, spoken))
+        return replace(last, status=self._why_cut(usage, sent))
 
-    def _why_cut(self, usage: Usage, spoken: dict[str, Any]) -> str:
-        sent = spoken.get("max_tokens") or spoken.get("max_completion_tokens")
-        if sent and (not usage.completion_tokens or usage.completion_tokens >= sent):
-            if sent == self._answer_tokens:
-                return f"The answer was cut at {sent:,} tokens, which ANAPHORA_ANSWER_TOKENS allows {self._model}."
-            return f"The answer was cut at its limit of {sent:,} tokens."
-        if usage.prompt_tokens + usage.completion_tokens >= self._window.tokens - _NEARLY:
+    def _why_cut(self, usage: Usage, sent: dict[str, Any]) -> str:
+        limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
+        if limit and (not usage.completion_tokens or usage.completion_tokens >= limit):
+            if limit == self._answer_tokens:
+                return f"The answer was cut at {limit:,} tokens, which ANAPHORA_ANSWER_TOKENS allows {self._model}."
+            return f"The answer was cut at its limit of {limit:,} tokens."
+        if usage.prompt_tokens + usage.completion_tokens >= self._window.tokens - _UNUSED_TOKENS:
             return f"The answer was cut: with it, {self._model}'s window of {self._window.tokens:,} tokens is full."
         return f"The provider of {self._model} cut the answer at a limit of its own."
 
 
 async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:
     try:
-        if events.in_one_piece:
-            for step in whole_answer(await events.whole_body(), reader):
+        if events.is_document:
+            for step in reader.document(await events.document()):
                 yield step
             return
         while batch := await _next_batch(events, reader):
@@ -263,7 +225,7 @@ async def _next_batch(events: EventStream, reader: ChunkReader) -> list[bytes]:
     try:
         return await events.events()
     except ModelFailedError:
-        # Some servers hang up after the last word without saying that it was the last.
+        # Some servers close the connection after the last token without sending [DONE].
         if reader.complete:
             return []
         raise

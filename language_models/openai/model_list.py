@@ -1,4 +1,4 @@
-"""What a provider offers, asked for behind the page: whoever wants to know is told at once what is known so far."""
+"""The models that a provider offers, requested in the background."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 
 log = logging.getLogger(__name__)
-_FRESH = 300.0
-_FAILURE_STANDS = 20.0
+_FRESH_SECONDS = 300.0
+_FAILURE_SECONDS = 20.0
 _TIMEOUT = 8.0
 _TIMEOUTS = Timeouts(connect=4.0, answer=6.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedModels:
-    """The names that a provider offers, as far as they are known.
+    """The names of a provider's models, as far as they are known.
 
-    phase: "loading" while it is asked, "ready", or "failed" with the reason as a sentence in `detail`; the names that
-    were known before stay.
+    phase: "loading" during the first request, "ready", or "failed" with the reason as a sentence in `detail`; a failure
+    keeps the names that were known before.
     """
 
     phase: Literal["loading", "ready", "failed"]
@@ -35,40 +35,40 @@ class OfferedModels:
 
 
 class ProviderList:
-    """The models of one provider, asked again when what is known is older than five minutes, or failed a while ago."""
+    """The models of one provider; requested again after five minutes, or 20 seconds after a failure."""
 
-    def __init__(self, ask: Callable[[], Coroutine[Any, Any, tuple[str, ...]]]) -> None:
-        """`ask` raises the errors of `language_models.errors`; it runs on the loop of `language_models.blocking`."""
-        self._ask = ask
+    def __init__(self, request: Callable[[], Coroutine[Any, Any, tuple[str, ...]]]) -> None:
+        """`request` runs on the loop of `language_models.blocking`; raises errors of `language_models.errors`."""
+        self._request = request
         self._known = OfferedModels(phase="loading")
-        self._asked_at: float | None = None
+        self._requested_at: float | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def known(self) -> OfferedModels:
         """What is known now; never blocks."""
         with self._lock:
-            is_asking = self._thread is not None and self._thread.is_alive()
-            if not is_asking and self._is_stale():
-                self._asked_at = time.monotonic()
+            is_running = self._thread is not None and self._thread.is_alive()
+            if not is_running and self._is_stale():
+                self._requested_at = time.monotonic()
                 self._thread = threading.Thread(target=self._refresh, name="provider-models", daemon=True)
                 self._thread.start()
             return self._known
 
     def _is_stale(self) -> bool:
-        if self._asked_at is None:
+        if self._requested_at is None:
             return True
-        lasting = _FAILURE_STANDS if self._known.phase == "failed" else _FRESH
-        return time.monotonic() - self._asked_at > lasting
+        lifetime = _FAILURE_SECONDS if self._known.phase == "failed" else _FRESH_SECONDS
+        return time.monotonic() - self._requested_at > lifetime
 
     def _refresh(self) -> None:
         try:
-            names = blocking.run(self._ask(), timeout=_TIMEOUT)
+            names = blocking.run(self._request(), timeout=_TIMEOUT)
             known = OfferedModels(phase="ready", names=tuple(dict.fromkeys(names)))
         except ModelError as error:
             known = OfferedModels(phase="failed", names=self._known.names, detail=error.message)
-        except Exception:  # who waits for the list is not to wait for ever
-            log.exception("a provider's list of models could not be had")
+        except Exception:  # without a result, the page would show "loading" for ever
+            log.exception("a provider's model list could not be requested")
             detail = "The list of models could not be had; the server's log says why."
             known = OfferedModels(phase="failed", names=self._known.names, detail=detail)
         with self._lock:

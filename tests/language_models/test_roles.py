@@ -81,9 +81,9 @@ def test_of_the_provider_s_models_that_were_chosen_the_newest_are_kept() -> None
     main, oldest = own.main(), own.for_name("openai:oldest")
     for number in range(63):
         own.for_name(f"openai:{number}")
-    assert own.made(parse_model_setting("openai:oldest")) is oldest
+    assert own.created(parse_model_setting("openai:oldest")) is oldest
     newest = own.for_name("openai:newest")
-    assert own.made(parse_model_setting("openai:oldest")) is None
+    assert own.created(parse_model_setting("openai:oldest")) is None
     assert (own.main(), own.for_name("openai:newest")) == (main, newest)
 
 

@@ -73,8 +73,8 @@ def add_wheel(links: Path, number: int, *, data: bytes | None = None, also: Sequ
 class Publisher:
     """A server that offers one file; what it does wrong is set by the test.
 
-    content: what it sends. breaks_after: bytes of a response after which it hangs up. honours_ranges, is_silent: as
-    they say. ranges: the Range header of each request so far, "" without one.
+    content: what it sends. breaks_after: bytes of a response after which it hangs up, once they `arrived`.
+    honours_ranges, is_silent: as they say. ranges: the Range header of each request so far, "" without one.
     """
 
     def __init__(self) -> None:
@@ -83,6 +83,7 @@ class Publisher:
         self.honours_ranges = True
         self.is_silent = False
         self.released = threading.Event()
+        self.arrived = threading.Event()
         self.ranges: list[str] = []
         self.url = ""
 
@@ -104,6 +105,7 @@ class Publisher:
             yield self
         finally:
             self.released.set()
+            self.arrived.set()
             server.shutdown()
             thread.join()
             server.server_close()
@@ -132,3 +134,5 @@ def _answer(handler: http.server.BaseHTTPRequestHandler, publisher: Publisher) -
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body[: publisher.breaks_after])
+    if publisher.breaks_after is not None:
+        publisher.arrived.wait()

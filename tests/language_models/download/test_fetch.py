@@ -13,10 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from language_models.download.catalogue import HubSource, PackageSource
+from language_models.download.catalogue import CatalogueEntry, HubSource, PackageSource, SourceFailedError
 from language_models.download.fetch import FetchCancelledError, fetch, is_here, is_whole
 from language_models.download.hub import fetch_from_hub
-from language_models.download.sources import SourceFailedError
 from language_models.errors import ModelUnavailableError
 from tests.language_models.download.model_sources import (
     CONTENT,
@@ -67,11 +66,21 @@ def test_a_model_that_is_there_is_not_asked_for_again(publisher: Publisher, fold
     assert publisher.ranges == [""]
 
 
+def break_off(publisher: Publisher, entry: CatalogueEntry, folder: Path) -> None:
+    """Download the first 100,000 bytes."""
+    publisher.breaks_after = 100_000
+
+    def note(done: int, _size: int) -> None:
+        if done == publisher.breaks_after:
+            publisher.arrived.set()
+
+    with pytest.raises(ModelUnavailableError, match="the file ended after 100000 of 300000 bytes"):
+        fetch(entry, folder=folder, progress=note)
+
+
 def test_a_download_that_broke_off_goes_on_where_it_ended(publisher: Publisher, folder: Path) -> None:
     entry = entry_with(publisher.source)
-    publisher.breaks_after = 100_000
-    with pytest.raises(ModelUnavailableError, match="the file ended after 100000 of 300000 bytes"):
-        fetch(entry, folder=folder)
+    break_off(publisher, entry, folder)
     publisher.breaks_after = None
     assert fetch(entry, folder=folder).read_bytes() == CONTENT
     assert publisher.ranges == ["", "bytes=100000-"]
@@ -79,9 +88,7 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(publisher: Publisher, 
 
 def test_a_publisher_that_cannot_go_on_starts_again(publisher: Publisher, folder: Path) -> None:
     entry = entry_with(publisher.source)
-    publisher.breaks_after = 100_000
-    with pytest.raises(ModelUnavailableError):
-        fetch(entry, folder=folder)
+    break_off(publisher, entry, folder)
     publisher.breaks_after = None
     publisher.honours_ranges = False
     assert fetch(entry, folder=folder).read_bytes() == CONTENT

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from language_models.download.catalogue import CatalogueEntry, HubSource, entry_named
-from language_models.embedded import embeddings as embedding_embedded
+from language_models.embedded import embeddings
 from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from settings import load_settings
@@ -129,13 +129,13 @@ def test_of_a_long_text_the_beginning_counts(model: EmbeddedEmbeddingModel) -> N
 @pytest.mark.embedded
 def test_threads_that_ask_first_at_the_same_time_share_one_model(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
-    real = embedding_embedded.SentenceEncoder
+    real = embeddings.SentenceEncoder
 
     def count(**files: Path) -> object:
         loaded.append(files)
         return real(**files)
 
-    monkeypatch.setattr(embedding_embedded, "SentenceEncoder", count)
+    monkeypatch.setattr(embeddings, "SentenceEncoder", count)
     model = EmbeddedEmbeddingModel(ENTRY, folder=load_settings().model_dir)
     together = threading.Barrier(2)
 
@@ -190,11 +190,11 @@ def test_one_that_nobody_delivers_says_what_to_do_and_is_not_asked_for_all_day(
         nonlocal asked
         asked += 1
 
-    monkeypatch.setattr(embedding_embedded.fetching, "fetch", count)
+    monkeypatch.setattr(embeddings.fetch, "fetch", count)
     with pytest.raises(ModelUnavailableError, match="Check the network"):
         model.embed(["a dog"])
     assert asked == 0
-    monkeypatch.setattr(embedding_embedded, "_TRY_AGAIN_AFTER", 0.0)
+    monkeypatch.setattr(embeddings, "_RETRY_SECONDS", 0.0)
     model.start()
     until(lambda: model.state().phase == "waiting")
     assert asked == 1
@@ -231,7 +231,7 @@ def test_without_its_packages_it_says_which_is_missing(
     def missing(**_files: Path) -> None:
         raise ModuleNotFoundError("No module named 'onnxruntime'")
 
-    monkeypatch.setattr(embedding_embedded, "SentenceEncoder", missing)
+    monkeypatch.setattr(embeddings, "SentenceEncoder", missing)
     for name in ("tiny-tokenizer.json", "tiny.gguf"):
         (tmp_path / name).write_bytes(CONTENT)
     with pytest.raises(ModelUnavailableError, match=r"requirements\.txt.*onnxruntime"):
@@ -248,7 +248,7 @@ def test_a_runtime_that_stumbles_raises_a_typed_error(
         def encode(self, _texts: list[str]) -> None:
             raise RuntimeError("no memory")
 
-    monkeypatch.setattr(embedding_embedded, "SentenceEncoder", Stumbling)
+    monkeypatch.setattr(embeddings, "SentenceEncoder", Stumbling)
     for name in ("tiny-tokenizer.json", "tiny.gguf"):
         (tmp_path / name).write_bytes(CONTENT)
     with pytest.raises(ModelFailedError, match="could not embed: no memory"):
@@ -261,6 +261,6 @@ def test_a_folder_that_can_t_be_read_is_named(
     def refused(*_args: object, **_how: object) -> bool:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(embedding_embedded.fetching, "is_whole", refused)
+    monkeypatch.setattr(embeddings.fetch, "is_whole", refused)
     with pytest.raises(ModelUnavailableError, match="can't be read: Permission denied"):
         unusable().embed(["a dog"])

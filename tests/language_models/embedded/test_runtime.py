@@ -118,7 +118,7 @@ def test_the_last_lines_of_a_process_that_ends_badly_are_in_the_log_and_the_erro
     logged = caplog.text
     assert "line 149" in logged
     assert "line 49\n" not in logged
-    assert len(process.last_words()) == 100
+    assert len(process.last_lines()) == 100
 
 
 def test_a_fetch_is_called_off_when_the_server_stops(hub: Hub, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
-from language_models.openai.wire import RetryPolicy
+from language_models.openai.failures import RetryPolicy
 from language_models.ports import ChatMessage
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

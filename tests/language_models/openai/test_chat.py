@@ -24,8 +24,7 @@ from language_models.errors import (
 )
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
-from language_models.openai.embeddings import ProviderEmbeddingModel
-from language_models.openai.wire import RetryPolicy
+from language_models.openai.failures import RetryPolicy
 from language_models.ports import Delta, Usage
 from tests.language_models.openai.loopback import (
     ANSWER,
@@ -503,7 +502,7 @@ def test_an_answer_is_limited_only_where_somebody_wants_that() -> None:
     _, unlimited = talk(ANSWER, model="gpt-4.1")
     _, allowed = talk(ANSWER, model="gpt-4.1", answer_tokens=9_000)
     _, asked = talk(ANSWER, model="gpt-4.1", answer_tokens=9_000, wishes={"max_tokens": 50})
-    _, wanted = talk(ANSWER, model="claude-sonnet-4-5", wants_limit=True)
+    _, wanted = talk(ANSWER, model="claude-sonnet-4-5", needs_limit=True)
     bodies = [server.bodies[0].get("max_tokens") for server in (unlimited, allowed, asked, wanted)]
     assert bodies == [None, 9_000, 50, 64_000]
 
@@ -539,7 +538,7 @@ def used(prompt: int, completion: int, **details: Any) -> bytes:
         (used(9, 50), {"answer_tokens": 500}, "at a limit of its own"),
         (used(9, 4_096), {}, "at a limit of its own"),
         (used(31_000, 1_000), {}, "window of 32,000 tokens is full"),
-        (used(9, 64_000), {"model": "claude-x", "wants_limit": True}, "at its limit of 64,000 tokens"),
+        (used(9, 64_000), {"model": "claude-x", "needs_limit": True}, "at its limit of 64,000 tokens"),
     ],
 )
 def test_an_answer_that_was_cut_says_whose_limit_cut_it(usage: bytes, options: dict[str, Any], told: str) -> None:
@@ -727,7 +726,7 @@ def test_an_unknown_window_is_read_from_the_model_list_behind_the_first_answer(m
         ):
             assert model.context_window == 8_192
             await model.complete(QUESTION)
-            await asyncio.gather(*(asyncio.all_tasks() & {model._finding_out}))
+            await asyncio.gather(*(asyncio.all_tasks() & {model._finding_window}))
             return model.context_window
 
     assert asyncio.run(ask()) == window
@@ -737,7 +736,7 @@ def test_closing_while_the_window_is_asked_for_leaves_no_task() -> None:
     async def ask() -> bool:
         async with answering(ANSWER, model_list={}) as server, asking(server, context_window=None) as model:
             await model.complete(QUESTION)
-            asking_still = model._finding_out
+            asking_still = model._finding_window
             assert asking_still is not None
             await model.aclose()
             await asyncio.wait([asking_still])
@@ -755,44 +754,6 @@ def test_the_provider_s_models_are_listed_by_name() -> None:
     assert asyncio.run(ask(["a"])) == ()
     with pytest.raises(ModelUnavailableError):
         asyncio.run(ask(None))
-
-
-def embed(handler: Handler, texts: Sequence[str] = ("one", "two")) -> Any:
-    async def ask() -> Any:
-        async with answering(handler) as server:
-            model = ProviderEmbeddingModel(
-                base_url=server.url, api_key=None, model="vectors", retries=RetryPolicy(first_pause=0.001)
-            )
-            assert model.name == "vectors"
-            try:
-                return await model.embed(texts), server.bodies
-            finally:
-                await model.aclose()
-
-    return asyncio.run(ask())
-
-
-def test_embeddings_come_in_order_and_have_length_one() -> None:
-    rows = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 4]}]
-    vectors, bodies = embed(in_one_piece({"data": rows}))
-    assert [list(vector) for vector in vectors] == [pytest.approx([0.6, 0.8]), [0.0, 1.0]]
-    assert bodies == [{"model": "vectors", "input": ["one", "two"]}]
-
-
-@pytest.mark.parametrize(
-    ("handler", "kind"),
-    [
-        (in_one_piece({"data": [{"index": 0, "embedding": [1.0]}]}), ModelFailedError),
-        (in_one_piece({"data": [{"index": 0}]}), ModelFailedError),
-        (in_one_piece([]), ModelFailedError),
-        (refusing(200, "<html>"), ModelFailedError),
-        (refusing(401), BadCredentialsError),
-        (hang_up, ModelUnavailableError),
-    ],
-)
-def test_embeddings_that_are_none_raise_a_typed_error(handler: Handler, kind: type[ModelError]) -> None:
-    with pytest.raises(kind):
-        embed(handler)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from language_models import blocking
-from language_models.errors import BadCredentialsError, ModelFailedError, ModelUnavailableError
-from language_models.openai.embeddings import BlockingEmbeddingModel, ProviderEmbeddingModel
-from language_models.openai.wire import RetryPolicy
+from language_models.errors import BadCredentialsError, ModelError, ModelFailedError, ModelUnavailableError
+from language_models.openai.embeddings import ProviderEmbeddingModel
+from language_models.openai.failures import RetryPolicy
 from tests.language_models.openai.loopback import Handler, Loopback, answering, hang_up, in_one_piece, refusing
 
 
@@ -30,15 +30,14 @@ async def lengths(request: web.Request) -> web.StreamResponse:
     return web.json_response({"data": rows})
 
 
-def at(*handlers: Handler, do: Callable[[BlockingEmbeddingModel], Any]) -> tuple[Any, Loopback]:
+def at(*handlers: Handler, do: Callable[[ProviderEmbeddingModel], Any]) -> tuple[Any, Loopback]:
     """What `do` makes of the model in a worker thread, and what its provider saw."""
 
     async def work() -> tuple[Any, Loopback]:
         async with answering(*handlers) as server:
-            client = ProviderEmbeddingModel(
+            model = ProviderEmbeddingModel(
                 base_url=server.url, api_key=None, model="vectors", retries=RetryPolicy(first_pause=0.001)
             )
-            model = BlockingEmbeddingModel(client)
             try:
                 return await asyncio.to_thread(do, model), server
             finally:
@@ -81,12 +80,41 @@ def test_how_long_vectors_are_is_asked_once() -> None:
     assert len(server.bodies) == 1
 
 
+def test_vectors_are_sorted_by_their_index() -> None:
+    rows = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 4]}]
+    vectors, server = at(in_one_piece({"data": rows}), do=lambda model: model.embed(["one", "two"]))
+    assert [list(vector) for vector in vectors] == [pytest.approx([0.6, 0.8]), [0.0, 1.0]]
+    assert server.bodies == [{"model": "vectors", "input": ["one", "two"]}]
+
+
+def test_a_vector_of_zeros_stays_one() -> None:
+    vectors, _ = at(in_one_piece({"data": [{"index": 0, "embedding": [0, 0]}]}), do=lambda model: model.embed(["one"]))
+    assert vectors.tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("handler", "kind"),
+    [
+        (in_one_piece({"data": [{"index": 0, "embedding": [1.0]}]}), ModelFailedError),
+        (in_one_piece({"data": [{"index": 0}]}), ModelFailedError),
+        (in_one_piece({"data": [{"index": 0, "embedding": 1.0}, {"index": 1, "embedding": 1.0}]}), ModelFailedError),
+        (in_one_piece([]), ModelFailedError),
+        (refusing(200, "<html>"), ModelFailedError),
+        (refusing(401), BadCredentialsError),
+        (hang_up, ModelUnavailableError),
+    ],
+)
+def test_an_answer_without_the_vectors_raises_a_typed_error(handler: Handler, kind: type[ModelError]) -> None:
+    with pytest.raises(kind):
+        at(handler, do=lambda model: model.embed(["one", "two"]))
+
+
 def test_vectors_that_change_their_length_are_no_answer() -> None:
     uneven = in_one_piece({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]})
     with pytest.raises(ModelFailedError, match="several lengths"):
         at(uneven, do=lambda model: model.embed(["a", "b"]))
 
-    def twice(model: BlockingEmbeddingModel) -> None:
+    def twice(model: ProviderEmbeddingModel) -> None:
         model.embed(["a"])
         model.embed(["a"])
 
@@ -103,7 +131,7 @@ def test_a_request_that_broke_is_made_again() -> None:
 
 @pytest.mark.parametrize(("handler", "kind"), [(refusing(401), BadCredentialsError), (hang_up, ModelUnavailableError)])
 def test_trouble_is_remembered_until_it_is_over(handler: Handler, kind: type[Exception]) -> None:
-    def ask(model: BlockingEmbeddingModel) -> list[str]:
+    def ask(model: ProviderEmbeddingModel) -> list[str]:
         phases = [model.state().phase]
         with pytest.raises(kind):
             model.embed(["four"])

@@ -1,4 +1,4 @@
-"""Embedded models that people choose share a place in memory."""
+"""The embedded models that people choose share a limit of processes."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pathlib import Path
 import pytest
 
 from language_models.embedded.chat import EmbeddedChatModel
-from language_models.embedded.runtime import EmbeddedRoom, EmbeddedRuntime, model_file
+from language_models.embedded.runtime import EmbeddedRuntime, ProcessLimit, model_file
 from language_models.ports import ChatMessage, ModelState
 from settings import load_settings
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 
 
-class Guest:
-    """Takes up room, and leaves when it is asked to and is not busy."""
+class Process:
+    """A process that ends when it is asked to and is not busy."""
 
-    def __init__(self, room: EmbeddedRoom, *, last_used: float, busy: bool = False) -> None:
+    def __init__(self, limit: ProcessLimit, *, last_used: float, busy: bool = False) -> None:
         self.last_used = last_used
         self.busy = busy
-        self.was_asked_to_leave = threading.Event()
-        self._room = room
+        self.was_asked_to_unload = threading.Event()
+        self._limit = limit
 
-    def rest(self) -> bool:
-        self.was_asked_to_leave.set()
+    def unload(self) -> bool:
+        self.was_asked_to_unload.set()
         if not self.busy:
-            self._room.leave(self)
+            self._limit.release(self)
         return not self.busy
 
     def enter(self) -> bool:
-        return self._room.enter(self, stop=threading.Event())
+        return self._limit.acquire(self, stop=threading.Event())
 
     def is_in(self) -> bool:
-        before = self._room.enter(self, stop=_set())
-        return not before and self in self._room._guests
+        before = self._limit.acquire(self, stop=_set())
+        return not before and self in self._limit._admitted
 
 
 def _set() -> threading.Event:
@@ -45,23 +45,23 @@ def _set() -> threading.Event:
     return stop
 
 
-def test_whoever_comes_takes_the_place_of_the_one_that_was_not_used_for_longest() -> None:
-    room = EmbeddedRoom(places=2)
-    old, new, newest = (Guest(room, last_used=when) for when in (1.0, 2.0, 3.0))
+def test_a_new_process_replaces_the_least_recently_used() -> None:
+    limit = ProcessLimit(most=2)
+    old, new, newest = (Process(limit, last_used=when) for when in (1.0, 2.0, 3.0))
     assert new.enter()
     assert old.enter()
     assert newest.enter()
-    assert [guest.is_in() for guest in (old, new, newest)] == [False, True, True]
+    assert [process.is_in() for process in (old, new, newest)] == [False, True, True]
 
 
-def test_one_that_is_in_use_keeps_its_place_until_it_is_idle() -> None:
-    room = EmbeddedRoom()
-    busy, other = Guest(room, last_used=1.0, busy=True), Guest(room, last_used=2.0)
+def test_a_process_in_use_stays_until_it_is_idle() -> None:
+    limit = ProcessLimit()
+    busy, other = Process(limit, last_used=1.0, busy=True), Process(limit, last_used=2.0)
     assert busy.enter()
     entered = threading.Event()
     thread = threading.Thread(target=lambda: other.enter() and entered.set())
     thread.start()
-    assert busy.was_asked_to_leave.wait(60)
+    assert busy.was_asked_to_unload.wait(60)
     assert busy.is_in()
     assert not entered.is_set()
     busy.busy = False
@@ -70,11 +70,11 @@ def test_one_that_is_in_use_keeps_its_place_until_it_is_idle() -> None:
     assert not busy.is_in()
 
 
-def test_one_that_is_stopped_while_it_waits_gets_no_place() -> None:
-    room = EmbeddedRoom()
-    busy = Guest(room, last_used=1.0, busy=True)
+def test_a_process_that_is_stopped_while_it_waits_is_not_admitted() -> None:
+    limit = ProcessLimit()
+    busy = Process(limit, last_used=1.0, busy=True)
     assert busy.enter()
-    assert room.enter(Guest(room, last_used=2.0), stop=_set()) is False
+    assert limit.acquire(Process(limit, last_used=2.0), stop=_set()) is False
 
 
 async def _phase(runtime: EmbeddedRuntime, phase: str) -> ModelState:
@@ -92,9 +92,9 @@ def test_of_two_models_that_were_chosen_one_has_a_process_and_the_other_comes_ba
     # The same bytes under another name are another model.
     twin = tmp_path / "twin.gguf"
     twin.symlink_to(small.path)
-    room = EmbeddedRoom()
-    first = EmbeddedRuntime(small, room=room)
-    second = EmbeddedRuntime(type(small)(twin), room=room)
+    limit = ProcessLimit()
+    first = EmbeddedRuntime(small, limit=limit)
+    second = EmbeddedRuntime(type(small)(twin), limit=limit)
 
     async def by_turns() -> tuple[str, str, str]:
         models = EmbeddedChatModel(first), EmbeddedChatModel(second)
