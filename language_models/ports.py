@@ -175,10 +175,6 @@ class EmbeddingModel(Protocol):
         """Whether the model can embed now; never blocks."""
         ...
 
-    async def aclose(self) -> None:
-        """Close connections and running downloads."""
-        return
-
 
 async def collected(stream: AsyncIterator[Delta]) -> Completion:
     """The texts of all steps joined, with the last usage and finish reason."""

@@ -344,7 +344,7 @@ class EmbeddingRole:
 
     async def aclose(self) -> None:
         """Close the model; an override is closed by its owner."""
-        if self._created is not None:
+        if isinstance(self._created, EmbeddedEmbeddingModel | ProviderEmbeddingModel):
             await self._created.aclose()
 
     def _at_provider(self) -> EmbeddingModel:
