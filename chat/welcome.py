@@ -1,4 +1,4 @@
-"""What somebody finds who comes for the first time: two conversations, one of which refers to the other."""
+"""The two example conversations of a new account, one of which refers to the other."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import tomllib
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chat.context.report import ReportEntry, preview
 from database.accounts.users import get_user
-from database.conversations.welcome import Said, Teller, ToldConversation, ToldMessage, tell_newcomer
+from database.conversations.importing import ImportedMessage, import_conversation, import_for_newcomer
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 DOMAIN = "assistant"
 _TEXTS = Path(__file__).with_name("welcome.toml")
@@ -18,73 +21,67 @@ _ID_LENGTH = 36
 
 
 def welcome(*, users_dir: str, user_email: str) -> str | None:
-    """Tell a newcomer what Anaphora is for; the id of the conversation that does.
+    """Store the example conversations for a user who never had one; the id of the one that explains Anaphora.
 
-    Called again, it makes nothing and answers the same. None for whoever has had conversations of their own, or has
+    Called again, it returns the same id and stores nothing. None for a user who has had other conversations, or has
     deleted this one. Raises UserNotFoundError.
     """
     secret = get_user(users_dir=users_dir, user_email=user_email).user_id
     ids = {name: _conversation_id(user_email, f"{secret} {name}") for name in ("lisbon", "welcome")}
-    return tell_newcomer(
-        users_dir=users_dir,
-        user_email=user_email,
-        domain=DOMAIN,
-        narrator=_texts()["narrator"],
-        conversation_id=ids["welcome"],
-        tell=partial(_tell, ids=ids),
-    )
+    write = partial(_write, ids=ids, user_email=user_email)
+    return import_for_newcomer(users_dir=users_dir, user_email=user_email, conversation_id=ids["welcome"], write=write)
 
 
-def _tell(teller: Teller, *, ids: dict[str, str]) -> None:
+def _write(connection: Connection, *, ids: dict[str, str], user_email: str) -> None:
     texts = _texts()
-    trip = texts["lisbon"]
-    told = teller.tell(
-        [Said(text=text) for text in trip["messages"]], conversation_id=ids["lisbon"], title=trip["title"]
-    )
-    plan = told.messages[-1]
-    named = {
-        "lisbon": f"@conversation_{told.friendly_id}",
-        "saturday": f"@conversation_{told.friendly_id}_message_{plan.short_hash}",
-    }
-    question, answer = (text.format(**named) for text in texts["welcome"]["messages"])
-    report = [_entry(named["saturday"], told, plan).as_dict()]
-    teller.tell(
-        [Said(text=question, report=report), Said(text=answer)],
+    trip, explanation = texts["lisbon"], texts["welcome"]
+    store = partial(import_conversation, connection, user_email=user_email, domain=DOMAIN)
+    friendly_id, told = store(_messages(trip["messages"]), conversation_id=ids["lisbon"], title=trip["title"])
+    lisbon = f"@conversation_{friendly_id}"
+    saturday = f"{lisbon}_message_{told[-1]['message_short_hash']}"
+    named = partial(str.format, lisbon=lisbon, saturday=saturday)
+    store(
+        _messages(
+            [named(text) for text in explanation["messages"]], report=[_entry(saturday, trip["title"], told[-1])]
+        ),
         conversation_id=ids["welcome"],
-        title=texts["welcome"]["title"],
-        settings={"suggestions": [text.format(**named) for text in texts["welcome"]["suggestions"]]},
+        title=explanation["title"],
+        settings={"suggestions": [named(text) for text in explanation["suggestions"]]},
     )
 
 
-def _entry(ref: str, told: ToldConversation, message: ToldMessage) -> ReportEntry:
-    """What resolving the reference would report."""
+def _messages(texts: list[str], *, report: list[dict[str, Any]] | None = None) -> list[ImportedMessage]:
+    """Questions and answers in turn; `report` is that of the first question."""
+    narrator = _texts()["narrator"]
+    return [
+        ImportedMessage(text=text, model=narrator if place % 2 else None, report=[] if place else report or [])
+        for place, text in enumerate(texts)
+    ]
+
+
+def _entry(ref: str, title: str, message: dict[str, Any]) -> dict[str, Any]:
+    """The report entry that resolving `ref` to `message` would give."""
+    names = ("conversation_id", "message_id", "message_short_hash", "sender", "created_at")
     return ReportEntry(
         ref=ref,
         kind="message",
         status="resolved",
-        title=told.title,
-        preview=preview(message.text),
+        title=title,
+        preview=preview(message["text"]),
         count=1,
-        chars=len(message.text),
-        target={
-            "conversation_id": told.conversation_id,
-            "message_id": message.message_id,
-            "message_index": message.index,
-            "message_short_hash": message.short_hash,
-            "sender": message.sender,
-            "created_at": message.created_at,
-        },
-    )
+        chars=len(message["text"]),
+        target={name: message[name] for name in names} | {"message_index": message["ordinal"]},
+    ).as_dict()
 
 
 def _conversation_id(user_email: str, secret: str) -> str:
-    """Always the same for the same account, so that it is told once; nobody else can guess it."""
+    """The same id each time for the same account, which nobody else can guess."""
     return f"{user_email}_{sha256(secret.encode()).hexdigest()[:_ID_LENGTH]}"
 
 
 @cache
 def _texts() -> dict[str, Any]:
     texts = tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
-    for told in (texts["lisbon"], texts["welcome"]):
-        told["messages"] = [text.strip() for text in told["messages"]]
+    for conversation in (texts["lisbon"], texts["welcome"]):
+        conversation["messages"] = [text.strip() for text in conversation["messages"]]
     return texts

@@ -18,7 +18,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import sessions, throttle, users
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.conversations.welcome import has_begun
+from database.conversations.importing import had_conversations
 from database.errors import StoreError, StoreIncompleteError
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import retry_after
@@ -165,7 +165,7 @@ def _way_on(user: users.UserRow, next_page: str) -> str:
     target = safe_next(next_page) or HOME
     if target not in ("/", HOME):
         return target
-    return HOME if has_begun(users_dir=current_state().users_dir, user_email=user.user_email) else WELCOME
+    return HOME if had_conversations(users_dir=current_state().users_dir, user_email=user.user_email) else WELCOME
 
 
 def user_info(user: users.UserRow) -> dict[str, object]:

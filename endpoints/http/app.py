@@ -15,7 +15,6 @@ from endpoints.language_models import views as language_model_views
 from endpoints.messages import views as message_views
 from endpoints.operations import health, limits
 from endpoints.pages import views as page_views
-from endpoints.pages import welcome
 from endpoints.pkb import claims, groups, history, intake, search
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
@@ -62,7 +61,6 @@ _NOUNS = (
     stateless,
     assets,
     turn_views,
-    welcome,
     workspace_views,
 )
 

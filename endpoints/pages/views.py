@@ -10,16 +10,20 @@ from flask import Blueprint, redirect, render_template
 from werkzeug.wrappers import Response
 
 from chat.turns.turn import MAX_MESSAGE_CHARS
+from chat.welcome import DOMAIN, welcome
 from database.accounts import users
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
+from endpoints.http import models as http_models
 from endpoints.http.assets import static_base
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import own
-from endpoints.http.validation import answers
+from endpoints.http.validation import answers, takes
+
+from . import models as page_models
 
 blueprint = Blueprint("pages", __name__)
-_DOMAIN = "assistant"
 _LONGEST_INDEX = 15
 
 
@@ -65,6 +69,17 @@ def permalink(friendly_id: str, identifier: str) -> Response:
     return redirect(f"/interface/{quote(conversation_id, safe='')}?{urlencode({'message': message_id})}")
 
 
+@blueprint.post("/welcome")
+@takes(http_models.Nothing, optional=True)
+@answers(page_models.Welcome)
+def tell_newcomer(body: http_models.Nothing) -> Response:
+    """Make the welcome conversation of an account that never had any; called again, the same answer.
+
+    `conversation_id` is null for an account that has had conversations of its own, or has deleted the welcome.
+    """
+    return json_reply({"conversation_id": welcome(**own())})
+
+
 def _message_id(conversation_id: str, identifier: str) -> str:
     row = None
     if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
@@ -80,7 +95,7 @@ def _bootstrap() -> dict[str, Any]:
     return {
         "user_email": user.user_email,
         "name": user.name,
-        "domain": _DOMAIN,
+        "domain": DOMAIN,
         "static_base": static_base(),
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},
