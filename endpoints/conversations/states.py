@@ -1,4 +1,4 @@
-"""What a conversation is besides its words: flagged, pinned, archived, temporary, or in the bin; many at once, too."""
+"""States of conversations: flagged, pinned, archived, stateless, temporary, in the bin; also of many at once."""
 
 from __future__ import annotations
 
@@ -54,6 +54,20 @@ def unpin_conversation(conversation_id: str) -> Response:
     return ok()
 
 
+@blueprint.put("/make_conversation_stateless/<conversation_id>")
+@answers(conversation_models.ConversationItem)
+def make_stateless(conversation_id: str) -> Response:
+    """From now on, turns of a conversation are answered and not kept; what is there stays."""
+    return _set_stateless(conversation_id, True)
+
+
+@blueprint.put("/make_conversation_stateful/<conversation_id>")
+@answers(conversation_models.ConversationItem)
+def make_stateful(conversation_id: str) -> Response:
+    """From now on, turns of a conversation are kept again."""
+    return _set_stateless(conversation_id, False)
+
+
 @blueprint.post("/conversations/bulk")
 @takes(conversation_models.BulkChange)
 @answers(conversation_models.BulkResults)
@@ -100,3 +114,9 @@ def erase_binned(conversation_id: str) -> Response:
 def empty_bin(domain: str) -> Response:
     """Erase all that is in the bin of a domain, for good."""
     return json_reply({"status": "ok", "erased": deletion.empty_bin(**own(), domain=check_domain(domain))})
+
+
+def _set_stateless(conversation_id: str, stateless: bool) -> Response:
+    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"stateless": stateless})
+    row = conversations.get_conversation(**own(), conversation_id=conversation_id)
+    return json_reply(conversation.conversation_metadata(row))

@@ -8,7 +8,7 @@ from flask import Flask, request
 
 from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
-from endpoints.conversations import stateless, states
+from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.export import views as export_views
 from endpoints.language_models import views as language_model_views
@@ -46,9 +46,9 @@ _NOUNS = (
     search,
     groups,
     health,
+    limits,
     intake,
     history,
-    limits,
     message_views,
     language_model_views,
     openapi,
@@ -58,7 +58,6 @@ _NOUNS = (
     search_views,
     public,
     share_views,
-    stateless,
     assets,
     turn_views,
     workspace_views,
