@@ -6,14 +6,11 @@ import tomllib
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat.context.report import ReportEntry, preview
 from database.accounts.users import get_user
-from database.conversations.importing import ImportedMessage, import_conversation, import_for_newcomer
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from database.conversations.importing import ImportedMessage, StoreConversation, import_for_newcomer
 
 DOMAIN = "assistant"
 _TEXTS = Path(__file__).with_name("welcome.toml")
@@ -28,14 +25,18 @@ def welcome(*, users_dir: str, user_email: str) -> str | None:
     """
     secret = get_user(users_dir=users_dir, user_email=user_email).user_id
     ids = {name: _conversation_id(user_email, f"{secret} {name}") for name in ("lisbon", "welcome")}
-    write = partial(_write, ids=ids, user_email=user_email)
-    return import_for_newcomer(users_dir=users_dir, user_email=user_email, conversation_id=ids["welcome"], write=write)
+    return import_for_newcomer(
+        users_dir=users_dir,
+        user_email=user_email,
+        domain=DOMAIN,
+        conversation_id=ids["welcome"],
+        write=partial(_write, ids=ids),
+    )
 
 
-def _write(connection: Connection, *, ids: dict[str, str], user_email: str) -> None:
+def _write(store: StoreConversation, *, ids: dict[str, str]) -> None:
     texts = _texts()
     trip, explanation = texts["lisbon"], texts["welcome"]
-    store = partial(import_conversation, connection, user_email=user_email, domain=DOMAIN)
     friendly_id, told = store(_messages(trip["messages"]), conversation_id=ids["lisbon"], title=trip["title"])
     lisbon = f"@conversation_{friendly_id}"
     saturday = f"{lisbon}_message_{told[-1]['message_short_hash']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -81,8 +82,12 @@ def import_conversation(
     return friendly_id, rows
 
 
+StoreConversation = Callable[..., tuple[str, list[dict[str, Any]]]]
+"""`import_conversation` within a transaction, for one user and one domain."""
+
+
 def import_for_newcomer(
-    *, users_dir: str, user_email: str, conversation_id: str, write: Callable[[Connection], object]
+    *, users_dir: str, user_email: str, domain: str, conversation_id: str, write: Callable[[StoreConversation], object]
 ) -> str | None:
     """Let `write` store `conversation_id` for a user who never had a conversation; the id, also where it exists.
 
@@ -99,7 +104,7 @@ def import_for_newcomer(
             return conversation_id if found.deleted_at is None else None
         if _had_conversations(connection, user_email):
             return None
-        write(connection)
+        write(partial(import_conversation, connection, user_email=user_email, domain=domain))
         return conversation_id
 
     return open_store(users_dir).write(job)
