@@ -6,11 +6,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2s
 from typing import Any
 
-from .database import PKBDatabase
-from .schema import DEPENDENTS, KEYS
+from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, select, update
+
+from .database import PKBDatabase, Prepared
+from .schema import DEPENDENTS, KEYS, metadata
+from .schema.operators import among, unindexed
 
 Row = dict[str, Any]
 Key = Mapping[str, Any]
@@ -46,6 +50,7 @@ class ChangeSet:
     """The rows that one change touches. Every write goes to the store at once and is remembered here."""
 
     db: PKBDatabase
+    user_email: str
     audit_id: str
     object_id: str | None
     title: str = ""
@@ -60,9 +65,7 @@ class ChangeSet:
         """Insert rows of the same columns."""
         if not rows:
             return
-        columns = list(rows[0])
-        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)})"
-        self.db.execute_many(sql, [[row[column] for column in columns] for row in rows])
+        self.db.run_each(_inserting(table, tuple(rows[0])), rows)
         for row in rows:
             key = {column: row[column] for column in KEYS[table]}
             self.images.append(Image(table=table, key=key, before=None, after=digest(table, row)))
@@ -74,9 +77,8 @@ class ChangeSet:
             return False
         changed = {column: value for column, value in changes.items() if before[column] != value}
         if changed:
-            assignments = ", ".join(f"{column} = ?" for column in changed)
-            sql = f"UPDATE {table} SET {assignments} WHERE {_where(key)}"
-            self.db.execute(sql, [*changed.values(), *key.values()])
+            named = {f"key_{column}": value for column, value in key.items()}
+            self.db.run(_updating(table, tuple(changed)), user=self.user_email, **changed, **named)
             old = {column: before[column] for column in changed}
             self.images.append(Image(table=table, key=key, before=old, after=changed))
         return True
@@ -92,14 +94,14 @@ class ChangeSet:
             return 0
         identities = _listed(KEYS[table][:1], rows)
         for dependent, column in DEPENDENTS.get(table, ()):
-            self._delete_rows(dependent, self._select(dependent, _among([column]), identities))
+            self._delete_rows(dependent, self._select(dependent, (column,), identities))
         self._delete_rows(table, rows)
         return len(rows)
 
     def rows(self, table: str, keys: Sequence[Key]) -> list[Row | None]:
         """The whole rows with these keys, in their order; None for one that is not there."""
         columns = KEYS[table]
-        found = {_values(columns, row): row for row in self._select(table, _among(columns), _listed(columns, keys))}
+        found = {_values(columns, row): row for row in self._select(table, columns, _listed(columns, keys))}
         return [found.get(_values(columns, key)) for key in keys]
 
     @contextmanager
@@ -117,16 +119,16 @@ class ChangeSet:
         if not rows:
             return
         columns = KEYS[table]
-        self.db.execute(f"DELETE FROM {table} WHERE {_among(columns)}", [_listed(columns, rows)])
+        self.db.run(_deleting(table), user=self.user_email, keys=_listed(columns, rows))
         keys = ({column: row[column] for column in columns} for row in rows)
         self.images += [
             Image(table=table, key=key, before=row, after=None) for key, row in zip(keys, rows, strict=True)
         ]
 
-    def _select(self, table: str, condition: str, value: str) -> list[Row]:
-        names = self.db.columns(table)
-        sql = f"SELECT {', '.join(names)} FROM {table} WHERE {condition}"
-        return [dict(zip(names, values, strict=True)) for values in self.db.select(sql, [value])]
+    def _select(self, table: str, columns: tuple[str, ...], keys: str) -> list[Row]:
+        names = stored_columns(table)
+        rows = self.db.rows(_selecting(table, columns), user=self.user_email, keys=keys)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:
@@ -140,16 +142,44 @@ def digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:
     return {"digest": blake2s(json.dumps(told).encode(), digest_size=_DIGEST_BYTES).hexdigest()} if told else {}
 
 
-def _where(key: Mapping[str, Any]) -> str:
-    return " AND ".join(f"{column} = ?" for column in key)
+@cache
+def stored_columns(table: str) -> tuple[str, ...]:
+    """The columns of a table, in order, without those that are computed."""
+    return tuple(column.name for column in metadata.tables[table].columns if column.computed is None)
 
 
-def _among(columns: Sequence[str]) -> str:
-    """The condition that `columns` have one of the values that `_listed` gives."""
-    if len(columns) == 1:
-        return f"{columns[0]} IN (SELECT value FROM json_each(?))"
-    parts = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(len(columns)))
-    return f"({', '.join(columns)}) IN (SELECT {parts} FROM json_each(?))"
+@cache
+def _inserting(table: str, columns: tuple[str, ...]) -> Prepared:
+    return Prepared(insert(metadata.tables[table]), columns=columns)
+
+
+@cache
+def _updating(table: str, columns: tuple[str, ...]) -> Prepared:
+    changed = metadata.tables[table]
+    keys = (changed.c[key] == bindparam(f"key_{key}") for key in KEYS[table])
+    return Prepared(update(changed).where(*keys, *_of_user(changed)), columns=columns)
+
+
+@cache
+def _deleting(table: str) -> Prepared:
+    deleted = metadata.tables[table]
+    keys = among(tuple(deleted.c[key] for key in KEYS[table]), "keys")
+    return Prepared(delete(deleted).where(keys, *_of_user(deleted)))
+
+
+@cache
+def _selecting(table: str, columns: tuple[str, ...]) -> Prepared:
+    """The rows whose `columns` have one of the values of `:keys`."""
+    found = metadata.tables[table]
+    query = select(*(found.c[name] for name in stored_columns(table)))
+    keys = among(tuple(found.c[name] for name in columns), "keys")
+    return Prepared(query.where(keys, *_of_user(found)))
+
+
+def _of_user(table: Table) -> Iterator[ColumnElement[bool]]:
+    """The condition that rows are `:user`'s; a row that ties two others together is found by the ids of those."""
+    if "user_email" in table.c:
+        yield unindexed(table.c.user_email) == bindparam("user")
 
 
 def _listed(columns: Sequence[str], keys: Sequence[Key]) -> str:
@@ -159,7 +189,3 @@ def _listed(columns: Sequence[str], keys: Sequence[Key]) -> str:
 
 def _values(columns: Sequence[str], key: Key) -> tuple[Any, ...]:
     return tuple(key[column] for column in columns)
-
-
-def _marks(columns: Sequence[str] | Mapping[str, Any]) -> str:
-    return ", ".join("?" for _ in columns)

@@ -9,19 +9,23 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import groupby
 from threading import local
 from typing import Any
 
+from sqlalchemy import Select, bindparam, func, insert, literal_column, not_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from database.engine.clock import now_iso
 from database.engine.text import storable
 
 from .change_set import ROWID, TIMES, ChangeSet, digest
-from .database import PKBDatabase
+from .database import PKBDatabase, Prepared
 from .errors import ChangeNotFoundError, UndoConflictError
-from .schema import KEYS
+from .schema import KEYS, metadata
+from .schema.operators import among
+from .schema.tables import audit_log, claim_links
 
 __all__ = ["ChangeSet", "recording", "undo", "watching"]
 
@@ -30,6 +34,43 @@ _CHANGED_SINCE = "This was changed again since. Undo the later change first."
 _LONGEST_TITLE = 200
 StoredImage = tuple[str, dict[str, Any], Any, Any]
 """Table, key, before, after: an `Image` as it is read."""
+
+_COLUMNS = ("audit_id", "user_email", "action", "object_type", "object_id", "title", "detail", "images", "created_at")
+_ENTRY = Prepared(
+    select(
+        audit_log.c.action,
+        audit_log.c.object_type,
+        audit_log.c.object_id,
+        audit_log.c.title,
+        audit_log.c.images,
+        audit_log.c.undone_by,
+    ).where(audit_log.c.audit_id == bindparam("audit_id"), audit_log.c.user_email == bindparam("user"))
+)
+_RECORD = Prepared(insert(audit_log), columns=_COLUMNS)
+_MARK_UNDONE = Prepared(
+    update(audit_log).where(audit_log.c.audit_id == bindparam("undone"), audit_log.c.user_email == bindparam("user")),
+    columns=["undone_by"],
+)
+_SHOWN = ("audit_seq", "audit_id", "action", "object_type", "object_id", "title", "detail", "created_at", "undone_by")
+_HISTORY = Prepared(
+    select(*(audit_log.c[name] for name in _SHOWN))
+    .where(
+        audit_log.c.user_email == bindparam("user"),
+        audit_log.c.action == func.coalesce(bindparam("action"), audit_log.c.action),
+        audit_log.c.audit_seq < bindparam("before"),
+    )
+    .order_by(audit_log.c.audit_seq.desc())
+    .limit(bindparam("limit"))
+)
+_SUPERSEDED_OTHERS = Prepared(
+    select(literal_column("1"))
+    .where(
+        claim_links.c.link_type == literal_column("'supersedes'"),
+        among(claim_links.c.from_claim_id, "going"),
+        not_(among(claim_links.c.to_claim_id, "going")),
+    )
+    .limit(1)
+)
 
 _open = local()
 
@@ -53,7 +94,14 @@ def recording(
     if outer is not None and outer.db is db:
         yield outer
         return
-    changes = ChangeSet(db, audit_id=str(uuid.uuid4()), object_id=object_id, title=title, detail=dict(detail or {}))
+    changes = ChangeSet(
+        db,
+        user_email=user_email,
+        audit_id=str(uuid.uuid4()),
+        object_id=object_id,
+        title=title,
+        detail=dict(detail or {}),
+    )
     _open.changes = changes  # an outer one is of another store, and goes on afterwards
     try:
         with db.transaction():
@@ -76,19 +124,26 @@ def watching() -> Iterator[list[str]]:
         watchers.pop()
 
 
+def history(
+    db: PKBDatabase, *, user_email: str, action: str | None = None, before: int | None = None, limit: int = 100
+) -> list[dict[str, Any]]:
+    """The entries of a user's audit log, newest first: of one action, and from before the number `before`, if given."""
+    rows = db.rows(_HISTORY, user=user_email, action=action, before=2**62 if before is None else before, limit=limit)
+    entries = (dict(zip(_SHOWN, row, strict=True)) for row in rows)
+    return [{**entry, "detail": json.loads(entry["detail"])} for entry in entries]
+
+
 def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
     """Put back what the change `audit_id` changed; returns the id of the entry that records this.
 
     Raises ChangeNotFoundError, and UndoConflictError where it was undone already, where something that it touched was
     changed again since, or where something else has taken the place of what would come back; then nothing is undone.
     """
-    columns = "action, object_type, object_id, title, images, undone_by"
-    sql = f"SELECT {columns} FROM audit_log WHERE audit_id = ? AND user_email = ?"
     with db.transaction():
-        rows = db.select(sql, [audit_id, user_email])
-        if not rows:
+        entry = db.row(_ENTRY, audit_id=audit_id, user=user_email)
+        if entry is None:
             raise ChangeNotFoundError(audit_id)
-        action, object_type, object_id, title, images, undone_by = rows[0]
+        action, object_type, object_id, title, images, undone_by = entry
         if undone_by:
             raise UndoConflictError("This change was undone already.")
         if images == "[]":
@@ -109,7 +164,7 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
                 raise UndoConflictError(
                     "Something else has this name or id now, or what it belonged to is gone. Nothing was undone."
                 ) from error
-        db.execute("UPDATE audit_log SET undone_by = ? WHERE audit_id = ?", [changes.audit_id, audit_id])
+        db.run(_MARK_UNDONE, undone=audit_id, user=user_email, undone_by=changes.audit_id)
         return changes.audit_id
 
 
@@ -146,22 +201,21 @@ def _take_away(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> N
 
 
 def _has_others_below(changes: ChangeSet, table: str, keys: Sequence[Mapping[str, Any]]) -> bool:
-    (key,), parent = KEYS[table], _PARENTS[table]
-    going = json.dumps([each[key] for each in keys])
-    sql = (
-        f"WITH going AS (SELECT value FROM json_each(?)) SELECT 1 FROM {table} "
-        f"WHERE {parent} IN (SELECT value FROM going) AND {key} NOT IN (SELECT value FROM going) LIMIT 1"
-    )
-    return bool(changes.db.select(sql, [going]))
+    (key,) = KEYS[table]
+    return changes.db.row(_others_below(table), going=json.dumps([each[key] for each in keys])) is not None
+
+
+@cache
+def _others_below(table: str) -> Prepared:
+    (key,), rows = KEYS[table], metadata.tables[table].c
+    is_other = (among(rows[_PARENTS[table]], "going"), not_(among(rows[key], "going")))
+    others: Select[Any] = select(literal_column("1")).where(*is_other)
+    return Prepared(others.limit(1))
 
 
 def _has_superseded_others(changes: ChangeSet, keys: Sequence[Mapping[str, Any]]) -> bool:
     going = json.dumps([key["claim_id"] for key in keys])
-    sql = (
-        "WITH going AS (SELECT value FROM json_each(?)) SELECT 1 FROM claim_links WHERE link_type = 'supersedes' "
-        "AND from_claim_id IN (SELECT value FROM going) AND to_claim_id NOT IN (SELECT value FROM going) LIMIT 1"
-    )
-    return bool(changes.db.select(sql, [going]))
+    return changes.db.row(_SUPERSEDED_OTHERS, going=going) is not None
 
 
 def _put_back(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> None:
@@ -194,11 +248,6 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         "images": json.dumps([image.as_json() for image in changes.images], ensure_ascii=False),
         "created_at": now_iso(),
     }
-    sql = f"INSERT INTO audit_log ({', '.join(row)}) VALUES ({_marks(row)})"
-    changes.db.execute(sql, list(row.values()))
+    changes.db.run(_RECORD, **row)
     for written in getattr(_open, "watchers", ()):
         written.append(changes.audit_id)
-
-
-def _marks(columns: Mapping[str, Any]) -> str:
-    return ", ".join("?" for _ in columns)

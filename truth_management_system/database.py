@@ -14,15 +14,18 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import StaticPool
 
-from database.engine.clock import now_iso
-from database.engine.pool import KeptConnections
-from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
+from database.clock import now_iso
+from database.dialect import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
 from database.errors import StorageBusyError
-from database.maintenance.statistics import renew_statistics
+from database.kept_connections import KeptConnections
+from database.prepared import Prepared
+from database.statistics import renew_statistics
 
 from .config import PKBConfig
 from .errors import InvalidKnowledgeError, KnowledgeBusyError, KnowledgeTooNewError, KnowledgeUnavailableError
 from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+
+__all__ = ["Executed", "PKBDatabase", "Prepared", "get_database", "get_memory_database"]
 
 Parameters = Sequence[Any]
 Row = Mapping[str, Any]
@@ -66,7 +69,6 @@ class PKBDatabase:
         self._writer: Engine | None = None
         self._writing = threading.RLock()
         self._local = threading.local()
-        self._columns: dict[str, tuple[str, ...]] = {}
 
     def connect(self) -> PKBDatabase:
         """Open the store, making its folder, which is the owner's alone. Raises KnowledgeUnavailableError."""
@@ -146,12 +148,31 @@ class PKBDatabase:
         with self.transaction(), self._local.connection.begin_nested():
             yield
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """The stored columns of a table, in order, without those that are computed."""
-        if table not in self._columns:
-            names = self.select("SELECT name FROM pragma_table_info(?)", [table])
-            self._columns[table] = tuple(name for (name,) in names)
-        return self._columns[table]
+    def rows(self, statement: Prepared, /, **parameters: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        with self._reading() as connection, _bindable():
+            self.statements += 1
+            return statement.rows(connection, **parameters)
+
+    def row(self, statement: Prepared, /, **parameters: Any) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        with self._reading() as connection, _bindable():
+            self.statements += 1
+            return statement.row(connection, **parameters)
+
+    def run(self, statement: Prepared, /, **parameters: Any) -> list[tuple[Any, ...]]:
+        """Change something; the rows that the statement returns, if it returns any."""
+        with self.transaction(), self._our_errors(), _bindable():
+            self.statements += 1
+            return statement.rows(self._local.connection, **parameters)
+
+    def run_each(self, statement: Prepared, sets: Sequence[Mapping[str, Any]]) -> None:
+        """Change something once for each of `sets`."""
+        if not sets:
+            return
+        with self.transaction(), self._our_errors(), _bindable():
+            self.statements += 1
+            statement.run_each(self._local.connection, sets)
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Executed:
         """Run one statement that may change something."""

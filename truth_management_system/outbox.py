@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from database.engine.clock import now_iso
+from sqlalchemy import bindparam, func, literal_column, select, update
 
-from .database import PKBDatabase
+from database.clock import now_iso
+
+from .database import PKBDatabase, Prepared
+from .schema.tables import audit_log
 
 _AT_ONCE = 200
 
@@ -32,23 +35,33 @@ class RecordedChange:
     created_at: str
 
 
+_COLUMNS = tuple(one.name for one in fields(RecordedChange))
+_DETAIL = _COLUMNS.index("detail")
+_LAST = Prepared(select(func.max(audit_log.c.audit_seq)))
+_UNDELIVERED = Prepared(
+    select(*(audit_log.c[name] for name in _COLUMNS))
+    .where(audit_log.c.delivered_at.is_(None))
+    .order_by(audit_log.c.audit_seq)
+    .limit(literal_column(str(_AT_ONCE)))
+)
+_MARK = Prepared(update(audit_log).where(audit_log.c.audit_id == bindparam("id")), columns=["delivered_at"])
+
+
 def last_change(db: PKBDatabase) -> int:
     """The number of the newest change of all, 0 for none: where it is the same as before, nothing was changed."""
-    return int(db.select("SELECT COALESCE(MAX(audit_seq), 0) FROM audit_log")[0][0])
+    row = db.row(_LAST)
+    return int(row[0] or 0) if row else 0
 
 
 def undelivered(db: PKBDatabase) -> list[RecordedChange]:
     """The oldest changes that nobody has taken yet, at most 200."""
-    sql = (
-        "SELECT audit_id, user_email, action, object_type, object_id, title, detail, created_at FROM audit_log "
-        "WHERE delivered_at IS NULL ORDER BY audit_seq LIMIT ?"
-    )
-    rows = db.fetchall(sql, [_AT_ONCE])
-    return [RecordedChange(**{**row, "detail": json.loads(row["detail"])}) for row in rows]
+    return [
+        RecordedChange(**{**dict(zip(_COLUMNS, row, strict=True)), "detail": json.loads(row[_DETAIL])})
+        for row in db.rows(_UNDELIVERED)
+    ]
 
 
 def mark_delivered(db: PKBDatabase, audit_ids: Sequence[str]) -> None:
     """Note that these changes were taken."""
     moment = now_iso()
-    rows = [(moment, audit_id) for audit_id in audit_ids]
-    db.execute_many("UPDATE audit_log SET delivered_at = ? WHERE audit_id = ?", rows)
+    db.run_each(_MARK, [{"delivered_at": moment, "id": audit_id} for audit_id in audit_ids])

@@ -112,7 +112,7 @@ class ReferenceResolver:
     def notes_of(self, claims: Sequence[Claim]) -> dict[str, list[str]]:
         """For each claim, by its id, what a reader should know of it: see `Resolved.notes`."""
         replaced = [claim.claim_id for claim in claims if claim.status == ClaimStatus.SUPERSEDED]
-        heads = supersession_heads(self.db, replaced)
+        heads = supersession_heads(self.db, replaced, user_email=self.claims.user_email)
         successors = {claim.claim_id: claim for claim in self.claims.get_many(list(heads.values()))}
         moment = now()
         notes = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
 from .database import PKBDatabase
-from .derived import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER
+from .schema.sqlite import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER
 from .utils import is_reserved, is_well_formed
 
 _NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"

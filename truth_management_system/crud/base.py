@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from database.engine.text import storable
+from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, literal, select
 
-from ..database import PKBDatabase
+from database.stored_text import storable
+
+from ..constants import ClaimStatus
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
-
-MOST_AT_ONCE = 500
-"""How many ids one statement takes."""
+from ..schema.operators import among, caseless
 
 Model = TypeVar("Model")
+
+HOLDING = tuple(ClaimStatus.default_search_statuses())
+"""The statuses of claims that searches and groups give unless asked for more."""
+
+EVERYTHING = 2**62
+"""A limit that limits nothing."""
 
 
 class OwnedRows(Generic[Model]):
     """One user's rows of one table. The columns of `columns` are the model's fields, in order."""
 
-    table: ClassVar[str]
+    table: ClassVar[Table]
     key: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
     model: type[Model]
@@ -31,66 +39,93 @@ class OwnedRows(Generic[Model]):
 
     def get(self, identity: str) -> Model | None:
         """The one with this id; None where there is none of this user's."""
-        return self._first(f"{self.table}.{self.key} = ?", [identity])
+        return self._first(self._by_key(), identity=identity)
 
     def get_many(self, identities: Sequence[str]) -> list[Model]:
         """Those with these ids, in their order; ids that name none are left out."""
-        found: dict[str, Model] = {}
-        for start in range(0, len(identities), MOST_AT_ONCE):
-            some = identities[start : start + MOST_AT_ONCE]
-            rows = self._where(f"{self.table}.{self.key} IN ({marks(some)})", some)
-            found |= {getattr(row, self.key): row for row in rows}
+        if not identities:
+            return []
+        rows = self._found(self._by_keys(), identities=json_list(identities))
+        found: dict[str, Model] = {getattr(row, self.key): row for row in rows}
         return [found[identity] for identity in dict.fromkeys(identities) if identity in found]
 
     def get_by_friendly_id(self, friendly_id: str) -> Model | None:
         """The one with this readable id: in exactly this case, else in any case if that is one only."""
-        sql = f"{self.table}.friendly_id = ? COLLATE NOCASE"
-        found = self._where(sql, [friendly_id], order=f"{self.table}.friendly_id = ? DESC", order_by=[friendly_id])
-        if not found:
-            return None
-        exact = getattr(found[0], "friendly_id", None) == friendly_id
-        return found[0] if exact or len(found) == 1 else None
+        found = self._found(self._by_friendly_id(), friendly_id=friendly_id)
+        exact = [one for one in found if getattr(one, "friendly_id", None) == friendly_id]
+        return (exact or found)[0] if exact or len(found) == 1 else None
 
-    def _first(self, condition: str, parameters: Sequence[Any]) -> Model | None:
-        found = self._where(condition, parameters, limit=1)
-        return found[0] if found else None
+    def _found(self, statement: Prepared, **given: Any) -> list[Model]:
+        """The rows that a statement made of `_owned` gives."""
+        return [self.model(*row) for row in self.db.rows(statement, user=self.user_email, **given)]
 
-    def _where(
-        self,
-        condition: str,
-        parameters: Sequence[Any],
-        *,
-        order: str = "",
-        order_by: Sequence[Any] = (),
-        limit: int | None = None,
-        offset: int = 0,
-        source: str = "",
-    ) -> list[Model]:
-        """The user's rows for which `condition` holds; `source`: tables to join, `order_by`: parameters of `order`."""
-        names = ", ".join(f"{self.table}.{column}" for column in self.columns)
-        sql = f"SELECT {names} FROM {self.table} {source} WHERE {self.table}.user_email = ? AND ({condition})"
-        values: list[Any] = [self.user_email, *parameters]
-        if order:
-            sql += f" ORDER BY {order}"
-            values += order_by
-        if limit is not None:
-            sql += " LIMIT ? OFFSET ?"
-            values += [limit, offset]
-        return [self.model(*row) for row in self.db.select(sql, values)]
+    def _first(self, statement: Prepared, **given: Any) -> Model | None:
+        row = self.db.row(statement, user=self.user_email, **given)
+        return None if row is None else self.model(*row)
 
-    def _count(self, condition: str = "1 = 1", parameters: Sequence[Any] = ()) -> int:
-        sql = f"SELECT COUNT(*) FROM {self.table} WHERE {self.table}.user_email = ? AND ({condition})"
-        return int(self.db.select(sql, [self.user_email, *parameters])[0][0])
+    def _number(self, statement: Prepared, **given: Any) -> int:
+        """The one number that a statement about this user's rows gives."""
+        row = self.db.row(statement, user=self.user_email, **given)
+        return int(row[0]) if row else 0
 
+    @classmethod
+    def _owned(cls, *conditions: ColumnElement[Any]) -> Select[Any]:
+        """The rows of `:user` for which the conditions hold."""
+        return owned(cls.table, cls.columns).where(*conditions)
 
-def marks(values: Collection[Any]) -> str:
-    """As many `?` as there are values."""
-    return ", ".join("?" for _ in values)
+    @classmethod
+    @cache
+    def _by_key(cls) -> Prepared:
+        return Prepared(cls._owned(cls.table.c[cls.key] == bindparam("identity")))
+
+    @classmethod
+    @cache
+    def _by_keys(cls) -> Prepared:
+        return Prepared(cls._owned(among(cls.table.c[cls.key], "identities")))
+
+    @classmethod
+    @cache
+    def _by_friendly_id(cls) -> Prepared:
+        return Prepared(cls._owned(caseless(cls.table.c.friendly_id) == bindparam("friendly_id")))
 
 
-def like_prefix(text: str) -> str:
-    """A pattern for `LIKE … ESCAPE '!'` that finds what begins with `text`; `%` and `_` in it are themselves."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
+def owned(table: Table, columns: Sequence[str]) -> Select[Any]:
+    """The rows of `:user`, with these columns."""
+    return select(*(table.c[name] for name in columns)).where(table.c.user_email == bindparam("user"))
+
+
+def counted(table: Table, *conditions: ColumnElement[Any]) -> Prepared:
+    """How many rows `:user` has for which the conditions hold."""
+    return Prepared(select(func.count()).select_from(table).where(table.c.user_email == bindparam("user"), *conditions))
+
+
+def paged(query: Select[Any]) -> Prepared:
+    """The rows of a query from `:offset` on, `:limit` at most."""
+    return Prepared(query.limit(bindparam("limit")).offset(bindparam("offset")))
+
+
+def one_of(column: ColumnElement[Any], values: Iterable[str]) -> ColumnElement[bool]:
+    """Whether a column has one of a few fixed values, such as a status."""
+    fixed = [literal(str(value)) for value in values]
+    return column.in_(fixed) if fixed else false()
+
+
+def json_list(values: Iterable[Any]) -> str:
+    """Values as `among` takes them. Raises InvalidKnowledgeError for what is neither text nor a number."""
+    try:
+        return json.dumps(list(values))
+    except TypeError as error:
+        raise InvalidKnowledgeError("A value is neither text nor a number.") from error
+
+
+def begins(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a readable id begins with `:prefix`, in any case; an index answers it in the order of the ids."""
+    return (caseless(column) >= bindparam("prefix")) & (caseless(column) < bindparam("beyond"))
+
+
+def prefix_bounds(prefix: str) -> dict[str, str]:
+    """The parameters of `begins`."""
+    return {"prefix": prefix, "beyond": f"{prefix}\U0010ffff"}
 
 
 def required_text(value: Any, what: str, *, longest: int) -> str:

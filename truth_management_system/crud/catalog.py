@@ -5,20 +5,23 @@ from __future__ import annotations
 import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cache
 from typing import ClassVar, NamedTuple
 
-from database.engine.clock import now_iso
+from sqlalchemy import Table, bindparam, func, select
 
 from ..changes import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
-from .base import marks, optional_text
+from ..schema.operators import among, in_order
+from ..schema.tables import claim_domains, claim_types_catalog, claims, context_domains_catalog
+from ..utils import now_iso
+from .base import HOLDING, json_list, one_of, optional_text
 from .claim_fields import category_name
-from .groups import count_held, held_claims
+from .groups import Holding, count_held, held_claims
 
-_HOLDING = ClaimStatus.default_search_statuses()
 _SHORTEST_NAME = 2
 _LONGEST_LABEL = 80
 
@@ -41,7 +44,7 @@ class Catalog(ABC):
     """
 
     noun: ClassVar[str]
-    table: ClassVar[str]
+    table: ClassVar[Table]
     column: ClassVar[str]
     built_in: ClassVar[Iterable[str]]
 
@@ -73,13 +76,19 @@ class Catalog(ABC):
         ) as changes:
             if stored not in self._labels():
                 row = {"user_email": self.user_email, self.column: stored, "display_name": shown}
-                changes.insert(self.table, {**row, "created_at": now_iso()})
+                changes.insert(self.table.name, {**row, "created_at": now_iso()})
         return next(category for category in self.list() if category.name == stored)
 
     def _labels(self) -> dict[str, str]:
-        sql = f"SELECT {self.column}, display_name FROM {self.table} WHERE user_email = ? ORDER BY {self.column}"
-        own = {name: label for name, label in self.db.select(sql, [self.user_email])}  # noqa: C416
+        own = {name: label for name, label in self.db.rows(self._own(), user=self.user_email)}  # noqa: C416
         return {name: _label(name) for name in map(str, self.built_in)} | own
+
+    @classmethod
+    @cache
+    def _own(cls) -> Prepared:
+        names = cls.table.c[cls.column]
+        query = select(names, cls.table.c.display_name).where(cls.table.c.user_email == bindparam("user"))
+        return Prepared(query.order_by(names))
 
     @abstractmethod
     def _counts(self) -> dict[str, int]:
@@ -89,46 +98,62 @@ class Catalog(ABC):
 class TypeCatalog(Catalog):
     """The types of claims; a claim counts for its primary type."""
 
-    noun, table, column, built_in = "type", "claim_types_catalog", "type_name", ClaimType
+    noun, table, column, built_in = "type", claim_types_catalog, "type_name", ClaimType
 
     def _counts(self) -> dict[str, int]:
-        sql = (
-            "SELECT claim_type, COUNT(*) FROM claims WHERE user_email = ? "
-            f"AND status IN ({marks(_HOLDING)}) GROUP BY claim_type"
-        )
-        return {name: count for name, count in self.db.select(sql, [self.user_email, *_HOLDING])}  # noqa: C416
+        rows = self.db.rows(_BY_TYPE, user=self.user_email)
+        return {name: count for name, count in rows}  # noqa: C416
 
 
 class DomainCatalog(Catalog):
     """The domains that claims belong to; a claim counts for each of its domains."""
 
-    noun, table, column, built_in = "domain", "context_domains_catalog", "domain_name", ContextDomain
+    noun, table, column, built_in = "domain", context_domains_catalog, "domain_name", ContextDomain
 
     def claims_of_domain(self, name: str, limit: int | None = None) -> builtins.list[Claim]:
         """The active and contested claims whose primary or further domains hold `name`, newest change first."""
-        return held_claims(self.db, self.user_email, *self._belonging(name), key="claim_rowid", limit=limit)
+        return held_claims(self.db, _OF_DOMAIN, user=self.user_email, domain=name.lower(), limit=limit)
 
     def count_claims(self, name: str) -> int:
         """How many `claims_of_domain` gives without a limit."""
-        return count_held(self.db, self.user_email, *self._belonging(name), key="claim_rowid")
-
-    def _belonging(self, name: str) -> tuple[str, builtins.list[str]]:
-        found = "SELECT claim_rowid FROM claim_domains WHERE user_email = ? AND domain = ?"
-        return found, [self.user_email, name.lower()]
+        return count_held(self.db, _OF_DOMAIN, user=self.user_email, domain=name.lower())
 
     def _counts(self) -> dict[str, int]:
-        # Most claims hold: counting all and taking away the others looks at few rows.
-        others = [status.value for status in ClaimStatus if status not in _HOLDING]
-        sql = (
-            "SELECT domain, SUM(number) FROM ("
-            "SELECT domain, COUNT(*) AS number FROM claim_domains WHERE user_email = ? GROUP BY domain "
-            "UNION ALL SELECT domain, -COUNT(*) FROM claims CROSS JOIN claim_domains "
-            f"WHERE claims.user_email = ? AND claims.status IN ({marks(others)}) "
-            "AND claim_domains.claim_rowid = claims.claim_rowid GROUP BY domain"
-            ") AS counted GROUP BY domain HAVING SUM(number) > 0"
-        )
-        rows = self.db.select(sql, [self.user_email, self.user_email, *others])
-        return {name: count for name, count in rows}  # noqa: C416
+        return domain_counts(self.db, self.user_email)
+
+
+def domain_counts(db: PKBDatabase, user: str, names: Iterable[str] | None = None) -> dict[str, int]:
+    """How many of the user's active and contested claims each domain has: all domains, or those of these names."""
+    given = {} if names is None else {"domains": json_list(names)}
+    rows = db.rows(_counting_domains(some=names is not None), user=user, **given)
+    return {domain: int(number) for domain, number in rows}
+
+
+@cache
+def _counting_domains(*, some: bool) -> Prepared:
+    # Most claims hold: counting all and taking away the others looks at few rows.
+    restricted = [among(claim_domains.c.domain, "domains")] if some else []
+    of_user = claim_domains.c.user_email == bindparam("user")
+    every = select(claim_domains.c.domain, func.count().label("number")).where(of_user, *restricted)
+    joined = in_order(claims, claim_domains, claim_domains.c.claim_rowid == claims.c.claim_rowid)
+    others = [status for status in ClaimStatus if status not in HOLDING]
+    not_holding = select(claim_domains.c.domain, (-func.count()).label("number")).select_from(joined)
+    not_holding = not_holding.where(claims.c.user_email == bindparam("user"), one_of(claims.c.status, others))
+    both = every.group_by(claim_domains.c.domain).union_all(not_holding.group_by(claim_domains.c.domain)).subquery()
+    total = func.sum(both.c.number)
+    return Prepared(select(both.c.domain, total).group_by(both.c.domain).having(total > 0))
+
+
+_OF_DOMAIN = Holding(
+    select(claim_domains.c.claim_rowid).where(
+        claim_domains.c.user_email == bindparam("user"), claim_domains.c.domain == bindparam("domain")
+    )
+)
+_BY_TYPE = Prepared(
+    select(claims.c.claim_type, func.count())
+    .where(claims.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
+    .group_by(claims.c.claim_type)
+)
 
 
 def _label(name: str) -> str:

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from database.engine.clock import now_iso
+from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy.dialects.sqlite import insert
 
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus, EntityRole, EntityType
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
 from ..models import CLAIM_COLUMNS, Claim
-from ..search.base import SearchFilters
+from ..schema.operators import among, caseless
+from ..schema.tables import claim_numbers, claims, contexts
+from ..search.base import Conditions, SearchFilters, in_sql
 from ..search.given_filters import search_filters
-from ..utils import LONGEST_GIVEN
-from .base import OwnedRows, like_prefix, listed, marks
+from ..utils import LONGEST_GIVEN, now_iso
+from .base import (
+    EVERYTHING,
+    HOLDING,
+    OwnedRows,
+    begins,
+    counted,
+    json_list,
+    listed,
+    one_of,
+    owned,
+    paged,
+    prefix_bounds,
+)
 from .claim_fields import checked_changes, checked_claim
 from .entities import EntityCRUD
 from .friendly_ids import insert_named
@@ -30,11 +46,34 @@ _Claims = list[Claim]
 _ORDERS = frozenset({"updated_at", "created_at", "claim_number", "statement", "confidence", "valid_from", "status"})
 _LARGEST_NUMBER = 2**62
 
+_OWN = owned(claims, CLAIM_COLUMNS)
+_BY_NUMBER = Prepared(_OWN.where(claims.c.claim_number == bindparam("number")))
+_BY_BEGINNING = Prepared(
+    _OWN.where(begins(claims.c.friendly_id), one_of(claims.c.status, HOLDING))
+    .order_by(caseless(claims.c.friendly_id))
+    .limit(bindparam("limit"))
+)
+_ANY = Prepared(select(literal_column("1")).where(claims.c.user_email == bindparam("user")).limit(1))
+_OWN_CONTEXTS = Prepared(
+    select(contexts.c.context_id).where(
+        contexts.c.user_email == bindparam("user"), among(contexts.c.context_id, "context_ids")
+    )
+)
+_NEXT_NUMBER = Prepared(
+    insert(claim_numbers)
+    .values(user_email=bindparam("user"), last_number=literal_column("1"))
+    .on_conflict_do_update(
+        index_elements=[claim_numbers.c.user_email],
+        set_={"last_number": claim_numbers.c.last_number + literal_column("1")},
+    )
+    .returning(claim_numbers.c.last_number)
+)
+
 
 class ClaimCRUD(OwnedRows[Claim]):
     """The claims of one user."""
 
-    table, key, columns, model = "claims", "claim_id", CLAIM_COLUMNS, Claim
+    table, key, columns, model = claims, "claim_id", CLAIM_COLUMNS, Claim
 
     def __init__(self, db: PKBDatabase, user_email: str | None = None) -> None:
         super().__init__(db, user_email)
@@ -111,7 +150,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         """Give a claim the tag of this name, which is made where there is none."""
         with recording(self.db, user_email=self.user_email, action="link", object_type="claim", object_id=claim_id):
             tag, _ = self._tags.get_or_create(name)
-            link_claim_tag(self.db, claim_id, tag.tag_id)
+            link_claim_tag(self.db, claim_id, tag.tag_id, user_email=self.user_email)
 
     def list(
         self,
@@ -129,10 +168,9 @@ class ClaimCRUD(OwnedRows[Claim]):
         column = str(order_by).removeprefix("-")
         if column not in _ORDERS:
             raise InvalidKnowledgeError(f"{order_by!r} is no order; use one of {', '.join(sorted(_ORDERS))}.")
-        direction = "DESC" if order_by.startswith("-") else "ASC"
-        condition, parameters = _condition(filters)
-        order = f"claims.{column} {direction}, claims.claim_rowid {direction}"
-        return self._where(condition, parameters, order=order, limit=limit, offset=offset)
+        conditions, values = _conditions(filters)
+        listing = _listing(conditions, column, order_by.startswith("-"))
+        return self._found(listing, limit=EVERYTHING if limit < 0 else limit, offset=offset, **values)
 
     def get_active(self, context_domain: str | None = None, claim_type: str | None = None) -> _Claims:
         """All claims that are active, newest change first: of one domain and of one type, where these are given."""
@@ -141,15 +179,16 @@ class ClaimCRUD(OwnedRows[Claim]):
 
     def count(self, filters: SearchFilters | Mapping[str, Any] | None = None) -> int:
         """How many claims the filters let through."""
-        return self._count(*_condition(filters))
+        conditions, values = _conditions(filters)
+        return self._number(_counting(conditions), **values)
 
     def has_any(self) -> bool:
         """Whether the user has any claim, of whatever status."""
-        return bool(self.db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [self.user_email]))
+        return self.db.row(_ANY, user=self.user_email) is not None
 
     def get_by_claim_number(self, number: int) -> Claim | None:
         """The user's claim with this number, or None."""
-        return self._first("claims.claim_number = ?", [number]) if 0 < number < _LARGEST_NUMBER else None
+        return self._first(_BY_NUMBER, number=number) if 0 < number < _LARGEST_NUMBER else None
 
     def get_pinned(self, limit: int = 100) -> _Claims:
         """Active and contested claims that go into every conversation, newest change first."""
@@ -159,10 +198,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         """Active and contested claims whose readable id begins with `prefix`, in any case, in order of the id."""
         if len(prefix) > LONGEST_GIVEN:
             return []
-        statuses = ClaimStatus.default_search_statuses()
-        condition = f"claims.friendly_id LIKE ? ESCAPE '!' AND claims.status IN ({marks(statuses)})"
-        parameters = [like_prefix(prefix), *statuses]
-        return self._where(condition, parameters, order="claims.friendly_id COLLATE NOCASE", limit=limit)
+        return self._found(_BY_BEGINNING, limit=limit, **prefix_bounds(prefix))
 
     def _changed(self, before: Claim, changes: Mapping[str, Any], *, action: str) -> Claim:
         fields = {name: value for name, value in changes.items() if getattr(before, name) != value}
@@ -208,23 +244,32 @@ class ClaimCRUD(OwnedRows[Claim]):
         return entity.entity_id, entity_role(named.get("role") or EntityRole.MENTIONED)
 
     def _check_contexts(self, contexts: Sequence[str]) -> None:
-        sql = f"SELECT context_id FROM contexts WHERE user_email = ? AND context_id IN ({marks(contexts)})"
-        own = {row[0] for row in self.db.select(sql, [self.user_email, *contexts])} if contexts else set()
+        if not contexts:
+            return
+        rows = self.db.rows(_OWN_CONTEXTS, user=self.user_email, context_ids=json_list(contexts))
+        own = {context_id for (context_id,) in rows}
         for context_id in contexts:
             if context_id not in own:
                 raise ContextNotFoundError(context_id)
 
     def _next_number(self) -> int:
-        sql = (
-            "INSERT INTO claim_numbers (user_email, last_number) VALUES (?, 1) "
-            "ON CONFLICT (user_email) DO UPDATE SET last_number = last_number + 1 RETURNING last_number"
-        )
-        return int(self.db.execute(sql, [self.user_email]).rows[0]["last_number"])
+        ((number,),) = self.db.run(_NEXT_NUMBER, user=self.user_email)
+        return int(number)
 
 
-def _condition(filters: SearchFilters | Mapping[str, Any] | None) -> tuple[str, Sequence[Any]]:
+@cache
+def _listing(conditions: Conditions, column: str, is_descending: bool) -> Prepared:
+    columns = (claims.c[column], claims.c.claim_rowid)
+    order = [each.desc() for each in columns] if is_descending else columns
+    return paged(_OWN.where(*in_sql(conditions)).order_by(*order))
+
+
+@cache
+def _counting(conditions: Conditions) -> Prepared:
+    return counted(claims, *in_sql(conditions))
+
+
+def _conditions(filters: SearchFilters | Mapping[str, Any] | None) -> tuple[Conditions, Mapping[str, Any]]:
     if filters is None:
-        return "1 = 1", []
-    wanted = {"statuses": [], **filters} if isinstance(filters, Mapping) else filters
-    conditions, parameters = search_filters(wanted).to_sql_conditions()
-    return " AND ".join(conditions) or "1 = 1", parameters
+        return (), {}
+    return search_filters({"statuses": [], **filters} if isinstance(filters, Mapping) else filters).conditions()

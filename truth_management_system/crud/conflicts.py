@@ -7,24 +7,66 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from database.engine.clock import now_iso
+from sqlalchemy import bindparam, literal, select
 
 from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus, ConflictStatus
+from ..database import Prepared
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
 from ..models import CONFLICT_SET_COLUMNS, ConflictSet
-from ..utils import generate_uuid
-from .base import MOST_AT_ONCE, OwnedRows, marks, optional_text
+from ..schema.operators import among
+from ..schema.tables import claims, conflict_set_members, conflict_sets
+from ..utils import generate_uuid, now_iso
+from .base import HOLDING, OwnedRows, counted, json_list, one_of, optional_text, owned, paged
 from .links import link_successor
 
-_FEWEST_MEMBERS = 2
+_FEWEST_MEMBERS, _MOST_MEMBERS = 2, 500
 _LONGEST_NOTES = 10_000
+
+_IS_OPEN = conflict_sets.c.status == literal(ConflictStatus.OPEN.value)
+_OPEN = paged(
+    owned(conflict_sets, CONFLICT_SET_COLUMNS)
+    .where(_IS_OPEN)
+    .order_by(conflict_sets.c.created_at.desc(), conflict_sets.c.conflict_set_id)
+)
+_NUMBER_OPEN = counted(conflict_sets, _IS_OPEN)
+_JOINED = conflict_set_members.join(claims, claims.c.claim_id == conflict_set_members.c.claim_id)
+_MEMBERS = Prepared(
+    select(conflict_set_members.c.conflict_set_id, conflict_set_members.c.claim_id)
+    .select_from(_JOINED)
+    .where(among(conflict_set_members.c.conflict_set_id, "ids"), claims.c.user_email == bindparam("user"))
+    .order_by(claims.c.claim_number)
+)
+_HOLDING_MEMBERS = Prepared(
+    select(claims.c.claim_id, claims.c.statement)
+    .select_from(_JOINED)
+    .where(
+        conflict_set_members.c.conflict_set_id == bindparam("conflict_set_id"),
+        claims.c.user_email == bindparam("user"),
+        one_of(claims.c.status, HOLDING),
+    )
+    .order_by(claims.c.claim_number)
+)
+_CLAIMS = Prepared(
+    select(claims.c.claim_id, claims.c.status, claims.c.statement).where(
+        claims.c.user_email == bindparam("user"), among(claims.c.claim_id, "claim_ids")
+    )
+)
+_IN_OPEN_SETS = Prepared(
+    select(conflict_set_members.c.claim_id)
+    .join(conflict_sets, conflict_sets.c.conflict_set_id == conflict_set_members.c.conflict_set_id)
+    .where(
+        _IS_OPEN,
+        conflict_sets.c.user_email == bindparam("user"),
+        among(conflict_set_members.c.claim_id, "claim_ids"),
+    )
+)
 
 
 class ConflictCRUD(OwnedRows[ConflictSet]):
     """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status."""
 
-    table, key, columns, model = "conflict_sets", "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
+    table, key, columns, model = conflict_sets, "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
 
     def create(self, claim_ids: Sequence[str], notes: str | None = None) -> ConflictSet:
         """Say that claims contradict each other: they become contested; returns the set.
@@ -33,8 +75,8 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         ClaimNotFoundError.
         """
         members = list(dict.fromkeys(claim_ids))
-        if not _FEWEST_MEMBERS <= len(members) <= MOST_AT_ONCE:
-            raise InvalidKnowledgeError(f"A conflict needs two to {MOST_AT_ONCE} different claims.")
+        if not _FEWEST_MEMBERS <= len(members) <= _MOST_MEMBERS:
+            raise InvalidKnowledgeError(f"A conflict needs two to {_MOST_MEMBERS} different claims.")
         conflict = ConflictSet(
             conflict_set_id=generate_uuid(), user_email=self.user_email, resolution_notes=_notes(notes)
         )
@@ -83,30 +125,29 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
 
     def get_open(self, limit: int = 100, offset: int = 0) -> builtins.list[ConflictSet]:
         """Conflicts that nobody decided, newest first."""
-        order = "conflict_sets.created_at DESC, conflict_sets.conflict_set_id"
-        return self._where("conflict_sets.status = 'open'", [], order=order, limit=limit, offset=offset)
+        return self._found(_OPEN, limit=limit, offset=offset)
 
     def count_open(self) -> int:
         """How many conflicts nobody decided."""
-        return self._count("conflict_sets.status = 'open'")
+        return self._number(_NUMBER_OPEN)
 
-    def _where(self, condition: str, parameters: Sequence[Any], **page: Any) -> builtins.list[ConflictSet]:
-        found = super()._where(condition, parameters, **page)
+    def _found(self, statement: Prepared, **given: Any) -> builtins.list[ConflictSet]:
+        found = super()._found(statement, **given)
         by_id = {conflict.conflict_set_id: conflict for conflict in found}
-        sql = (
-            "SELECT conflict_set_id, claim_id FROM conflict_set_members JOIN claims USING (claim_id) "
-            f"WHERE conflict_set_id IN ({marks(by_id)}) ORDER BY claims.claim_number"
-        )
-        for conflict_set_id, claim_id in self.db.select(sql, list(by_id)) if by_id else ():
+        rows = self.db.rows(_MEMBERS, user=self.user_email, ids=json_list(by_id)) if by_id else ()
+        for conflict_set_id, claim_id in rows:
             by_id[conflict_set_id].member_claim_ids.append(claim_id)
         return found
+
+    def _first(self, statement: Prepared, **given: Any) -> ConflictSet | None:
+        return next(iter(self._found(statement, **given)), None)
 
     def _settle(self, changes: ChangeSet, contested: Sequence[str], winner: str | None) -> None:
         elsewhere = self._contested_elsewhere(contested)
         for claim_id in contested:
             if winner not in (None, claim_id):
                 _set_status(changes, claim_id, ClaimStatus.SUPERSEDED)
-                link_successor(self.db, str(winner), claim_id)
+                link_successor(self.db, str(winner), claim_id, user_email=self.user_email)
             elif claim_id not in elsewhere:
                 _set_status(changes, claim_id, ClaimStatus.ACTIVE)
 
@@ -118,10 +159,8 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
 
     def _contestable(self, claim_ids: Sequence[str]) -> dict[str, str]:
         """The statements of claims that can take part in a conflict, by id."""
-        sql = (
-            f"SELECT claim_id, status, statement FROM claims WHERE user_email = ? AND claim_id IN ({marks(claim_ids)})"
-        )
-        found = {row[0]: row for row in self.db.select(sql, [self.user_email, *claim_ids])}
+        rows = self.db.rows(_CLAIMS, user=self.user_email, claim_ids=json_list(claim_ids))
+        found = {row[0]: row for row in rows}
         for claim_id in claim_ids:
             if claim_id not in found:
                 raise ClaimNotFoundError(claim_id)
@@ -131,19 +170,12 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
 
     def _contested(self, conflict: ConflictSet) -> dict[str, str]:
         """The statements of the members that are still contested, by id."""
-        sql = (
-            "SELECT claim_id, statement FROM conflict_set_members JOIN claims USING (claim_id) "
-            "WHERE conflict_set_id = ? AND claims.status IN ('contested', 'active') ORDER BY claims.claim_number"
-        )
-        rows = self.db.select(sql, [conflict.conflict_set_id])
-        return {claim_id: statement for claim_id, statement in rows}  # noqa: C416 (a row is no pair to mypy)
+        given = {"user": self.user_email, "conflict_set_id": conflict.conflict_set_id}
+        return {claim_id: statement for claim_id, statement in self.db.rows(_HOLDING_MEMBERS, **given)}  # noqa: C416
 
     def _contested_elsewhere(self, claim_ids: Sequence[str]) -> set[str]:
-        sql = (
-            "SELECT claim_id FROM conflict_set_members JOIN conflict_sets USING (conflict_set_id) "
-            f"WHERE conflict_sets.status = 'open' AND claim_id IN ({marks(claim_ids)})"
-        )
-        return {claim_id for (claim_id,) in self.db.select(sql, claim_ids)}
+        rows = self.db.rows(_IN_OPEN_SETS, user=self.user_email, claim_ids=json_list(claim_ids))
+        return {claim_id for (claim_id,) in rows}
 
     def _open(self, conflict_set_id: str) -> ConflictSet:
         conflict = self._existing(conflict_set_id)

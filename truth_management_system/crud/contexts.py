@@ -6,11 +6,46 @@ import builtins
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from sqlalchemy import bindparam, literal_column, select
+
 from ..changes import ChangeSet, recording
+from ..database import Prepared
 from ..errors import ClaimNotFoundError, ContextNotFoundError
 from ..models import CONTEXT_COLUMNS, Claim, Context
-from .groups import description, further_data, held_claims, one_line
+from ..schema.tables import claims, context_claims, contexts
+from .base import owned
+from .groups import Holding, description, further_data, held_claims, one_line
 from .tree import Trees, parent_id
+
+_FILED_HERE = Holding(
+    select(context_claims.c.claim_id)
+    .join(contexts, contexts.c.context_id == context_claims.c.context_id)
+    .where(context_claims.c.context_id == bindparam("identity"), contexts.c.user_email == bindparam("user"))
+)
+_CONTEXTS_OF = Prepared(
+    owned(contexts, CONTEXT_COLUMNS)
+    .where(
+        contexts.c.context_id.in_(
+            select(context_claims.c.context_id).where(context_claims.c.claim_id == bindparam("claim_id"))
+        )
+    )
+    .order_by(contexts.c.name_key, contexts.c.friendly_id)
+)
+_STATEMENT = Prepared(
+    select(claims.c.statement).where(
+        claims.c.claim_id == bindparam("claim_id"), claims.c.user_email == bindparam("user")
+    )
+)
+_TIE = Prepared(
+    select(literal_column("1"))
+    .select_from(context_claims)
+    .join(contexts, contexts.c.context_id == context_claims.c.context_id)
+    .where(
+        context_claims.c.context_id == bindparam("context_id"),
+        context_claims.c.claim_id == bindparam("claim_id"),
+        contexts.c.user_email == bindparam("user"),
+    )
+)
 
 
 class CountedContext(NamedTuple):
@@ -24,8 +59,8 @@ class CountedContext(NamedTuple):
 class ContextCRUD(Trees[Context]):
     """The contexts of one user. Their names need not differ: whoever means one by name may have to choose."""
 
-    table, key, columns, model = "contexts", "context_id", CONTEXT_COLUMNS, Context
-    noun, links, parent = "context", "context_claims", "parent_context_id"
+    table, key, columns, model = contexts, "context_id", CONTEXT_COLUMNS, Context
+    noun, links, parent = "context", context_claims, "parent_context_id"
     checks = {  # noqa: RUF012
         "name": one_line,
         "description": description,
@@ -39,11 +74,11 @@ class ContextCRUD(Trees[Context]):
 
     def list_all(self) -> builtins.list[CountedContext]:
         """All contexts by name, with their counts; two queries, however many there are."""
-        contexts = self._page("1 = 1", [])
+        contexts = self._page()
         children: dict[str | None, int] = {}
         for context in contexts:
             children[context.parent_context_id] = children.get(context.parent_context_id, 0) + 1
-        counts = self._counted_claims("1 = 1", [])
+        counts = self._counted_claims()
         return [
             CountedContext(context, counts.get(context.context_id, 0), children.get(context.context_id, 0))
             for context in contexts
@@ -55,16 +90,11 @@ class ContextCRUD(Trees[Context]):
 
     def claims_of(self, context_id: str, limit: int = 100, offset: int = 0) -> builtins.list[Claim]:
         """The active and contested claims that are filed under this very context, newest change first."""
-        found = (
-            "SELECT claim_id FROM context_claims JOIN contexts USING (context_id) "
-            "WHERE context_id = ? AND contexts.user_email = ?"
-        )
-        return held_claims(self.db, self.user_email, found, [context_id, self.user_email], limit=limit, offset=offset)
+        return held_claims(self.db, _FILED_HERE, user=self.user_email, identity=context_id, limit=limit, offset=offset)
 
     def contexts_of(self, claim_id: str) -> builtins.list[Context]:
         """The contexts under which a claim is filed, by name."""
-        filed = "contexts.context_id IN (SELECT context_id FROM context_claims WHERE claim_id = ?)"
-        return self._page(filed, [claim_id])
+        return self._found(_CONTEXTS_OF, claim_id=claim_id)
 
     def add_claim(self, context_id: str, claim_id: str) -> bool:
         """File a claim under a context; False where it was there already.
@@ -94,13 +124,11 @@ class ContextCRUD(Trees[Context]):
         return True
 
     def _holds(self, context_id: str, claim_id: str) -> bool:
-        sql = "SELECT 1 FROM context_claims WHERE context_id = ? AND claim_id = ?"
-        return bool(self.db.select(sql, [context_id, claim_id]))
+        return self.db.row(_TIE, user=self.user_email, context_id=context_id, claim_id=claim_id) is not None
 
     def _statement(self, claim_id: str) -> str | None:
-        sql = "SELECT statement FROM claims WHERE claim_id = ? AND user_email = ?"
-        rows = self.db.select(sql, [claim_id, self.user_email])
-        return rows[0][0] if rows else None
+        row = self.db.row(_STATEMENT, user=self.user_email, claim_id=claim_id)
+        return row[0] if row else None
 
     def _filing(self, action: str, claim_id: str, title: str) -> AbstractContextManager[ChangeSet]:
         return recording(

@@ -7,19 +7,49 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import Select, bindparam, except_, func, literal, select
+
+from ..database import Prepared
 from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, Entity
+from ..schema.operators import contains, in_order
+from ..schema.tables import claim_entities, entities
 from ..utils import name_key
-from .base import required_text
+from .base import counted, owned, required_text
 from .claim_fields import category_name
 from .groups import LONGEST_NAME, Groups, further_data, one_line
+
+_PARTS = (
+    select(claim_entities.c.claim_id, claim_entities.c.role)
+    .join(entities, entities.c.entity_id == claim_entities.c.entity_id)
+    .where(entities.c.user_email == bindparam("user"))
+)
+_TO_TAKE = Prepared(
+    select(
+        except_(
+            _PARTS.where(claim_entities.c.entity_id == bindparam("source")),
+            _PARTS.where(claim_entities.c.entity_id == bindparam("target")),
+        ).subquery()
+    )
+)
+_RENAMED = Prepared(
+    owned(entities, ENTITY_COLUMNS)
+    .where(contains(func.coalesce(entities.c.meta_json, literal("")), literal('"aliases"')))
+    .order_by(entities.c.name_key, entities.c.friendly_id)
+)
+_NAMESAKES = counted(
+    entities,
+    entities.c.name_key == bindparam("name"),
+    entities.c.entity_type == bindparam("kind"),
+    entities.c.entity_id != bindparam("identity"),
+)
 
 
 class EntityCRUD(Groups[Entity]):
     """The entities of one user. Two of one type never have the same name."""
 
-    table, key, columns, model = "entities", "entity_id", ENTITY_COLUMNS, Entity
-    noun, links = "entity", "claim_entities"
+    table, key, columns, model = entities, "entity_id", ENTITY_COLUMNS, Entity
+    noun, links = "entity", claim_entities
     checks = {  # noqa: RUF012
         "name": one_line,
         "entity_type": lambda value: category_name(required_text(value, "type", longest=LONGEST_NAME), "type"),
@@ -30,11 +60,11 @@ class EntityCRUD(Groups[Entity]):
         self, entity_type: str | None = None, limit: int = 100, offset: int = 0, query: str = ""
     ) -> builtins.list[Entity]:
         """Entities by name: of one type, and with `query` in the name, where these are given."""
-        return self._page(*self._condition(entity_type, query), limit=limit, offset=offset)
+        return self._page(limit=limit, offset=offset, **_given(entity_type, query))
 
     def count(self, entity_type: str | None = None, query: str = "") -> int:
         """How many `list` would give."""
-        return self._count(*self._condition(entity_type, query))
+        return self._count(**_given(entity_type, query))
 
     def find_by_name(self, name: str) -> builtins.list[Entity]:
         """The entities of this name, in any case, oldest first; where there are none, those that once had it."""
@@ -71,24 +101,16 @@ class EntityCRUD(Groups[Entity]):
         names = json.loads(entity.meta_json or "{}").get("aliases")
         return [name for name in names if isinstance(name, str)] if isinstance(names, builtins.list) else []
 
-    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
-        found = (
-            "SELECT claim_id FROM entities CROSS JOIN claim_entities "
-            "WHERE entities.entity_id = ? AND entities.user_email = ? "
-            "AND claim_entities.entity_id = entities.entity_id"
-        )
-        return found, [identity, self.user_email]
+    @classmethod
+    def _belonging(cls) -> Select[Any]:
+        joined = in_order(entities, claim_entities, claim_entities.c.entity_id == entities.c.entity_id)
+        of_user = (entities.c.entity_id == bindparam("identity"), entities.c.user_email == bindparam("user"))
+        return select(claim_entities.c.claim_id).select_from(joined).where(*of_user)
 
     def _check_place(self, row: Mapping[str, Any]) -> None:
-        condition = "entities.name_key = ? AND entities.entity_type = ? AND entities.entity_id <> ?"
-        if self._count(condition, [name_key(row["name"]), row["entity_type"], row["entity_id"]]):
+        given = {"name": name_key(row["name"]), "kind": row["entity_type"], "identity": row["entity_id"]}
+        if self._number(_NAMESAKES, **given):
             raise DuplicateNameError(f"There is an entity {row['name']!r} of this type already. Use that one.")
-
-    def _condition(self, entity_type: str | None, query: str) -> tuple[str, builtins.list[Any]]:
-        condition, parameters = self._named(query)
-        if not entity_type:
-            return condition, parameters
-        return f"{condition} AND entities.entity_type = ?", [*parameters, entity_type]
 
     def _existing(self, entity_id: str) -> Entity:
         entity = self.get(entity_id)
@@ -98,16 +120,18 @@ class EntityCRUD(Groups[Entity]):
 
     def _find_by_alias(self, name: str) -> builtins.list[Entity]:
         wanted = name_key(name)
-        renamed = self._page("entities.meta_json LIKE '%\"aliases\"%'", [])
+        renamed = self._found(_RENAMED)
         return [entity for entity in renamed if wanted in map(name_key, self.aliases(entity))]
 
     def _parts_to_take(self, source_id: str, target_id: str) -> builtins.list[dict[str, str]]:
-        sql = (
-            "SELECT claim_id, role FROM claim_entities WHERE entity_id = ? "
-            "EXCEPT SELECT claim_id, role FROM claim_entities WHERE entity_id = ?"
-        )
-        rows = self.db.select(sql, [source_id, target_id])
+        rows = self.db.rows(_TO_TAKE, user=self.user_email, source=source_id, target=target_id)
         return [{"claim_id": claim_id, "entity_id": target_id, "role": role} for claim_id, role in rows]
+
+
+def _given(entity_type: str | None, query: str) -> dict[str, str]:
+    """The conditions of a list by name, each with its parameter."""
+    words = name_key(query)
+    return ({"words": words} if words else {}) | ({"entity_type": entity_type} if entity_type else {})
 
 
 def _with_aliases(target: Entity, source: Entity) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 
+from sqlalchemy import Select, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from ..changes import ChangeSet
+from ..database import Prepared
 from ..errors import FriendlyIdTakenError, InvalidKnowledgeError
+from ..schema import metadata
+from ..schema.operators import caseless
 from ..utils import GROUP_SUFFIXES, friendly_id_candidates, is_reserved, is_well_formed
 
 _TRIES = 20
@@ -59,8 +64,7 @@ def check_given(friendly_id: str, *, suffix: str) -> None:
 def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:
     """Whether `row` is in; False where its readable id is taken."""
     # Asked first, since a failed insert costs more; the UNIQUE index decides all the same.
-    sql = f"SELECT 1 FROM {table} WHERE user_email = ? AND friendly_id = ? COLLATE NOCASE"
-    if changes.db.select(sql, [row["user_email"], row["friendly_id"]]):
+    if changes.db.row(_taken(table), user=row["user_email"], friendly_id=row["friendly_id"]):
         return False
     try:
         with changes.attempt():
@@ -70,3 +74,10 @@ def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:
             return False
         raise
     return True
+
+
+@cache
+def _taken(table: str) -> Prepared:
+    rows = metadata.tables[table].c
+    query: Select[Any] = select(literal_column("1")).where(rows.user_email == bindparam("user"))
+    return Prepared(query.where(caseless(rows.friendly_id) == bindparam("friendly_id")).limit(1))

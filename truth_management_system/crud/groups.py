@@ -6,17 +6,33 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from operator import itemgetter
 from typing import Any, ClassVar, TypeVar
 
-from database.engine.clock import now_iso
+from sqlalchemy import ColumnElement, Select, Table, bindparam, func, select
 
 from ..changes import ChangeSet, recording
-from ..constants import ClaimStatus
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim, Context, Entity, Tag
-from ..utils import name_key
-from .base import MOST_AT_ONCE, OwnedRows, json_object, known_fields, like_prefix, marks, optional_text, required_text
+from ..schema.operators import among, caseless, contains, in_order, unindexed
+from ..schema.tables import claims
+from ..utils import name_key, now_iso
+from .base import (
+    EVERYTHING,
+    HOLDING,
+    OwnedRows,
+    begins,
+    counted,
+    json_list,
+    json_object,
+    known_fields,
+    one_of,
+    optional_text,
+    paged,
+    prefix_bounds,
+    required_text,
+)
 from .friendly_ids import insert_named
 
 LONGEST_NAME = 200
@@ -37,7 +53,7 @@ class Groups(OwnedRows[Group], ABC):
     """
 
     noun: ClassVar[str]
-    links: ClassVar[str]
+    links: ClassVar[Table]
     checks: ClassVar[Mapping[str, Callable[[Any], Any]]]
 
     def add(self, group: Group) -> Group:
@@ -51,7 +67,12 @@ class Groups(OwnedRows[Group], ABC):
             self._check_place(row)
             stored = row | {"name_key": name_key(row["name"])}
             row["friendly_id"] = insert_named(
-                changes, self.table, stored, text=row["name"], suffix=f"_{self.noun}", kind=row.get("entity_type", "")
+                changes,
+                self.table.name,
+                stored,
+                text=row["name"],
+                suffix=f"_{self.noun}",
+                kind=row.get("entity_type", ""),
             )
         return self.model(**row)
 
@@ -86,37 +107,38 @@ class Groups(OwnedRows[Group], ABC):
 
     def find_by_name(self, name: str) -> builtins.list[Group]:
         """Those of this name, whatever its case, oldest first."""
-        order = f"{self.table}.created_at, {self.table}.{self.key}"
-        return self._where(f"{self.table}.name_key = ?", [name_key(name)], order=order)
+        return self._found(self._by_name(), name=name_key(name))
 
     def search_friendly_ids(self, prefix: str, limit: int = 10) -> builtins.list[Group]:
         """Those whose readable id begins with `prefix`, in any case, in order of the id."""
-        column = f"{self.table}.friendly_id"
-        parameters = [like_prefix(prefix)]
-        return self._where(f"{column} LIKE ? ESCAPE '!'", parameters, order=f"{column} COLLATE NOCASE", limit=limit)
+        return self._found(self._by_beginning(), limit=limit, **prefix_bounds(prefix))
 
     def claim_counts(self, identities: Sequence[str]) -> dict[str, int]:
-        """How many active and contested claims each holds itself; one query for each 500."""
-        counts = dict.fromkeys(identities, 0)
-        for start in range(0, len(identities), MOST_AT_ONCE):
-            some = identities[start : start + MOST_AT_ONCE]
-            counts |= self._counted_claims(f"{self.table}.{self.key} IN ({marks(some)})", some)
-        return counts
+        """How many active and contested claims each holds itself; one query."""
+        if not identities:
+            return {}
+        return dict.fromkeys(identities, 0) | self._counted_claims(identities)
 
     def resolve_claims(self, identity: str, limit: int | None = None) -> builtins.list[Claim]:
         """The active and contested claims that belong to one, newest change first, each once, in one query.
 
         None where there is no such one; at most `limit`, where it is given.
         """
-        return held_claims(self.db, self.user_email, *self._belonging(identity), limit=limit)
+        return held_claims(self.db, self._holding(), user=self.user_email, identity=identity, limit=limit)
 
     def count_resolved(self, identity: str) -> int:
         """How many `resolve_claims` gives without a limit."""
-        return count_held(self.db, self.user_email, *self._belonging(identity))
+        return count_held(self.db, self._holding(), user=self.user_email, identity=identity)
 
+    @classmethod
+    @cache
+    def _holding(cls) -> Holding:
+        return Holding(cls._belonging())
+
+    @classmethod
     @abstractmethod
-    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
-        """A query for the `claim_id`s that belong to one of the user's, and its parameters."""
+    def _belonging(cls) -> Select[Any]:
+        """A query for the `claim_id`s that belong to the group `:identity` of `:user`."""
 
     @abstractmethod
     def _check_place(self, row: Mapping[str, Any]) -> None:
@@ -126,38 +148,71 @@ class Groups(OwnedRows[Group], ABC):
         return "edit"
 
     def _delete(self, changes: ChangeSet, group: Group) -> None:
-        changes.delete(self.table, {self.key: getattr(group, self.key)})
+        changes.delete(self.table.name, {self.key: getattr(group, self.key)})
 
     def _update(self, changes: ChangeSet, identity: str, fields: Mapping[str, Any]) -> None:
         row = {**fields, "updated_at": now_iso()}
         if "name" in fields:
             row["name_key"] = name_key(fields["name"])
-        changes.update(self.table, {self.key: identity}, row)
+        changes.update(self.table.name, {self.key: identity}, row)
 
     def _checked(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.checks[name](value) for name, value in fields.items()}
 
-    def _counted_claims(self, condition: str, parameters: Sequence[Any]) -> dict[str, int]:
-        statuses = ClaimStatus.default_search_statuses()
-        sql = (
-            f"SELECT links.{self.key}, COUNT(DISTINCT links.claim_id) "
-            f"FROM {self.table} CROSS JOIN {self.links} AS links CROSS JOIN claims "
-            f"WHERE {self.table}.user_email = ? AND ({condition}) AND links.{self.key} = {self.table}.{self.key} "
-            f"AND claims.claim_id = links.claim_id AND claims.status IN ({marks(statuses)}) GROUP BY links.{self.key}"
-        )
-        rows = self.db.select(sql, [self.user_email, *parameters, *statuses])
+    def _counted_claims(self, identities: Sequence[str] | None = None) -> dict[str, int]:
+        """How many active and contested claims each group holds itself: all groups, or those with these ids."""
+        given = {} if identities is None else {"identities": json_list(identities)}
+        rows = self.db.rows(self._counting(some=identities is not None), user=self.user_email, **given)
         return {identity: count for identity, count in rows}  # noqa: C416 (a row is no pair to the type checker)
 
-    def _named(self, query: str) -> tuple[str, builtins.list[Any]]:
-        """The condition that the name holds `query`, in any case; what is empty restricts nothing."""
-        words = name_key(query)
-        return (f"{self.table}.name_key LIKE ? ESCAPE '!'", [f"%{like_prefix(words)}"]) if words else ("1 = 1", [])
+    def _page(self, *, limit: int | None = None, offset: int = 0, **given: Any) -> builtins.list[Group]:
+        """Groups by name; `given`: see `_condition`."""
+        statement = self._listing(tuple(given))
+        return self._found(statement, limit=EVERYTHING if limit is None else limit, offset=offset, **given)
 
-    def _page(
-        self, condition: str, parameters: Sequence[Any], *, limit: int | None = None, offset: int = 0
-    ) -> builtins.list[Group]:
-        order = f"{self.table}.name_key, {self.table}.friendly_id"
-        return self._where(condition, parameters, order=order, limit=limit, offset=offset)
+    def _count(self, **given: Any) -> int:
+        return self._number(self._number_of(tuple(given)), **given)
+
+    @classmethod
+    def _condition(cls, name: str) -> ColumnElement[Any]:
+        """What a list is restricted to: names that hold these `words`, or rows with this value of the column `name`."""
+        if name == "words":
+            return contains(cls.table.c.name_key, bindparam("words"))
+        return cls.table.c[name] == bindparam(name)
+
+    @classmethod
+    @cache
+    def _listing(cls, names: tuple[str, ...]) -> Prepared:
+        query = cls._owned(*map(cls._condition, names))
+        return paged(query.order_by(cls.table.c.name_key, cls.table.c.friendly_id))
+
+    @classmethod
+    @cache
+    def _number_of(cls, names: tuple[str, ...]) -> Prepared:
+        return counted(cls.table, *map(cls._condition, names))
+
+    @classmethod
+    @cache
+    def _by_name(cls) -> Prepared:
+        query = cls._owned(cls.table.c.name_key == bindparam("name"))
+        return Prepared(query.order_by(cls.table.c.created_at, cls.table.c[cls.key]))
+
+    @classmethod
+    @cache
+    def _by_beginning(cls) -> Prepared:
+        query = cls._owned(begins(cls.table.c.friendly_id)).order_by(caseless(cls.table.c.friendly_id))
+        return Prepared(query.limit(bindparam("limit")))
+
+    @classmethod
+    @cache
+    def _counting(cls, *, some: bool) -> Prepared:
+        group, tie = cls.table.c[cls.key], cls.links.c
+        joined = in_order(
+            in_order(cls.table, cls.links, tie[cls.key] == group), claims, claims.c.claim_id == tie.claim_id
+        )
+        query = select(tie[cls.key], func.count(tie.claim_id.distinct())).select_from(joined)
+        query = query.where(cls.table.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
+        return Prepared((query.where(among(group, "identities")) if some else query).group_by(tie[cls.key]))
 
     def _recording(
         self, action: str, group: Group, *, detail: Mapping[str, Any] | None = None
@@ -173,43 +228,48 @@ class Groups(OwnedRows[Group], ABC):
         )
 
 
+class Holding:
+    """The statements about the active and contested claims that a query names, by `claim_id` or `claim_rowid`.
+
+    The query takes `:user` and whatever it needs besides.
+    """
+
+    def __init__(self, found: Select[Any]) -> None:
+        (key,) = found.selected_columns.keys()
+        # The planner would begin with all claims of the user, however few the group holds.
+        own = (unindexed(claims.c.user_email) == bindparam("user"), one_of(unindexed(claims.c.status), HOLDING))
+        columns = [claims.c[name] for name in CLAIM_COLUMNS]
+        order = (claims.c.updated_at.desc(), claims.c.claim_number.desc())
+        held = found.subquery("held")
+        self.all = Prepared(
+            select(*columns).select_from(in_order(held, claims, claims.c[key] == held.c[key])).where(*own)
+        )
+        distinct = found.distinct().subquery("held")
+        self.number = Prepared(
+            select(func.count()).select_from(in_order(distinct, claims, claims.c[key] == distinct.c[key])).where(*own)
+        )
+        page = select(claims.c.claim_rowid).where(claims.c[key].in_(found), *own).order_by(*order)
+        rows = page.limit(bindparam("limit")).offset(bindparam("offset")).subquery("page")
+        whole = in_order(rows, claims, claims.c.claim_rowid == rows.c.claim_rowid)
+        self.page = Prepared(select(*columns).select_from(whole).order_by(*order))
+
+
 def held_claims(
-    db: PKBDatabase,
-    user_email: str,
-    found: str,
-    parameters: Sequence[Any],
-    *,
-    key: str = "claim_id",
-    limit: int | None = None,
-    offset: int = 0,
+    db: PKBDatabase, held: Holding, *, user: str, limit: int | None = None, offset: int = 0, **given: Any
 ) -> list[Claim]:
-    """The user's active and contested claims that the query `found` names by `key`, newest change first, each once."""
-    names = ", ".join(f"claims.{column}" for column in CLAIM_COLUMNS)
-    statuses = ClaimStatus.default_search_statuses()
-    # The "+" keeps SQLite from beginning with all claims of the user, however few the group holds.
-    own = f"+claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
-    values = [*parameters, user_email, *statuses]
+    """The user's active and contested claims that `held` names, newest change first, each once."""
     if limit is None and not offset:
         # SQLite would carry every column along while it sorts and leaves out what it has twice.
-        held = f"({found}) AS held CROSS JOIN claims ON claims.{key} = held.{key}"
-        rows = db.select(f"SELECT {names} FROM {held} WHERE {own}", values)
-        return [Claim(*row) for row in sorted({row[0]: row for row in rows}.values(), key=_CHANGED, reverse=True)]
-    order = "ORDER BY claims.updated_at DESC, claims.claim_number DESC"
-    page = f"SELECT claim_rowid FROM claims WHERE claims.{key} IN ({found}) AND {own} {order} LIMIT ? OFFSET ?"
-    sql = f"SELECT {names} FROM ({page}) AS page CROSS JOIN claims USING (claim_rowid) {order}"
-    return [Claim(*row) for row in db.select(sql, [*values, -1 if limit is None else limit, offset])]
+        rows = {row[0]: row for row in db.rows(held.all, user=user, **given)}
+        return [Claim(*row) for row in sorted(rows.values(), key=_CHANGED, reverse=True)]
+    rows_of_page = db.rows(held.page, user=user, limit=EVERYTHING if limit is None else limit, offset=offset, **given)
+    return [Claim(*row) for row in rows_of_page]
 
 
-def count_held(
-    db: PKBDatabase, user_email: str, found: str, parameters: Sequence[Any], *, key: str = "claim_id"
-) -> int:
+def count_held(db: PKBDatabase, held: Holding, *, user: str, **given: Any) -> int:
     """How many claims `held_claims` gives without a limit."""
-    statuses = ClaimStatus.default_search_statuses()
-    sql = (
-        f"SELECT COUNT(*) FROM (SELECT DISTINCT {key} FROM ({found})) AS held CROSS JOIN claims "
-        f"ON claims.{key} = held.{key} WHERE +claims.user_email = ? AND +claims.status IN ({marks(statuses)})"
-    )
-    return int(db.select(sql, [*parameters, user_email, *statuses])[0][0])
+    row = db.row(held.number, user=user, **given)
+    return int(row[0]) if row else 0
 
 
 def one_line(value: Any) -> str:

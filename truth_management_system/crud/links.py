@@ -1,37 +1,52 @@
-"""Links between claims, and of claims to tags and entities. Both ends are always one user's."""
+"""Links between claims, and of claims to tags and entities. Both ends are always one user's.
+
+`user_email` restricts every statement to that user's rows. A caller without users leaves it out; then the owner of the
+claim is meant.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from database.engine.clock import now_iso
+from sqlalchemy import ColumnElement, Select, Table, bindparam, func, literal_column, select
 
 from ..changes import recording
 from ..constants import EntityRole
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, TAG_COLUMNS, Entity, Tag
-from ..utils import generate_uuid
+from ..schema import metadata
+from ..schema.operators import among
+from ..schema.tables import claim_entities, claim_links, claim_tags, claims, entities, tags
+from ..utils import generate_uuid, now_iso
+from .base import json_list
 
 LINK_SUPERSEDES = "supersedes"
 """From the newer claim to the older one that it replaces."""
 
 _LONGEST_CHAIN = 100
-_LINK_COLUMNS = "link_id, from_claim_id, to_claim_id, link_type, created_at"
+_LINK_COLUMNS = ("link_id", "from_claim_id", "to_claim_id", "link_type", "created_at")
 
 
-def link_claims(db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type: str) -> str | None:
+def _of(owner: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a row is `:user`'s; anybody's where that is NULL."""
+    return owner == func.coalesce(bindparam("user"), owner)
+
+
+def link_claims(
+    db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type: str, *, user_email: str | None = None
+) -> str | None:
     """Link two claims of one user; the link's id.
 
     None for a link to itself, for one that is there, and where there are no such claims.
     """
-    owner = _common_owner(db, from_claim_id, to_claim_id)
+    owner = _common_owner(db, from_claim_id, to_claim_id, user_email=user_email)
     if owner is None or from_claim_id == to_claim_id:
         return None
-    present = "SELECT 1 FROM claim_links WHERE from_claim_id = ? AND to_claim_id = ? AND link_type = ?"
     with recording(db, user_email=owner, action="link", object_type="claim", object_id=from_claim_id) as changes:
-        if db.select(present, [from_claim_id, to_claim_id, link_type]):
+        if _between(db, from_claim_id, to_claim_id, link_type, user_email=owner):
             return None
         row = {
             "link_id": generate_uuid(),
@@ -45,79 +60,83 @@ def link_claims(db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type
     return row["link_id"]
 
 
-def link_successor(db: PKBDatabase, new_claim_id: str, old_claim_id: str) -> str | None:
+def link_successor(
+    db: PKBDatabase, new_claim_id: str, old_claim_id: str, *, user_email: str | None = None
+) -> str | None:
     """Say that one claim takes another's place; the link's id, None as of `link_claims`.
 
     Whatever had taken the new one's place does so no longer, or each would lead to the other.
     """
     with db.transaction():
-        for link in get_incoming_links(db, new_claim_id, LINK_SUPERSEDES):
-            unlink_claims(db, link["from_claim_id"], new_claim_id, LINK_SUPERSEDES)
-        return link_claims(db, new_claim_id, old_claim_id, LINK_SUPERSEDES)
+        for link in get_incoming_links(db, new_claim_id, LINK_SUPERSEDES, user_email=user_email):
+            unlink_claims(db, link["from_claim_id"], new_claim_id, LINK_SUPERSEDES, user_email=user_email)
+        return link_claims(db, new_claim_id, old_claim_id, LINK_SUPERSEDES, user_email=user_email)
 
 
-def unlink_claims(db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type: str | None = None) -> bool:
-    """Take away the links from one claim to the other (of one type); whether there were any."""
-    sql = "SELECT link_id, user_email FROM claim_links WHERE from_claim_id = ? AND to_claim_id = ?"
-    rows = db.select(f"{sql} AND (? IS NULL OR link_type = ?)", [from_claim_id, to_claim_id, link_type, link_type])
+def unlink_claims(
+    db: PKBDatabase,
+    from_claim_id: str,
+    to_claim_id: str,
+    link_type: str | None = None,
+    *,
+    user_email: str | None = None,
+) -> bool:
+    """Delete the links from one claim to the other (of one type); whether there were any."""
+    rows = _between(db, from_claim_id, to_claim_id, link_type, user_email=user_email)
     if not rows:
         return False
     owner = rows[0][1]
     with recording(db, user_email=owner, action="unlink", object_type="claim", object_id=from_claim_id) as changes:
-        for link_id, _ in rows:
-            changes.delete("claim_links", {"link_id": link_id})
+        changes.delete_many("claim_links", [{"link_id": link_id} for link_id, _ in rows])
     return True
 
 
-def get_outgoing_links(db: PKBDatabase, claim_id: str, link_type: str | None = None) -> list[Mapping[str, Any]]:
+def get_outgoing_links(
+    db: PKBDatabase, claim_id: str, link_type: str | None = None, *, user_email: str | None = None
+) -> list[Mapping[str, Any]]:
     """The links that begin at a claim, as rows, oldest first."""
-    return _links(db, "from_claim_id", claim_id, link_type)
+    return _links(db, "from_claim_id", claim_id, link_type, user_email)
 
 
-def get_incoming_links(db: PKBDatabase, claim_id: str, link_type: str | None = None) -> list[Mapping[str, Any]]:
+def get_incoming_links(
+    db: PKBDatabase, claim_id: str, link_type: str | None = None, *, user_email: str | None = None
+) -> list[Mapping[str, Any]]:
     """The links that lead to a claim, as rows, oldest first."""
-    return _links(db, "to_claim_id", claim_id, link_type)
+    return _links(db, "to_claim_id", claim_id, link_type, user_email)
 
 
-def get_supersession_head(db: PKBDatabase, claim_id: str) -> str:
+def get_supersession_head(db: PKBDatabase, claim_id: str, *, user_email: str | None = None) -> str:
     """The claim at the end of the chain of those that superseded `claim_id`; itself where none did. Ends in cycles."""
-    return supersession_heads(db, [claim_id])[claim_id]
+    return supersession_heads(db, [claim_id], user_email=user_email).get(claim_id, claim_id)
 
 
-def supersession_heads(db: PKBDatabase, claim_ids: list[str]) -> dict[str, str]:
+def supersession_heads(db: PKBDatabase, claim_ids: Sequence[str], *, user_email: str | None = None) -> dict[str, str]:
     """For each claim, the one at the end of its chain; one query."""
     if not claim_ids:
         return {}
-    marks = ", ".join("(?)" for _ in claim_ids)
-    sql = f"""
-        WITH RECURSIVE begun(claim_id) AS (VALUES {marks}),
-        chain(begin_id, claim_id, depth) AS (
-            SELECT claim_id, claim_id, 0 FROM begun
-            UNION
-            SELECT chain.begin_id,
-                   (SELECT from_claim_id FROM claim_links WHERE to_claim_id = chain.claim_id AND link_type = ?
-                    ORDER BY created_at DESC LIMIT 1),
-                   depth + 1
-            FROM chain WHERE chain.claim_id IS NOT NULL AND depth < ?
-        )
-        SELECT begin_id, claim_id FROM chain WHERE claim_id IS NOT NULL ORDER BY depth
-    """
-    rows = db.select(sql, [*claim_ids, LINK_SUPERSEDES, _LONGEST_CHAIN])
+    rows = db.rows(_chains(), user=user_email, claim_ids=json_list(claim_ids))
     return {begin: claim for begin, claim in rows}  # noqa: C416 - the last one of a chain is its head
 
 
-def link_claim_tag(db: PKBDatabase, claim_id: str, tag_id: str) -> bool:
+def link_claim_tag(db: PKBDatabase, claim_id: str, tag_id: str, *, user_email: str | None = None) -> bool:
     """Tag a claim; False where it has the tag, or where the two are not one user's."""
-    return _file(db, "claim_tags", claim_id, "tags", {"claim_id": claim_id, "tag_id": tag_id})
+    return _file(db, claim_tags, tags, {"claim_id": claim_id, "tag_id": tag_id}, user_email)
 
 
-def link_claim_entity(db: PKBDatabase, claim_id: str, entity_id: str, role: str = EntityRole.MENTIONED.value) -> bool:
+def link_claim_entity(
+    db: PKBDatabase,
+    claim_id: str,
+    entity_id: str,
+    role: str = EntityRole.MENTIONED.value,
+    *,
+    user_email: str | None = None,
+) -> bool:
     """Link a claim to an entity; False where that link is there, or where the two are not one user's.
 
     Raises InvalidKnowledgeError for a role that is none.
     """
     row = {"claim_id": claim_id, "entity_id": entity_id, "role": entity_role(role)}
-    return _file(db, "claim_entities", claim_id, "entities", row)
+    return _file(db, claim_entities, entities, row, user_email)
 
 
 def entity_role(value: Any) -> str:
@@ -128,49 +147,109 @@ def entity_role(value: Any) -> str:
         raise InvalidKnowledgeError(f"{value!r} is no role; use one of {', '.join(EntityRole)}.") from error
 
 
-def get_claim_tags(db: PKBDatabase, claim_id: str) -> list[Tag]:
+def get_claim_tags(db: PKBDatabase, claim_id: str, *, user_email: str | None = None) -> list[Tag]:
     """The tags of a claim, by name."""
-    names = ", ".join(f"tags.{column}" for column in TAG_COLUMNS)
-    sql = f"SELECT {names} FROM tags JOIN claim_tags USING (tag_id) WHERE claim_id = ? ORDER BY tags.name_key"
-    return [Tag(*row) for row in db.select(sql, [claim_id])]
+    return [Tag(*row) for row in db.rows(_TAGS, user=user_email, claim_id=claim_id)]
 
 
-def get_claim_entities(db: PKBDatabase, claim_id: str) -> list[tuple[Entity, str]]:
+def get_claim_entities(db: PKBDatabase, claim_id: str, *, user_email: str | None = None) -> list[tuple[Entity, str]]:
     """The entities of a claim with the role of each, by name."""
-    names = ", ".join(f"entities.{column}" for column in ENTITY_COLUMNS)
-    sql = (
-        f"SELECT {names}, claim_entities.role FROM entities JOIN claim_entities USING (entity_id) "
-        "WHERE claim_id = ? ORDER BY entities.name_key"
+    return [(Entity(*row[:-1]), row[-1]) for row in db.rows(_ENTITIES, user=user_email, claim_id=claim_id)]
+
+
+_TAGS = Prepared(
+    select(*(tags.c[name] for name in TAG_COLUMNS))
+    .join(claim_tags, claim_tags.c.tag_id == tags.c.tag_id)
+    .where(claim_tags.c.claim_id == bindparam("claim_id"), _of(tags.c.user_email))
+    .order_by(tags.c.name_key)
+)
+_ENTITIES = Prepared(
+    select(*(entities.c[name] for name in ENTITY_COLUMNS), claim_entities.c.role)
+    .join(claim_entities, claim_entities.c.entity_id == entities.c.entity_id)
+    .where(claim_entities.c.claim_id == bindparam("claim_id"), _of(entities.c.user_email))
+    .order_by(entities.c.name_key)
+)
+_OWNERS = Prepared(select(claims.c.user_email).where(among(claims.c.claim_id, "claim_ids"), _of(claims.c.user_email)))
+_IS_OF_TYPE = claim_links.c.link_type == func.coalesce(bindparam("link_type"), claim_links.c.link_type)
+_BETWEEN = Prepared(
+    select(claim_links.c.link_id, claim_links.c.user_email).where(
+        claim_links.c.from_claim_id == bindparam("from_claim_id"),
+        claim_links.c.to_claim_id == bindparam("to_claim_id"),
+        _IS_OF_TYPE,
+        _of(claim_links.c.user_email),
     )
-    return [(Entity(*row[:-1]), row[-1]) for row in db.select(sql, [claim_id])]
+)
 
 
-def _links(db: PKBDatabase, column: str, claim_id: str, link_type: str | None) -> list[Mapping[str, Any]]:
-    sql = f"SELECT {_LINK_COLUMNS} FROM claim_links WHERE {column} = ? AND (? IS NULL OR link_type = ?)"
-    return [dict(row) for row in db.fetchall(f"{sql} ORDER BY created_at", [claim_id, link_type, link_type])]
+@cache
+def _links_at(column: str) -> Prepared:
+    query = select(*(claim_links.c[name] for name in _LINK_COLUMNS))
+    query = query.where(claim_links.c[column] == bindparam("claim_id"), _IS_OF_TYPE, _of(claim_links.c.user_email))
+    return Prepared(query.order_by(claim_links.c.created_at))
 
 
-def _common_owner(db: PKBDatabase, *claim_ids: str) -> str | None:
-    sql = f"SELECT user_email FROM claims WHERE claim_id IN ({', '.join('?' for _ in claim_ids)})"
-    owners = [owner for (owner,) in db.select(sql, claim_ids)]
+@cache
+def _chains() -> Prepared:
+    begun = select(claims.c.claim_id.label("begin_id"), claims.c.claim_id, literal_column("0").label("depth"))
+    chain = begun.where(among(claims.c.claim_id, "claim_ids"), _of(claims.c.user_email)).cte("chain", recursive=True)
+    successor = (
+        select(claim_links.c.from_claim_id)
+        .where(
+            claim_links.c.to_claim_id == chain.c.claim_id,
+            claim_links.c.link_type == literal_column(f"'{LINK_SUPERSEDES}'"),
+            _of(claim_links.c.user_email),
+        )
+        .order_by(claim_links.c.created_at.desc())
+        .limit(literal_column("1"))
+        .correlate(chain)
+        .scalar_subquery()
+    )
+    following = select(chain.c.begin_id, successor, chain.c.depth + literal_column("1"))
+    following = following.where(chain.c.claim_id.is_not(None), chain.c.depth < literal_column(str(_LONGEST_CHAIN)))
+    chain = chain.union(following)
+    links = select(chain.c.begin_id, chain.c.claim_id).where(chain.c.claim_id.is_not(None))
+    return Prepared(links.order_by(chain.c.depth))
+
+
+@cache
+def _tied(ties: str, groups: str, columns: tuple[str, ...]) -> Prepared:
+    """The owner and statement of `:claim_id` and, where its tie to a group of the same user is there, 1."""
+    tie, group, key = metadata.tables[ties], metadata.tables[groups], columns[1]
+    present: Select[Any] = select(literal_column("1")).where(*(tie.c[name] == bindparam(name) for name in columns))
+    query = select(claims.c.user_email, claims.c.statement, present.correlate(None).scalar_subquery())
+    joined = claims.join(group, (group.c[key] == bindparam(key)) & (group.c.user_email == claims.c.user_email))
+    query = query.select_from(joined).where(claims.c.claim_id == bindparam("claim_id"), _of(claims.c.user_email))
+    return Prepared(query)
+
+
+def _between(
+    db: PKBDatabase, from_claim_id: str, to_claim_id: str, link_type: str | None, *, user_email: str | None
+) -> list[tuple[Any, ...]]:
+    """(link id, owner) of the links from one claim to the other."""
+    return db.rows(_BETWEEN, user=user_email, from_claim_id=from_claim_id, to_claim_id=to_claim_id, link_type=link_type)
+
+
+def _links(
+    db: PKBDatabase, column: str, claim_id: str, link_type: str | None, user_email: str | None
+) -> list[Mapping[str, Any]]:
+    rows = db.rows(_links_at(column), user=user_email, claim_id=claim_id, link_type=link_type)
+    return [dict(zip(_LINK_COLUMNS, row, strict=True)) for row in rows]
+
+
+def _common_owner(db: PKBDatabase, *claim_ids: str, user_email: str | None) -> str | None:
+    owners = [owner for (owner,) in db.rows(_OWNERS, user=user_email, claim_ids=json_list(claim_ids))]
     return owners[0] if len(owners) == len(set(claim_ids)) and len(set(owners)) == 1 else None
 
 
-def _file(db: PKBDatabase, table: str, claim_id: str, groups: str, row: Mapping[str, str]) -> bool:
+def _file(db: PKBDatabase, ties: Table, groups: Table, row: Mapping[str, str], user_email: str | None) -> bool:
     """Insert a row that ties a claim to a tag or entity of the same user."""
-    column = list(row)[1]
-    sql = (
-        f"SELECT claims.user_email, claims.statement FROM claims JOIN {groups} ON {groups}.{column} = ? "
-        f"AND {groups}.user_email = claims.user_email WHERE claims.claim_id = ?"
-    )
-    present = " AND ".join(f"{name} = ?" for name in row)
     with db.transaction():
-        found = db.select(sql, [row[column], claim_id])
-        if not found or db.select(f"SELECT 1 FROM {table} WHERE {present}", list(row.values())):
+        found = db.row(_tied(ties.name, groups.name, tuple(row)), user=user_email, **row)
+        if found is None or found[2] is not None:
             return False
-        owner, title = found[0]
+        owner, title, _ = found
         with recording(
-            db, user_email=owner, action="link", object_type="claim", object_id=claim_id, title=title
+            db, user_email=owner, action="link", object_type="claim", object_id=row["claim_id"], title=title
         ) as changes:
-            changes.insert(table, row)
+            changes.insert(ties.name, row)
     return True

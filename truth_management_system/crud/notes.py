@@ -7,21 +7,23 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from database.engine.clock import now_iso
-
 from ..changes import ChangeSet, recording
 from ..models import NOTE_COLUMNS, Note
-from .base import OwnedRows, json_object, known_fields, optional_text, required_text
+from ..schema.tables import notes
+from ..utils import now_iso
+from .base import OwnedRows, counted, json_object, known_fields, optional_text, owned, paged, required_text
 from .claim_fields import category_name
 
 _LONGEST_TITLE = 500
 _LONGEST_BODY = 200_000
+_LIST = paged(owned(notes, NOTE_COLUMNS).order_by(notes.c.updated_at.desc(), notes.c.note_rowid.desc()))
+_NUMBER = counted(notes)
 
 
 class NoteCRUD(OwnedRows[Note]):
     """The notes of one user."""
 
-    table, key, columns, model = "notes", "note_id", NOTE_COLUMNS, Note
+    table, key, columns, model = notes, "note_id", NOTE_COLUMNS, Note
     checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
         "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),
@@ -66,13 +68,11 @@ class NoteCRUD(OwnedRows[Note]):
 
     def list(self, limit: int = 100, offset: int = 0) -> builtins.list[Note]:
         """Notes, newest change first."""
-        return self._where(
-            "1 = 1", [], order="notes.updated_at DESC, notes.note_rowid DESC", limit=limit, offset=offset
-        )
+        return self._found(_LIST, limit=limit, offset=offset)
 
     def count(self) -> int:
         """How many notes there are."""
-        return self._count()
+        return self._number(_NUMBER)
 
     def _recording(
         self, action: str, note: Note, *, detail: Mapping[str, Any] | None = None

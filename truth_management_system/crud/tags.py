@@ -6,19 +6,44 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import bindparam, except_, func, literal_column, select
+
 from ..changes import ChangeSet
+from ..database import Prepared
 from ..errors import CycleError, DuplicateNameError, InvalidKnowledgeError, TagNotFoundError
 from ..models import TAG_COLUMNS, Tag
+from ..schema.tables import claim_tags, tags
 from ..utils import name_key
+from .base import owned
 from .groups import further_data, one_line
 from .tree import Trees, parent_id
+
+_TAGGED = (
+    select(claim_tags.c.claim_id)
+    .join(tags, tags.c.tag_id == claim_tags.c.tag_id)
+    .where(tags.c.user_email == bindparam("user"))
+)
+_TO_TAKE = Prepared(
+    select(
+        except_(
+            _TAGGED.where(claim_tags.c.tag_id == bindparam("source")),
+            _TAGGED.where(claim_tags.c.tag_id == bindparam("target")),
+        ).subquery()
+    )
+)
+_NAMESAKE = Prepared(
+    owned(tags, TAG_COLUMNS).where(
+        tags.c.name_key == bindparam("name"),
+        func.coalesce(tags.c.parent_tag_id, literal_column("''")) == bindparam("parent"),
+    )
+)
 
 
 class TagCRUD(Trees[Tag]):
     """The tags of one user. Two right below the same tag never have the same name."""
 
-    table, key, columns, model = "tags", "tag_id", TAG_COLUMNS, Tag
-    noun, links, parent = "tag", "claim_tags", "parent_tag_id"
+    table, key, columns, model = tags, "tag_id", TAG_COLUMNS, Tag
+    noun, links, parent = "tag", claim_tags, "parent_tag_id"
     checks = {  # noqa: RUF012
         "name": one_line,
         "parent_tag_id": parent_id,
@@ -27,11 +52,11 @@ class TagCRUD(Trees[Tag]):
 
     def list(self, limit: int = 100, offset: int = 0, query: str = "") -> builtins.list[Tag]:
         """Tags by name, wherever they are in the tree; with `query` in the name, where that is given."""
-        return self._page(*self._named(query), limit=limit, offset=offset)
+        return self._page(limit=limit, offset=offset, **_given(query))
 
     def count(self, query: str = "") -> int:
         """How many `list` would give."""
-        return self._count(*self._named(query))
+        return self._count(**_given(query))
 
     def get_children(self, parent_tag_id: str | None = None) -> builtins.list[Tag]:
         """The tags right below one, or the roots, by name."""
@@ -86,8 +111,7 @@ class TagCRUD(Trees[Tag]):
             self._take_over(changes, child, namesake)
 
     def _take_over(self, changes: ChangeSet, source: Tag, target: Tag) -> None:
-        sql = "SELECT claim_id FROM claim_tags WHERE tag_id = ? EXCEPT SELECT claim_id FROM claim_tags WHERE tag_id = ?"
-        rows = self.db.select(sql, [source.tag_id, target.tag_id])
+        rows = self.db.rows(_TO_TAKE, user=self.user_email, source=source.tag_id, target=target.tag_id)
         changes.insert_many("claim_tags", [{"claim_id": claim_id, "tag_id": target.tag_id} for (claim_id,) in rows])
         _give_up_name(changes, source)
         for child in self._children(source.tag_id):
@@ -95,14 +119,19 @@ class TagCRUD(Trees[Tag]):
         super()._delete(changes, source)
 
     def _namesake(self, name: str, parent: str | None) -> Tag | None:
-        condition = "tags.name_key = ? AND COALESCE(tags.parent_tag_id, '') = ?"
-        return self._first(condition, [name_key(name), parent or ""])
+        return self._first(_NAMESAKE, name=name_key(name), parent=parent or "")
 
     def _existing(self, tag_id: str) -> Tag:
         tag = self.get(tag_id)
         if tag is None:
             raise TagNotFoundError(tag_id)
         return tag
+
+
+def _given(query: str) -> dict[str, str]:
+    """What a list is restricted to; an empty query restricts nothing."""
+    words = name_key(query)
+    return {"words": words} if words else {}
 
 
 def _give_up_name(changes: ChangeSet, tag: Tag) -> None:

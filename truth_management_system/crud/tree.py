@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
+from sqlalchemy import ColumnElement, Select, Text, bindparam, literal_column, select
+
 from ..changes import ChangeSet
+from ..database import Prepared
 from ..errors import CycleError, group_not_found
 from ..models import Context, Tag
+from ..schema.operators import in_order
 from .groups import Groups
 
 DEEPEST = 10
@@ -31,11 +36,8 @@ class Trees(Groups[Node]):
 
         Raises CycleError where the stored tree runs in a circle.
         """
-        above = (
-            f"{self.table}.{self.key} IN (WITH RECURSIVE above(id) AS (VALUES (?) "
-            f"UNION SELECT {self.parent} FROM above JOIN {self.table} ON {self.key} = above.id) SELECT id FROM above)"
-        )
-        found = {getattr(node, self.key): node for node in self._where(above, [identity])}
+        rows = self._found(self._path(), identity=identity)
+        found = {getattr(node, self.key): node for node in rows}
         path: list[Node] = []
         step: str | None = identity
         while step in found:
@@ -48,10 +50,11 @@ class Trees(Groups[Node]):
         return path
 
     def _children(self, parent: str | None) -> builtins.list[Node]:
-        column = f"{self.table}.{self.parent}"
-        return self._page(
-            f"{column} IS NULL" if parent is None else f"{column} = ?", [] if parent is None else [parent]
-        )
+        return self._page(**({"roots": True} if parent is None else {self.parent: parent}))
+
+    @classmethod
+    def _condition(cls, name: str) -> ColumnElement[Any]:
+        return cls.table.c[cls.parent].is_(None) if name == "roots" else super()._condition(name)
 
     def _check_place(self, row: Mapping[str, Any]) -> None:
         parent = row[self.parent]
@@ -63,19 +66,31 @@ class Trees(Groups[Node]):
         if any(getattr(node, self.key) == row[self.key] for node in above):
             raise CycleError(self.noun)
 
-    def _belonging(self, identity: str) -> tuple[str, builtins.list[Any]]:
+    @classmethod
+    @cache
+    def _path(cls) -> Prepared:
+        """The group `:identity` and all above it."""
+        first = select(bindparam("identity", type_=Text()).label("id"))
+        above = first.cte("above", recursive=True)
+        above = above.union(select(cls.table.c[cls.parent]).where(cls.table.c[cls.key] == above.c.id))
+        return Prepared(cls._owned(cls.table.c[cls.key].in_(select(above.c.id))))
+
+    @classmethod
+    def _belonging(cls) -> Select[Any]:
         """What is filed in it and up to ten levels below it."""
+        group, tie = cls.table, cls.links
+        top = select(
+            group.c[cls.key].label("id"), literal_column("0").label("depth"), group.c.user_email.label("owner")
+        )
+        top = top.where(group.c[cls.key] == bindparam("identity"), group.c.user_email == bindparam("user"))
+        below = top.cte("below", recursive=True)
         # The owner goes along from step to step: compared with a parameter, SQLite would first read all groups of
         # everybody, to make a Bloom filter of this person's.
-        found = (
-            f"WITH RECURSIVE below(id, depth, owner) AS ("
-            f"SELECT {self.key}, 0, user_email FROM {self.table} WHERE {self.key} = ? AND user_email = ? "
-            f"UNION SELECT {self.table}.{self.key}, below.depth + 1, below.owner FROM below CROSS JOIN {self.table} "
-            f"WHERE {self.table}.{self.parent} = below.id AND {self.table}.user_email = below.owner "
-            f"AND below.depth < {DEEPEST}) "
-            f"SELECT links.claim_id FROM below CROSS JOIN {self.links} AS links WHERE links.{self.key} = below.id"
-        )
-        return found, [identity, self.user_email]
+        is_below = (group.c[cls.parent] == below.c.id) & (group.c.user_email == below.c.owner)
+        next_level = select(group.c[cls.key], below.c.depth + literal_column("1"), below.c.owner)
+        next_level = next_level.select_from(in_order(below, group, is_below))
+        below = below.union(next_level.where(below.c.depth < literal_column(str(DEEPEST))))
+        return select(tie.c.claim_id).select_from(in_order(below, tie, tie.c[cls.key] == below.c.id))
 
     def _action(self, fields: Mapping[str, Any]) -> str:
         return "move" if self.parent in fields else "edit"

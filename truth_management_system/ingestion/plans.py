@@ -5,13 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from database.engine.clock import iso_in, now_iso
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from database.clock import iso_in
 
 from ..crud.claims import ClaimCRUD
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..errors import KnowledgeError, PlanNotFoundError
-from ..utils import generate_uuid
+from ..schema.tables import plans
+from ..utils import generate_uuid, now_iso
 from .proposals import IngestProposal, TextIngestionPlan, as_json, existing_ids, from_payload
+
+_FORGET_EXPIRED = Prepared(
+    delete(plans).where(plans.c.user_email == bindparam("user"), plans.c.expires_at < bindparam("now"))
+)
+_ADD = Prepared(insert(plans), columns=["plan_id", "user_email", "kind", "payload", "created_at", "expires_at"])
+_GET = Prepared(
+    select(plans.c.kind, plans.c.payload, plans.c.expires_at, plans.c.executed_at).where(
+        plans.c.plan_id == bindparam("plan_id"),
+        plans.c.user_email == bindparam("user"),
+        plans.c.expires_at >= bindparam("now"),
+    )
+)
+_MARK = Prepared(
+    update(plans).where(plans.c.plan_id == bindparam("id"), plans.c.user_email == bindparam("user")),
+    columns=["executed_at"],
+)
 
 
 class PlanExecutedError(KnowledgeError):
@@ -50,23 +69,26 @@ class PlanStore:
             source_message_id=source_message_id,
             warnings=list(warnings),
         )
-        row = [plan.plan_id, self.user_email, kind, as_json(plan), now_iso(), plan.expires_at]
+        moment = now_iso()
         with self.db.transaction():
-            self.db.execute("DELETE FROM plans WHERE user_email = ? AND expires_at < ?", [self.user_email, now_iso()])
-            columns = "plan_id, user_email, kind, payload, created_at, expires_at"
-            self.db.execute(f"INSERT INTO plans ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
+            self.db.run(_FORGET_EXPIRED, user=self.user_email, now=moment)
+            self.db.run(
+                _ADD,
+                plan_id=plan.plan_id,
+                user_email=self.user_email,
+                kind=kind,
+                payload=as_json(plan),
+                created_at=moment,
+                expires_at=plan.expires_at,
+            )
         return plan
 
     def get(self, plan_id: str) -> TextIngestionPlan:
         """A plan that can be carried out. Raises PlanNotFoundError, PlanExecutedError."""
-        sql = (
-            "SELECT kind, payload, expires_at, executed_at FROM plans "
-            "WHERE plan_id = ? AND user_email = ? AND expires_at >= ?"
-        )
-        rows = self.db.select(sql, [plan_id, self.user_email, now_iso()])
-        if not rows:
+        row = self.db.row(_GET, plan_id=plan_id, user=self.user_email, now=now_iso())
+        if row is None:
             raise PlanNotFoundError(plan_id)
-        kind, text, expires_at, executed_at = rows[0]
+        kind, text, expires_at, executed_at = row
         if executed_at is not None:
             raise PlanExecutedError
         payload = json.loads(text)
@@ -75,5 +97,4 @@ class PlanStore:
 
     def mark_executed(self, plan_id: str) -> None:
         """Note that a plan was carried out, so that it is not carried out again."""
-        sql = "UPDATE plans SET executed_at = ? WHERE plan_id = ? AND user_email = ?"
-        self.db.execute(sql, [now_iso(), plan_id, self.user_email])
+        self.db.run(_MARK, id=plan_id, user=self.user_email, executed_at=now_iso())

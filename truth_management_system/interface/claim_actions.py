@@ -167,7 +167,7 @@ class ClaimActions(ApiParts):
             detail=detail,
         ):
             linked = self._supersede(new_claim_id, old_claim_id)
-        head = supersession_heads(self.db, [old_claim_id])[old_claim_id]
+        head = supersession_heads(self.db, [old_claim_id], user_email=self.owner)[old_claim_id]
         warnings = [] if linked else [f"@{old.friendly_id} was superseded by @{new.friendly_id} before."]
         data = {"claim": self._claim(new_claim_id), "old_claim_id": old_claim_id, "head_claim_id": head}
         return Outcome(data, new_claim_id, warnings)
@@ -180,7 +180,7 @@ class ClaimActions(ApiParts):
         if new.status not in ClaimStatus.default_search_statuses():
             # Both would be out of sight.
             raise InvalidKnowledgeError(f"@{new.friendly_id} is {new.status} itself. Make it active first.")
-        linked = link_successor(self.db, new_claim_id, old_claim_id)
+        linked = link_successor(self.db, new_claim_id, old_claim_id, user_email=self.owner)
         self.claims.edit(old_claim_id, {"status": ClaimStatus.SUPERSEDED.value})
         return linked is not None
 

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Column, Table, bindparam, func, select
+
 from ..constants import ClaimStatus
-from ..crud.base import MOST_AT_ONCE, marks
+from ..crud.base import json_list
 from ..crud.links import supersession_heads
-from ..database import PKBDatabase
+from ..database import Prepared
 from ..models import Claim, ConflictSet, Context, Entity, Tag
+from ..schema import tables
+from ..schema.operators import among, in_order
 from .parts import ApiParts
 
 Description = dict[str, Any]
 
-# CROSS JOIN: SQLite goes from the claims to their groups, never through all groups of everybody.
-_TAGS = (
-    "SELECT claim_tags.claim_id, tags.tag_id, tags.name, tags.friendly_id FROM claim_tags "
-    "CROSS JOIN tags USING (tag_id) WHERE claim_tags.claim_id IN ({}) ORDER BY tags.name_key"
+
+def _filed_under(ties: Table, groups: Table, key: str, *columns: Column[Any]) -> Prepared:
+    """(claim_id, columns …) of the groups of `:user` under which the claims of the list `ids` are filed, by name."""
+    # From the claims to their groups, never through all groups of everybody.
+    joined = in_order(ties, groups, groups.c[key] == ties.c[key])
+    query = select(ties.c.claim_id, *columns).select_from(joined)
+    mine = groups.c.user_email == bindparam("user")
+    return Prepared(query.where(among(ties.c.claim_id, "ids"), mine).order_by(groups.c.name_key))
+
+
+_GROUPS = {
+    "tags": _filed_under(
+        tables.claim_tags,
+        tables.tags,
+        "tag_id",
+        *(tables.tags.c[name] for name in ("tag_id", "name", "friendly_id")),
+    ),
+    "entities": _filed_under(
+        tables.claim_entities,
+        tables.entities,
+        "entity_id",
+        *(tables.entities.c[name] for name in ("entity_id", "name", "entity_type", "friendly_id")),
+        tables.claim_entities.c.role,
+    ),
+    "contexts": _filed_under(
+        tables.context_claims,
+        tables.contexts,
+        "context_id",
+        *(tables.contexts.c[name] for name in ("context_id", "name", "friendly_id")),
+    ),
+}
+_KEYS = {
+    "tags": ("tag_id", "name", "friendly_id"),
+    "entities": ("entity_id", "name", "entity_type", "friendly_id", "role"),
+    "contexts": ("context_id", "name", "friendly_id"),
+}
+_CHILDREN = Prepared(
+    select(tables.contexts.c.parent_context_id, func.count())
+    .where(among(tables.contexts.c.parent_context_id, "ids"), tables.contexts.c.user_email == bindparam("user"))
+    .group_by(tables.contexts.c.parent_context_id)
 )
-_ENTITIES = (
-    "SELECT claim_entities.claim_id, entities.entity_id, entities.name, entities.entity_type, claim_entities.role, "
-    "entities.friendly_id FROM claim_entities CROSS JOIN entities USING (entity_id) "
-    "WHERE claim_entities.claim_id IN ({}) ORDER BY entities.name_key"
-)
-_CONTEXTS = (
-    "SELECT context_claims.claim_id, contexts.context_id, contexts.name, contexts.friendly_id FROM context_claims "
-    "CROSS JOIN contexts USING (context_id) WHERE context_claims.claim_id IN ({}) ORDER BY contexts.name_key"
-)
-_CHILDREN = (
-    "SELECT parent_context_id, COUNT(*) FROM contexts WHERE parent_context_id IN ({}) GROUP BY parent_context_id"
+_NAMES = Prepared(
+    select(tables.claims.c.claim_id, tables.claims.c.friendly_id).where(
+        among(tables.claims.c.claim_id, "ids"), tables.claims.c.user_email == bindparam("user")
+    )
 )
 _PLAIN = (
     "claim_id",
@@ -59,7 +92,22 @@ class Descriptions(ApiParts):
 
     def describe_claims(self, claims: Sequence[Claim]) -> list[Description]:
         """Claims of this user with their tags, entities and contexts, and what superseded them."""
-        return _described(self.db, claims)
+        ids = json_list(claim.claim_id for claim in claims)
+        groups = {kind: self._filed(kind, ids) for kind in _GROUPS}
+        successors = self._successors(claims)
+        return [
+            {
+                **_fields(claim, _PLAIN),
+                "claim_types": claim.all_types,
+                "context_domains": claim.all_domains,
+                "possible_questions": claim.questions,
+                "pinned": claim.pinned,
+                "is_contested": claim.is_contested,
+                "superseded_by": successors.get(claim.claim_id),
+                **{kind: filed[claim.claim_id] for kind, filed in groups.items()},
+            }
+            for claim in claims
+        ]
 
     def describe_contexts(self) -> list[Description]:
         """The whole tree, flat, each context with how much is filed in it and right below it."""
@@ -85,14 +133,13 @@ class Descriptions(ApiParts):
     def describe_some_contexts(self, contexts: Sequence[Context]) -> list[Description]:
         """Contexts of this user; their counts as of now."""
         ids = [context.context_id for context in contexts]
-        filed, children = self.contexts.claim_counts(ids), Counter[str]()
-        for some in _slices(ids):
-            children.update(dict(map(tuple, self.db.select(_CHILDREN.format(marks(some)), some))))
+        filed = self.contexts.claim_counts(ids)
+        children = dict(self.db.rows(_CHILDREN, user=self.owner, ids=json_list(ids)))
         return [
             {
                 **_fields(context, _CONTEXT),
                 "claim_count": filed[context.context_id],
-                "child_count": children[context.context_id],
+                "child_count": children.get(context.context_id, 0),
             }
             for context in contexts
         ]
@@ -109,55 +156,23 @@ class Descriptions(ApiParts):
             for conflict in conflicts
         ]
 
+    def _filed(self, kind: str, claim_ids: str) -> Mapping[str, list[dict[str, Any]]]:
+        """For each claim of the JSON list `claim_ids`, the groups of one kind that it is filed under."""
+        filed: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for claim_id, *values in self.db.rows(_GROUPS[kind], user=self.owner, ids=claim_ids):
+            filed[claim_id].append(dict(zip(_KEYS[kind], values, strict=True)))
+        return filed
+
+    def _successors(self, claims: Sequence[Claim]) -> Mapping[str, str]:
+        """For each superseded claim, the readable id of the one at the end of its chain."""
+        superseded = [claim.claim_id for claim in claims if claim.status == ClaimStatus.SUPERSEDED]
+        heads = supersession_heads(self.db, superseded, user_email=self.owner)
+        if not heads:
+            return {}
+        rows = self.db.rows(_NAMES, user=self.owner, ids=json_list(heads.values()))
+        names = {claim_id: friendly_id for claim_id, friendly_id in rows}  # noqa: C416
+        return {begin: names[end] for begin, end in heads.items() if end != begin and end in names}
+
 
 def _fields(described: object, names: Sequence[str]) -> Description:
     return {name: getattr(described, name) for name in names}
-
-
-def _described(db: PKBDatabase, claims: Sequence[Claim]) -> list[Description]:
-    ids = [claim.claim_id for claim in claims]
-    tags = _filed(db, _TAGS, ids, ("tag_id", "name", "friendly_id"))
-    entities = _filed(db, _ENTITIES, ids, ("entity_id", "name", "entity_type", "role", "friendly_id"))
-    contexts = _filed(db, _CONTEXTS, ids, ("context_id", "name", "friendly_id"))
-    successors = _successors(db, claims)
-    return [
-        {
-            **_fields(claim, _PLAIN),
-            "claim_types": claim.all_types,
-            "context_domains": claim.all_domains,
-            "possible_questions": claim.questions,
-            "pinned": claim.pinned,
-            "is_contested": claim.is_contested,
-            "superseded_by": successors.get(claim.claim_id),
-            "tags": tags[claim.claim_id],
-            "entities": entities[claim.claim_id],
-            "contexts": contexts[claim.claim_id],
-        }
-        for claim in claims
-    ]
-
-
-def _filed(
-    db: PKBDatabase, sql: str, claim_ids: Sequence[str], names: Sequence[str]
-) -> Mapping[str, list[dict[str, Any]]]:
-    filed: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for some in _slices(claim_ids):
-        for claim_id, *values in db.select(sql.format(marks(some)), some):
-            filed[claim_id].append(dict(zip(names, values, strict=True)))
-    return filed
-
-
-def _successors(db: PKBDatabase, claims: Sequence[Claim]) -> Mapping[str, str]:
-    """For each superseded claim, the readable id of the one at the end of its chain."""
-    superseded = [claim.claim_id for claim in claims if claim.status == ClaimStatus.SUPERSEDED]
-    heads: dict[str, str] = {}
-    for some in _slices(superseded):
-        ends = supersession_heads(db, list(some))
-        sql = f"SELECT claim_id, friendly_id FROM claims WHERE claim_id IN ({marks(ends)})"
-        names = dict(map(tuple, db.select(sql, list(ends.values())))) if ends else {}
-        heads |= {begin: names[end] for begin, end in ends.items() if end != begin and end in names}
-    return heads
-
-
-def _slices(ids: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))

@@ -116,7 +116,7 @@ class LabelActions(ApiParts):
         claim = self._claim(claim_id)
         if self.tags.get(tag_id) is None:
             raise TagNotFoundError(tag_id)
-        link_claim_tag(self.db, claim_id, tag_id)
+        link_claim_tag(self.db, claim_id, tag_id, user_email=self.owner)
         return Outcome(claim, claim_id)
 
     @outcome("unlink", "claim_tag")
@@ -134,7 +134,7 @@ class LabelActions(ApiParts):
         claim = self._claim(claim_id)
         if self.entities.get(entity_id) is None:
             raise EntityNotFoundError(entity_id)
-        link_claim_entity(self.db, claim_id, entity_id, role)
+        link_claim_entity(self.db, claim_id, entity_id, role, user_email=self.owner)
         return Outcome(claim, claim_id)
 
     @outcome("unlink", "claim_entity")
@@ -142,7 +142,9 @@ class LabelActions(ApiParts):
         """Take an entity from a claim, in one role or in all."""
         claim = self._claim(claim_id)
         linked = [
-            (entity, part) for entity, part in get_claim_entities(self.db, claim_id) if entity.entity_id == entity_id
+            (entity, part)
+            for entity, part in get_claim_entities(self.db, claim_id, user_email=self.owner)
+            if entity.entity_id == entity_id
         ]
         parts = [part for _, part in linked if role in (None, part)]
         if not parts:
@@ -156,13 +158,13 @@ class LabelActions(ApiParts):
     def get_claim_entities_list(self, claim_id: str) -> Outcome:
         """`.data`: (Entity, role) pairs of a claim, by name."""
         self._claim(claim_id)
-        return Outcome(get_claim_entities(self.db, claim_id), claim_id)
+        return Outcome(get_claim_entities(self.db, claim_id, user_email=self.owner), claim_id)
 
     @outcome("get", "claim_tag")
     def get_claim_tags_list(self, claim_id: str) -> Outcome:
         """`.data`: the tags of a claim, by name."""
         self._claim(claim_id)
-        return Outcome(get_claim_tags(self.db, claim_id), claim_id)
+        return Outcome(get_claim_tags(self.db, claim_id, user_email=self.owner), claim_id)
 
     def _unlinking(self, claim_id: str, title: str) -> Any:
         return recording(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..changes import undo
+from ..changes import history, undo
 from ..erasure import (
     changes_before,
     changes_of,
@@ -164,15 +163,9 @@ class _Keeping(ApiParts):
     @outcome("list", "audit")
     def get_audit_log(self, action: str | None = None, limit: int = 100, before: int | None = None) -> Outcome:
         """`.data`: `{"entries": [...], "count": n}`, newest first; `before` is the `audit_seq` to go on from."""
-        columns = "audit_seq, audit_id, action, object_type, object_id, title, detail, created_at, undone_by"
-        sql = (
-            f"SELECT {columns} FROM audit_log WHERE user_email = ? AND (? IS NULL OR action = ?) "
-            "AND (? IS NULL OR audit_seq < ?) ORDER BY audit_seq DESC LIMIT ?"
-        )
         if before is not None and not isinstance(before, int):
             raise InvalidKnowledgeError(f"{before!r} is no number of an entry.")
-        rows = self.db.fetchall(sql, [self.owner, action, action, before, before, _count(limit, limit)])
-        entries = [{**row, "detail": json.loads(row["detail"])} for row in rows]
+        entries = history(self.db, user_email=self.owner, action=action, before=before, limit=_count(limit, limit))
         return Outcome({"entries": entries, "count": len(entries)})
 
     @outcome("undo", "audit")

@@ -94,10 +94,10 @@ class TidyingActions(ClaimActions):
         return sorted(found, key=lambda group: -group["max_similarity"])
 
     def _take_over(self, kept_id: str, claim_id: str) -> None:
-        for tag in get_claim_tags(self.db, claim_id):
-            link_claim_tag(self.db, kept_id, tag.tag_id)
-        for entity, role in get_claim_entities(self.db, claim_id):
-            link_claim_entity(self.db, kept_id, entity.entity_id, role)
+        for tag in get_claim_tags(self.db, claim_id, user_email=self.owner):
+            link_claim_tag(self.db, kept_id, tag.tag_id, user_email=self.owner)
+        for entity, role in get_claim_entities(self.db, claim_id, user_email=self.owner):
+            link_claim_entity(self.db, kept_id, entity.entity_id, role, user_email=self.owner)
         for context in self.contexts.contexts_of(claim_id):
             self.contexts.add_claim(context.context_id, kept_id)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from database.engine.clock import now_iso
+from sqlalchemy import Table, bindparam, literal, select
 
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..models import (
     CLAIM_COLUMNS,
     CONFLICT_SET_COLUMNS,
@@ -15,42 +16,52 @@ from ..models import (
     NOTE_COLUMNS,
     TAG_COLUMNS,
 )
-from ..schema import SCHEMA_VERSION
+from ..schema import SCHEMA_VERSION, tables
+from ..utils import now_iso
 from .payload import EXPORT_VERSION
 
-_ROWS: dict[str, tuple[tuple[str, ...], str]] = {
-    "claims": (CLAIM_COLUMNS, "claims WHERE user_email = ? ORDER BY claim_number"),
-    "notes": (NOTE_COLUMNS, "notes WHERE user_email = ? ORDER BY note_rowid"),
-    "entities": (ENTITY_COLUMNS, "entities WHERE user_email = ? ORDER BY created_at, entity_id"),
-    "tags": (TAG_COLUMNS, "tags WHERE user_email = ? ORDER BY created_at, tag_id"),
-    "contexts": (CONTEXT_COLUMNS, "contexts WHERE user_email = ? ORDER BY created_at, context_id"),
-    "claim_tags": (
-        ("claim_id", "tag_id"),
-        "claim_tags JOIN claims USING (claim_id) WHERE user_email = ? ORDER BY claim_number, tag_id",
-    ),
-    "claim_entities": (
-        ("claim_id", "entity_id", "role"),
-        "claim_entities JOIN claims USING (claim_id) WHERE user_email = ? ORDER BY claim_number, entity_id, role",
-    ),
-    "context_claims": (
-        ("context_id", "claim_id"),
-        "context_claims JOIN claims USING (claim_id) WHERE user_email = ? ORDER BY claim_number, context_id",
-    ),
-    "claim_links": (
-        ("link_id", "from_claim_id", "to_claim_id", "link_type", "created_at"),
-        "claim_links WHERE user_email = ? ORDER BY created_at, link_id",
-    ),
-    "conflict_sets": (CONFLICT_SET_COLUMNS, "conflict_sets WHERE user_email = ? ORDER BY created_at, conflict_set_id"),
-    "conflict_set_members": (
-        ("conflict_set_id", "claim_id"),
-        "conflict_set_members JOIN conflict_sets USING (conflict_set_id) WHERE user_email = ? ORDER BY 1, 2",
-    ),
-}
-_CATALOGS = (
-    "SELECT 'type', type_name, display_name, created_at FROM claim_types_catalog WHERE user_email = ? "
-    "UNION ALL SELECT 'domain', domain_name, display_name, created_at FROM context_domains_catalog "
-    "WHERE user_email = ? ORDER BY 1, 2"
+_LINK_COLUMNS = ("link_id", "from_claim_id", "to_claim_id", "link_type", "created_at")
+_CATALOG_COLUMNS = ("kind", "name", "display_name", "created_at")
+
+
+def _rows(table: Table, columns: Sequence[str], *order: str) -> tuple[Sequence[str], Prepared]:
+    """The columns and the query for the user's rows of a table."""
+    query = select(*(table.c[name] for name in columns)).where(table.c.user_email == bindparam("user"))
+    return columns, Prepared(query.order_by(*(table.c[name] for name in order)))
+
+
+def _ties(table: Table, columns: Sequence[str]) -> tuple[Sequence[str], Prepared]:
+    """The columns and the query for what ties the user's claims to groups, in the order of the claims."""
+    claims = tables.claims
+    query = select(*(table.c[name] for name in columns)).join(claims, claims.c.claim_id == table.c.claim_id)
+    others = (table.c[name] for name in columns if name != "claim_id")
+    query = query.where(claims.c.user_email == bindparam("user"))
+    return columns, Prepared(query.order_by(claims.c.claim_number, *others))
+
+
+_CATEGORIES = (
+    select(literal("type"), *tables.claim_types_catalog.c["type_name", "display_name", "created_at"])
+    .where(tables.claim_types_catalog.c.user_email == bindparam("user"))
+    .union_all(
+        select(literal("domain"), *tables.context_domains_catalog.c["domain_name", "display_name", "created_at"]).where(
+            tables.context_domains_catalog.c.user_email == bindparam("user")
+        )
+    )
 )
+_CATALOGS = Prepared(select(_CATEGORIES.subquery()))
+_TABLES: dict[str, tuple[Sequence[str], Prepared]] = {
+    "claims": _rows(tables.claims, CLAIM_COLUMNS, "claim_number"),
+    "notes": _rows(tables.notes, NOTE_COLUMNS, "note_rowid"),
+    "entities": _rows(tables.entities, ENTITY_COLUMNS, "created_at", "entity_id"),
+    "tags": _rows(tables.tags, TAG_COLUMNS, "created_at", "tag_id"),
+    "contexts": _rows(tables.contexts, CONTEXT_COLUMNS, "created_at", "context_id"),
+    "claim_tags": _ties(tables.claim_tags, ("claim_id", "tag_id")),
+    "claim_entities": _ties(tables.claim_entities, ("claim_id", "entity_id", "role")),
+    "context_claims": _ties(tables.context_claims, ("context_id", "claim_id")),
+    "claim_links": _rows(tables.claim_links, _LINK_COLUMNS, "created_at", "link_id"),
+    "conflict_sets": _rows(tables.conflict_sets, CONFLICT_SET_COLUMNS, "created_at", "conflict_set_id"),
+    "conflict_set_members": _ties(tables.conflict_set_members, ("conflict_set_id", "claim_id")),
+}
 
 
 def export_data(db: PKBDatabase, user_email: str | None = None) -> dict[str, Any]:
@@ -61,9 +72,12 @@ def export_data(db: PKBDatabase, user_email: str | None = None) -> dict[str, Any
     """
     owner = user_email or ""
     with db.snapshot():
-        data = {table: _read(db, owner, columns, source) for table, (columns, source) in _ROWS.items()}
-        rows = db.select(_CATALOGS, [owner, owner])
-    data["catalogs"] = [dict(zip(("kind", "name", "display_name", "created_at"), row, strict=True)) for row in rows]
+        data = {
+            table: [dict(zip(columns, row, strict=True)) for row in db.rows(statement, user=owner)]
+            for table, (columns, statement) in _TABLES.items()
+        }
+        rows = sorted(db.rows(_CATALOGS, user=owner))
+    data["catalogs"] = [dict(zip(_CATALOG_COLUMNS, row, strict=True)) for row in rows]
     return {
         "pkb_export_version": EXPORT_VERSION,
         "schema_version": SCHEMA_VERSION,
@@ -72,8 +86,3 @@ def export_data(db: PKBDatabase, user_email: str | None = None) -> dict[str, Any
         "counts": {table: len(rows) for table, rows in data.items()},
         "data": data,
     }
-
-
-def _read(db: PKBDatabase, owner: str, columns: tuple[str, ...], source: str) -> list[dict[str, Any]]:
-    rows = db.select(f"SELECT {', '.join(columns)} FROM {source}", [owner])
-    return [dict(zip(columns, row, strict=True)) for row in rows]

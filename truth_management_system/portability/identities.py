@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from ..crud.base import json_list
 from ..crud.friendly_ids import check_given
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
+from ..schema import metadata
+from ..schema.operators import among, caseless
+from ..schema.tables import claim_numbers
 from ..utils import friendly_id_candidates
 
 _FURTHEST_NUMBER = 1_000_000_000
 _NAMESPACE = uuid.UUID("5b1c9d0a-7f0e-4d5e-9a55-3a1d3f0c2e77")
-_AMONG = "IN (SELECT value FROM json_each(?))"
+_LAST_NUMBER = Prepared(select(claim_numbers.c.last_number).where(claim_numbers.c.user_email == bindparam("user")))
+_inserted = insert(claim_numbers).values(user_email=bindparam("user"), last_number=bindparam("number"))
+_SET_NUMBER = Prepared(
+    _inserted.on_conflict_do_update(
+        index_elements=[claim_numbers.c.user_email], set_={"last_number": _inserted.excluded.last_number}
+    )
+)
 
 
 class Wish(NamedTuple):
@@ -50,14 +63,19 @@ def stored_where(
     """`columns` of the rows of any user whose `column` has one of `values`; one statement."""
     if not values:
         return []
-    sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {column} {_AMONG}"
-    return [tuple(row) for row in db.select(sql, [json.dumps(list(set(values)))])]
+    return db.rows(_where(table, tuple(columns), column), values=json_list(set(values)))
+
+
+@cache
+def _where(table: str, columns: tuple[str, ...], column: str) -> Prepared:
+    rows = metadata.tables[table].c
+    return Prepared(select(*(rows[name] for name in columns)).where(among(rows[column], "values")))
 
 
 def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int]:
     """A number for each new claim of the owner's: the one that is wanted, where nothing ever had it, else a new one."""
-    rows = db.select("SELECT last_number FROM claim_numbers WHERE user_email = ?", [owner])
-    last = rows[0][0] if rows else 0
+    row = db.row(_LAST_NUMBER, user=owner)
+    last = row[0] if row else 0
     kept = {number for number in wanted if last < number <= _FURTHEST_NUMBER}
     highest = max(kept, default=last)
     numbers = []
@@ -69,11 +87,7 @@ def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int
             highest += 1
             numbers.append(highest)
     if numbers:
-        sql = (
-            "INSERT INTO claim_numbers (user_email, last_number) VALUES (?, ?) "
-            "ON CONFLICT (user_email) DO UPDATE SET last_number = excluded.last_number"
-        )
-        db.execute(sql, [owner, highest])
+        db.run(_SET_NUMBER, user=owner, number=highest)
     return numbers
 
 
@@ -107,5 +121,12 @@ def _candidates(wish: Wish, suffix: str) -> Iterator[str]:
 
 
 def _taken(db: PKBDatabase, owner: str, table: str, names: Collection[str]) -> set[str]:
-    sql = f"SELECT lower(friendly_id) FROM {table} WHERE user_email = ? AND friendly_id COLLATE NOCASE {_AMONG}"
-    return {name for (name,) in db.select(sql, [owner, json.dumps(list(names))])}
+    rows = db.rows(_named(table), user=owner, names=json_list(names))
+    return {name for (name,) in rows}
+
+
+@cache
+def _named(table: str) -> Prepared:
+    rows = metadata.tables[table].c
+    query = select(func.lower(rows.friendly_id)).where(rows.user_email == bindparam("user"))
+    return Prepared(query.where(among(caseless(rows.friendly_id), "names")))

@@ -129,9 +129,8 @@ class _Merge:
     def _categories(self) -> None:
         self.counts["catalogs"] = 0
         for kind, (table, column, built_in) in _CATALOGS.items():
-            stored = {
-                name for (name,) in self.db.select(f"SELECT {column} FROM {table} WHERE user_email = ?", [self.owner])
-            }
+            rows_of_user = stored_where(self.db, table, (column,), "user_email", [self.owner])
+            stored = {name for (name,) in rows_of_user}
             named = {row["name"]: row for row in self.rows["catalogs"] if row["kind"] == kind}
             rows = [
                 {

@@ -5,20 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from database.engine.clock import now_iso
+from sqlalchemy import bindparam, select
 
 from ..constants import ClaimStatus
 from ..crud.catalog import DomainCatalog
 from ..crud.claims import ClaimCRUD
 from ..crud.contexts import ContextCRUD
 from ..crud.notes import NoteCRUD
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
 from ..models import Claim, Context
+from ..schema.tables import claim_entities, claim_tags, claims, context_claims, entities, tags
+from ..utils import now_iso
 
 _ALL = 10**9
 _DEEPEST_HEADING = 6
 _MARKUP = re.compile(r"([\\`*_\[\]<>&|~$])")
 _LINE_MARKUP = re.compile(r"^([#+=-]|\d+(?=[.)]))")
+_FILED = Prepared(
+    select(context_claims.c.context_id, context_claims.c.claim_id)
+    .join(claims, claims.c.claim_id == context_claims.c.claim_id)
+    .where(claims.c.user_email == bindparam("user"))
+    .order_by(claims.c.claim_number)
+)
+_TAGS = Prepared(
+    select(claim_tags.c.claim_id, tags.c.name)
+    .distinct()
+    .join(tags, tags.c.tag_id == claim_tags.c.tag_id)
+    .where(tags.c.user_email == bindparam("user"))
+    .order_by(tags.c.name_key)
+)
+_ENTITIES = Prepared(
+    select(claim_entities.c.claim_id, entities.c.name)
+    .distinct()
+    .join(entities, entities.c.entity_id == claim_entities.c.entity_id)
+    .where(entities.c.user_email == bindparam("user"))
+    .order_by(entities.c.name_key)
+)
 
 
 def export_markdown(db: PKBDatabase, user_email: str | None = None) -> str:
@@ -39,8 +61,8 @@ class _Parts:
         self.db, self.user_email = db, user_email
         listed = ClaimCRUD(db, user_email).list(limit=_ALL, order_by="claim_number")
         self.claims = {claim.claim_id: claim for claim in listed if not claim.is_retracted}
-        self._tags = self._names("claim_tags JOIN tags USING (tag_id)", "tags")
-        self._entities = self._names("claim_entities JOIN entities USING (entity_id)", "entities")
+        self._tags = self._names(_TAGS)
+        self._entities = self._names(_ENTITIES)
 
     def domains(self) -> Iterator[str]:
         """A chapter for each domain, with the claims whose primary domain it is."""
@@ -58,8 +80,7 @@ class _Parts:
         if not listed:
             return
         filed: dict[str, list[str]] = {}
-        sql = "SELECT context_id, claim_id FROM context_claims JOIN claims USING (claim_id) WHERE user_email = ?"
-        for context_id, claim_id in self.db.select(f"{sql} ORDER BY claim_number", [self.user_email or ""]):
+        for context_id, claim_id in self.db.rows(_FILED, user=self.user_email or ""):
             filed.setdefault(context_id, []).append(claim_id)
         yield from _heading(2, "Contexts")
         for depth, context in _tree(listed):
@@ -87,10 +108,9 @@ class _Parts:
                 facts.append(f"{what}: {', '.join(map(_text, names[claim.claim_id]))}")
         return f"- {_text(claim.rendered())} ({'; '.join(facts)})"
 
-    def _names(self, ties: str, groups: str) -> Mapping[str, list[str]]:
-        sql = f"SELECT DISTINCT claim_id, name FROM {ties} WHERE {groups}.user_email = ? ORDER BY name_key"
+    def _names(self, statement: Prepared) -> Mapping[str, list[str]]:
         names: dict[str, list[str]] = {}
-        for claim_id, name in self.db.select(sql, [self.user_email or ""]):
+        for claim_id, name in self.db.rows(statement, user=self.user_email or ""):
             names.setdefault(claim_id, []).append(name)
         return names
 

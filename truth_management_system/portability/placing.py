@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import graphlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from ..database import PKBDatabase
+from sqlalchemy import bindparam, func, literal, select
+
+from ..crud.base import json_list
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
+from ..schema import metadata
+from ..schema.operators import among
 from ..utils import name_key
 from .identities import Wish, free_friendly_ids, identify
 from .payload import Row
@@ -63,12 +68,17 @@ def _with_friendly_ids(db: PKBDatabase, owner: str, kind: Kind, new: list[Row]) 
 
 def _stored_places(db: PKBDatabase, owner: str, kind: Kind, rows: Sequence[Row]) -> dict[_Place, str]:
     """The owner's things with the names of `rows`, by place; of several in one place the oldest."""
-    sql = (
-        f"SELECT name_key, COALESCE({kind.within}, ''), {kind.key} FROM {kind.table} WHERE user_email = ? "
-        "AND name_key IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
-    )
-    wanted = json.dumps([name_key(row["name"]) for row in rows])
-    return {(name, within): identity for name, within, identity in db.select(sql, [owner, wanted])}
+    names = json_list(name_key(row["name"]) for row in rows)
+    stored = db.rows(_places(kind.table, kind.key, kind.within), user=owner, names=names)
+    return {(name, within): identity for name, within, identity in stored}
+
+
+@cache
+def _places(table: str, key: str, within: str) -> Prepared:
+    rows = metadata.tables[table].c
+    query = select(rows.name_key, func.coalesce(rows[within], literal("")), rows[key])
+    query = query.where(rows.user_email == bindparam("user"), among(rows.name_key, "names"))
+    return Prepared(query.order_by(rows.created_at.desc()))
 
 
 def _parents_first(kind: Kind, rows: Sequence[Row]) -> list[Row]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from database.engine.text import storable
+from sqlalchemy import BindParameter, Table, Text, and_, bindparam, literal_column, or_, select
 
-from ..constants import ClaimStatus, ContextDomain
-from ..crud.base import marks
+from database.stored_text import storable
+
+from ..constants import ContextDomain
+from ..crud.base import HOLDING, begins, json_list, one_of, prefix_bounds
+from ..crud.catalog import domain_counts
 from ..crud.contexts import ContextCRUD
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
+from ..schema.operators import among, caseless, contains, in_order, unindexed
+from ..schema.sqlite import all_of, any_of, beginning, fulltext_index, matches, of_user, word
+from ..schema.tables import claims, context_domains_catalog, contexts, entities, tags
 from ..utils import name_key
 from .query_words import all_words
-from .searched_table import indexed_expression, shortened
+from .searched_table import shortened
 
 Suggestion = dict[str, Any]
 
@@ -25,9 +32,28 @@ _ID = re.compile(r"[a-z0-9_-]*")
 _MOST_WORDS = 8
 _LOOKED_AT = 5
 _READ_FOR_A_LETTER = 100
-_CLAIM = "friendly_id, claim_id, claim_number, statement, claim_type"
+_SHOWN = ("friendly_id", "claim_id", "claim_number", "statement", "claim_type")
 _COLUMNS = ("statement", "possible_questions", "friendly_id")
-_HOLDING = ClaimStatus.default_search_statuses()
+
+_CLAIMS = select(*(claims.c[name] for name in _SHOWN)).where(claims.c.user_email == bindparam("user"))
+_HOLDING_CLAIMS = _CLAIMS.where(one_of(unindexed(claims.c.status), HOLDING))
+_LIMIT: BindParameter[int] = bindparam("limit")
+_NEWEST = Prepared(_HOLDING_CLAIMS.order_by(claims.c.updated_at.desc()).limit(_LIMIT))
+_BY_NUMBER = Prepared(_HOLDING_CLAIMS.where(among(claims.c.claim_number, "numbers")).order_by(claims.c.claim_number))
+_BY_ID = Prepared(
+    _HOLDING_CLAIMS.where(begins(claims.c.friendly_id)).order_by(caseless(claims.c.friendly_id)).limit(_LIMIT)
+)
+_INDEX = fulltext_index("claims")
+_BY_WORDS = Prepared(
+    select(*(claims.c[name] for name in _SHOWN))
+    .select_from(in_order(_INDEX, claims, claims.c.claim_rowid == _INDEX.c.rowid))
+    .where(matches("claims"), claims.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
+    .order_by(_INDEX.c.rowid.desc())
+    .limit(_LIMIT)
+)
+_OWN_DOMAINS = Prepared(
+    select(context_domains_catalog.c.domain_name).where(context_domains_catalog.c.user_email == bindparam("user"))
+)
 
 
 def autocomplete(
@@ -45,15 +71,15 @@ def autocomplete(
         return {
             "memories": _memories(db, user, typed, limit),
             "contexts": _contexts(db, user, typed, limit),
-            "entities": _groups(db, user, typed, limit, "entities", "entity_id", "entity_type"),
-            "tags": _groups(db, user, typed, limit, "tags", "tag_id"),
+            "entities": _groups(db, user, typed, limit, entities, "entity_id", "entity_type"),
+            "tags": _groups(db, user, typed, limit, tags, "tag_id"),
             "domains": _domains(db, user, typed, limit),
         }
 
 
 def _memories(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
     if not typed:
-        return [_memory(row) for row in _newest(db, user, limit)]
+        return [_memory(row) for row in db.rows(_NEWEST, user=user, limit=limit)]
     rows = [*_by_number(db, user, typed), *_by_id(db, user, typed, limit)]
     if len(rows) < limit:
         rows += _by_words(db, user, typed, limit)
@@ -62,15 +88,7 @@ def _memories(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Sugges
 
 
 def _memory(row: Sequence[Any]) -> Suggestion:
-    return dict(zip(("friendly_id", "claim_id", "claim_number", "statement", "claim_type"), row, strict=True))
-
-
-def _newest(db: PKBDatabase, user: str, limit: int) -> Sequence[Sequence[Any]]:
-    sql = (
-        f"SELECT {_CLAIM} FROM claims WHERE user_email = ? AND +status IN ({marks(_HOLDING)}) "
-        "ORDER BY updated_at DESC LIMIT ?"
-    )
-    return db.select(sql, [user, *_HOLDING, limit])
+    return dict(zip(_SHOWN, row, strict=True))
 
 
 def _by_number(db: PKBDatabase, user: str, typed: str) -> Sequence[Sequence[Any]]:
@@ -79,107 +97,78 @@ def _by_number(db: PKBDatabase, user: str, typed: str) -> Sequence[Sequence[Any]
         return []
     number = int(match.group(1))
     numbers = [number, *range(10 * number, 10 * number + 10)]
-    sql = (
-        f"SELECT {_CLAIM} FROM claims WHERE user_email = ? AND claim_number IN ({marks(numbers)}) "
-        f"AND +status IN ({marks(_HOLDING)}) ORDER BY claim_number"
-    )
-    return db.select(sql, [user, *numbers, *_HOLDING])
+    return db.rows(_BY_NUMBER, user=user, numbers=json_list(numbers))
 
 
 def _by_id(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
     if not _ID.fullmatch(typed):
         return []
-    # A range, not LIKE: "_" means itself, and the index that knows no case answers it in order.
-    sql = (
-        f"SELECT {_CLAIM} FROM claims WHERE user_email = ? AND friendly_id COLLATE NOCASE >= ? "
-        f"AND friendly_id COLLATE NOCASE < ? AND +status IN ({marks(_HOLDING)}) "
-        "ORDER BY friendly_id COLLATE NOCASE LIMIT ?"
-    )
-    return db.select(sql, [user, typed, _after(typed), *_HOLDING, limit])
+    return db.rows(_BY_ID, user=user, limit=limit, **prefix_bounds(typed))
 
 
 def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
     *whole, last = all_words(typed)[-_MOST_WORDS:] or [""]
     if not last:
         return []
-    said = [f'"{word}"' for word in whole]
+    said = [word(each) for each in whole]
     if len(last) == 1 and typed[-1].isalnum():
         # So many words begin with one letter that it is quicker to read a few claims than to look them up.
         return [row for row in _newest_with(db, user, said, _READ_FOR_A_LETTER) if _has_begun(row, last)]
-    said.append(_begun(last) if typed[-1].isalnum() else f'"{last}"')
+    said.append(_begun(last) if typed[-1].isalnum() else word(last))
     rows = _newest_with(db, user, said, _LOOKED_AT * limit)
-    return sorted(rows, key=lambda row: not any(word.startswith(last) for word in all_words(row[3])))
+    return sorted(rows, key=lambda row: not any(each.startswith(last) for each in all_words(row[3])))
 
 
 def _newest_with(db: PKBDatabase, user: str, expressions: Sequence[str], count: int) -> Sequence[Sequence[Any]]:
     """The newest claims that match every one of `expressions`; all match none."""
     if not expressions:
-        return _newest(db, user, count)
-    sql = (
-        f"SELECT {', '.join(f'claims.{column}' for column in _CLAIM.split(', '))} FROM claims_fts "
-        "CROSS JOIN claims ON claims.claim_rowid = claims_fts.rowid WHERE claims_fts MATCH ? "
-        f"AND claims.user_email = ? AND claims.status IN ({marks(_HOLDING)}) ORDER BY claims_fts.rowid DESC LIMIT ?"
-    )
-    expression = indexed_expression(" AND ".join(expressions), columns=_COLUMNS, owner=user)
-    return db.select(sql, [expression, user, *_HOLDING, count])
+        return db.rows(_NEWEST, user=user, limit=count)
+    expression = of_user(all_of(expressions), columns=_COLUMNS, owner=user)
+    return db.rows(_BY_WORDS, user=user, expression=expression, limit=count)
 
 
 def _has_begun(row: Sequence[Any], letter: str) -> bool:
     friendly_id, _, _, statement, _ = row
-    return any(word.startswith(letter) for word in [*all_words(statement), *all_words(friendly_id)])
+    return any(each.startswith(letter) for each in [*all_words(statement), *all_words(friendly_id)])
 
 
-def _begun(word: str) -> str:
-    """An expression for words that begin with `word`, also for those whose stems are shorter."""
-    either = [f'"{word}" *', *(f'"{stem}"' for stem in shortened(word))]
-    return f"({' OR '.join(either)})"
+def _begun(text: str) -> str:
+    """An expression for words that begin with `text`, also for those whose stems are shorter."""
+    return any_of([beginning(text), *(word(stem) for stem in shortened(text))])
 
 
 def _contexts(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
-    found = _groups(db, user, typed, limit, "contexts", "context_id")
+    found = _groups(db, user, typed, limit, contexts, "context_id")
     counts = ContextCRUD(db, user).claim_counts([context["context_id"] for context in found])
     return [context | {"claim_count": counts[context["context_id"]]} for context in found]
 
 
 def _groups(
-    db: PKBDatabase, user: str, typed: str, limit: int, table: str, key: str, *further: str
+    db: PKBDatabase, user: str, typed: str, limit: int, table: Table, key: str, *further: str
 ) -> list[Suggestion]:
     columns = ("friendly_id", key, "name", *further)
-    by_id = "(friendly_id COLLATE NOCASE >= ? AND friendly_id COLLATE NOCASE < ?)"
     words = [f"_{word}" for word in name_key(typed.replace("_", " ")).split("_") if word]
-    by_words = " AND ".join("instr('_' || name_key, ?) > 0" for _ in words) or "1 = 1"
-    sql = (
-        f"SELECT {', '.join(columns)} FROM {table} WHERE user_email = ? AND ({by_id} OR ({by_words})) "
-        f"ORDER BY {by_id} DESC, name_key LIMIT ?"
-    )
-    bounds = [typed, _after(typed)]
-    rows = db.select(sql, [user, *bounds, *words, *bounds, limit])
+    given = {f"word{place}": word for place, word in enumerate(words)}
+    rows = db.rows(_naming(table, columns, len(words)), user=user, limit=limit, **prefix_bounds(typed), **given)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+@cache
+def _naming(table: Table, columns: tuple[str, ...], words: int) -> Prepared:
+    """Groups whose readable id begins with `:prefix`, those first, or whose name has words that begin so."""
+    name = literal_column("'_'", Text) + table.c.name_key
+    has_words = and_(literal_column("1 = 1"), *(contains(name, bindparam(f"word{place}")) for place in range(words)))
+    by_id = begins(table.c.friendly_id)
+    query = select(*(table.c[column] for column in columns)).where(table.c.user_email == bindparam("user"))
+    query = query.where(or_(by_id, has_words)).order_by(by_id.desc(), table.c.name_key)
+    return Prepared(query.limit(bindparam("limit")))
+
+
 def _domains(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
-    own = db.select("SELECT domain_name FROM context_domains_catalog WHERE user_email = ?", [user])
+    own = db.rows(_OWN_DOMAINS, user=user)
     names = dict.fromkeys([*map(str, ContextDomain), *(name for (name,) in own)])
     sought = typed.replace(" ", "_")
     found = [name for name in names if f"{name}_domain".startswith(sought) or f"_{name}".find(f"_{sought}") >= 0]
     found = sorted(found, key=lambda name: not name.startswith(sought))[:limit]
-    counts = _domain_counts(db, user, found) if found else {}
+    counts = domain_counts(db, user, found) if found else {}
     return [{"friendly_id": f"{name}_domain", "name": name, "claim_count": counts.get(name, 0)} for name in found]
-
-
-def _domain_counts(db: PKBDatabase, user: str, names: Sequence[str]) -> dict[str, int]:
-    """Active and contested claims of each; since most are, the others are counted and taken away."""
-    others = [status.value for status in ClaimStatus if status not in _HOLDING]
-    sql = (
-        "SELECT domain, SUM(number) FROM ("
-        f"SELECT domain, COUNT(*) AS number FROM claim_domains WHERE user_email = ? AND domain IN ({marks(names)}) "
-        "GROUP BY domain UNION ALL SELECT domain, -COUNT(*) FROM claims CROSS JOIN claim_domains "
-        f"WHERE claims.user_email = ? AND claims.status IN ({marks(others)}) "
-        "AND claim_domains.claim_rowid = claims.claim_rowid GROUP BY domain) GROUP BY domain"
-    )
-    return {domain: int(number) for domain, number in db.select(sql, [user, *names, user, *others])}
-
-
-def _after(prefix: str) -> str:
-    """What comes right behind everything that begins with `prefix`."""
-    return f"{prefix}\U0010ffff"

@@ -7,10 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, literal, literal_column, select
+
 from ..config import PKBConfig
 from ..constants import ClaimStatus
+from ..crud.base import json_list, one_of
 from ..crud.claim_fields import utc_time
 from ..models import Claim
+from ..schema import sqlite
+from ..schema.operators import among, has_begun, has_not_ended, holds_any
+from ..schema.tables import claim_domains, claim_entities, claim_tags, claims, context_claims, contexts, tags
 
 _SECONDS_A_DAY = 86_400
 
@@ -43,73 +49,87 @@ class SearchFilters:
     pinned: bool | None = None
     include_contested: bool = True
 
-    def to_sql_conditions(self) -> tuple[list[str], list[Any]]:
-        """Conditions over the table `claims`, to be joined by AND, and their parameters.
+    def conditions(self) -> tuple[Conditions, dict[str, Any]]:
+        """Which conditions hold for the claims that are found (see `in_sql`), and their parameters.
 
         Raises InvalidKnowledgeError for a time that is none.
         """
-        conditions: list[str] = []
-        parameters: list[Any] = []
-        for condition, values in self._parts():
-            conditions.append(condition)
-            parameters += values
-        return conditions, parameters
-
-    def _parts(self) -> list[tuple[str, Sequence[Any]]]:
-        statuses = [status for status in self.statuses if self.include_contested or status != ClaimStatus.CONTESTED]
-        parts: list[tuple[str, Sequence[Any]]] = []
+        fixed: list[tuple[str, ...]] = []
         if self.statuses:
-            parts.append((f"claims.status IN ({_marks(statuses)})", statuses))
+            fixed.append(
+                ("statuses", *(each for each in self.statuses if self.include_contested or each != _CONTESTED))
+            )
         elif not self.include_contested:
-            parts.append(("claims.status <> ?", [ClaimStatus.CONTESTED.value]))
-        for values, pattern in (
-            (self.context_domains, _DOMAINS),
-            (self.claim_types, _TYPES),
-            (self.tags, _TAGS),
-            (self.entities, _ENTITIES),
-            (self.contexts, _CONTEXTS),
-        ):
-            if values:
-                parts.append((pattern.format(_marks(values)), values))
-        times = [(condition, value) for condition, value in self._times() if value is not None]
-        parts += [(condition, [utc_time(value, "a filter")]) for condition, value in times]
+            fixed.append(("uncontested",))
         if self.pinned is not None:
-            parts.append(("claims.pinned = ?", [int(self.pinned)]))
-        return parts
+            fixed.append(("pinned" if self.pinned else "unpinned",))
+        values = {name: json_list(getattr(self, name)) for name in _LISTS if getattr(self, name)}
+        values |= {name: utc_time(time, "a filter") for name in _TIMES if (time := getattr(self, name)) is not None}
+        return (*fixed, *((name,) for name in values)), values
 
-    def _times(self) -> list[tuple[str, str | None]]:
-        return [
-            ("claims.created_at >= ?", self.created_after),
-            ("claims.created_at < ?", self.created_before),
-            ("claims.updated_at >= ?", self.updated_after),
-            ("claims.updated_at < ?", self.updated_before),
-            (_VALID_FROM, self.valid_at),
-            (_VALID_TO, self.valid_at),
-        ]
+    def to_sql_conditions(self) -> tuple[list[str], list[Any]]:
+        """Conditions over the table `claims` as text for SQLite, to be joined by AND, and their parameters.
+
+        Raises InvalidKnowledgeError for a time that is none.
+        """
+        conditions, values = self.conditions()
+        values |= {name: getattr(self, name) for name in _LISTS}
+        texts: list[str] = []
+        parameters: list[Any] = []
+        for condition in in_sql(conditions):
+            text, given = sqlite.as_text(condition, values)
+            texts.append(text)
+            parameters += given
+        return texts, parameters
 
 
-# Compared as times: they are stored as they were given, as days too, and in any zone.
-_VALID_FROM = "COALESCE(julianday(claims.valid_from) <= julianday(?), TRUE)"
-_VALID_TO = "COALESCE(julianday(claims.valid_to) + (length(claims.valid_to) = 10) >= julianday(?), TRUE)"
-_DOMAINS = (
-    "EXISTS (SELECT 1 FROM claim_domains WHERE claim_domains.claim_rowid = claims.claim_rowid "
-    "AND claim_domains.domain IN ({}))"
-)
-_TYPES = "EXISTS (SELECT 1 FROM json_each(claims.claim_types) WHERE json_each.value IN ({}))"
-_TAGS = (
-    "claims.claim_id IN (WITH RECURSIVE below(tag_id, depth) AS ("
-    "SELECT tag_id, 0 FROM tags WHERE tag_id IN ({}) UNION "
-    "SELECT tags.tag_id, depth + 1 FROM tags JOIN below ON tags.parent_tag_id = below.tag_id WHERE depth < 10) "
-    "SELECT claim_tags.claim_id FROM claim_tags JOIN below ON claim_tags.tag_id = below.tag_id)"
-)
-_ENTITIES = "claims.claim_id IN (SELECT claim_id FROM claim_entities WHERE entity_id IN ({}))"
-_CONTEXTS = (
-    "claims.claim_id IN (WITH RECURSIVE below(context_id, depth) AS ("
-    "SELECT context_id, 0 FROM contexts WHERE context_id IN ({}) UNION "
-    "SELECT contexts.context_id, depth + 1 FROM contexts "
-    "JOIN below ON contexts.parent_context_id = below.context_id WHERE depth < 10) "
-    "SELECT context_claims.claim_id FROM context_claims JOIN below ON context_claims.context_id = below.context_id)"
-)
+Conditions = tuple[tuple[str, ...], ...]
+"""Conditions by name, each with the values that are part of the statement: the same tuple is the same statement."""
+
+
+def in_sql(conditions: Conditions) -> list[ColumnElement[Any]]:
+    """Conditions over the table `claims`, whose parameters are called as the fields of SearchFilters."""
+    return [
+        _STATEMENTS[name] if name in _STATEMENTS else one_of(claims.c.status, values) for name, *values in conditions
+    ]
+
+
+def _filed_below(groups: Table, ties: Table, key: str, parent: str, name: str) -> ColumnElement[bool]:
+    """Whether a claim is filed under one of the groups of the list `name`, or up to ten levels below."""
+    top = select(groups.c[key], literal_column("0").label("depth")).where(among(groups.c[key], name))
+    below = top.cte(f"{name}_below", recursive=True)
+    next_level = select(groups.c[key], below.c.depth + literal_column("1")).where(
+        groups.c[parent] == below.c[key], below.c.depth < literal_column("10")
+    )
+    below = below.union(next_level)
+    return claims.c.claim_id.in_(select(ties.c.claim_id).join(below, ties.c[key] == below.c[key]))
+
+
+_CONTESTED = ClaimStatus.CONTESTED.value
+_LISTS = ("context_domains", "claim_types", "tags", "entities", "contexts")
+_TIMES = ("created_after", "created_before", "updated_after", "updated_before", "valid_at")
+_STATEMENTS: dict[str, ColumnElement[Any]] = {
+    "uncontested": claims.c.status != literal(_CONTESTED),
+    "pinned": claims.c.pinned == literal_column("1"),
+    "unpinned": claims.c.pinned == literal_column("0"),
+    "context_domains": exists(literal_column("1")).where(
+        claim_domains.c.claim_rowid == claims.c.claim_rowid, among(claim_domains.c.domain, "context_domains")
+    ),
+    "claim_types": holds_any(claims.c.claim_types, "claim_types"),
+    "tags": _filed_below(tags, claim_tags, "tag_id", "parent_tag_id", "tags"),
+    "entities": claims.c.claim_id.in_(
+        select(claim_entities.c.claim_id).where(among(claim_entities.c.entity_id, "entities"))
+    ),
+    "contexts": _filed_below(contexts, context_claims, "context_id", "parent_context_id", "contexts"),
+    "created_after": claims.c.created_at >= bindparam("created_after"),
+    "created_before": claims.c.created_at < bindparam("created_before"),
+    "updated_after": claims.c.updated_at >= bindparam("updated_after"),
+    "updated_before": claims.c.updated_at < bindparam("updated_before"),
+    # Compared as times: they are stored as they were given, as days too, and in any zone.
+    "valid_at": and_(
+        has_begun(claims.c.valid_from, bindparam("valid_at")), has_not_ended(claims.c.valid_to, bindparam("valid_at"))
+    ),
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -227,7 +247,3 @@ def _age_in_days(claim: Claim, now: datetime) -> float:
         return 0.0
     changed = changed if changed.tzinfo else changed.replace(tzinfo=UTC)
     return max(0.0, (now - changed).total_seconds() / _SECONDS_A_DAY)
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" for _ in values)

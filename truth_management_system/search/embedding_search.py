@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, literal_column, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
-from ..crud.base import MOST_AT_ONCE, marks
-from ..database import PKBDatabase
+from ..crud.base import json_list
+from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
-from .base import Found, SearchFilters, SearchResult, SearchStrategy
+from ..schema.operators import among, in_order, unindexed
+from ..schema.tables import claim_embeddings, claims
+from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fts_search import found_claim
 from .relevance import unrelated_for
 from .vector_cache import VectorCache, vectors_of
@@ -31,6 +36,7 @@ _NO_VECTORS = "Search by meaning took no part: the memories are still being prep
 _LONGEST_QUERY = 2_000
 _FEWEST_TRIED = 100
 _MOST_TRIED = 2_000
+_TRIED_AT_ONCE = 500
 
 
 class EmbeddingSearchStrategy(SearchStrategy):
@@ -92,7 +98,7 @@ class EmbeddingSearchStrategy(SearchStrategy):
         return results
 
     def _has_claims(self) -> bool:
-        return bool(self.db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [self.user_email]))
+        return self.db.row(_ANY, user=self.user_email) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +109,16 @@ class _Allowed:
     filters: SearchFilters
 
     def among(self, seqs: Sequence[int]) -> set[int]:
-        # A cross join and the plus keep SQLite from walking through all of the user's claims.
-        joined = "claim_embeddings CROSS JOIN claims USING (claim_rowid)"
-        return self._select(joined, f"embedding_seq IN ({marks(seqs)}) AND +claims.user_email = ?", seqs)
+        return self._select(_allowed_among, seqs=json_list(seqs))
 
     def everywhere(self) -> set[int]:
-        return self._select("claims JOIN claim_embeddings USING (claim_rowid)", "claims.user_email = ?", [])
+        return self._select(_allowed_everywhere)
 
-    def _select(self, joined: str, condition: str, values: Sequence[int]) -> set[int]:
-        conditions, parameters = self.filters.to_sql_conditions()
-        condition = " AND ".join([condition, "claim_embeddings.model = ?", *conditions])
-        sql = f"SELECT embedding_seq FROM {joined} WHERE {condition}"
-        given = [*values, self.vectors.user_email, self.vectors.model, *parameters]
-        return {seq for (seq,) in self.vectors.db.select(sql, given)}
+    def _select(self, statement: Callable[[Conditions], Prepared], **given: Any) -> set[int]:
+        conditions, values = self.filters.conditions()
+        of_user = {"user": self.vectors.user_email, "model": self.vectors.model}
+        rows = self.vectors.db.rows(statement(conditions), **of_user, **values, **given)
+        return {seq for (seq,) in rows}
 
 
 def _best_of(
@@ -124,12 +127,12 @@ def _best_of(
     """The `k` nearest of those that are allowed. The nearest are looked up first; seldom it has to be all of them."""
     nearest = _nearest(seqs, similarities, max(_MOST_TRIED, k))
     best: list[tuple[int, float]] = []
-    start, count = 0, min(max(_FEWEST_TRIED, 2 * k), MOST_AT_ONCE)
+    start, count = 0, min(max(_FEWEST_TRIED, 2 * k), _TRIED_AT_ONCE)
     while start < len(nearest) and len(best) < k:
         tried = nearest[start : start + count]
         passing = allowed.among([seq for seq, _ in tried])
         best += [one for one in tried if one[0] in passing]
-        start, count = start + count, MOST_AT_ONCE
+        start, count = start + count, _TRIED_AT_ONCE
     if len(best) < k and len(nearest) < len(seqs):
         best = _nearest(*_only(seqs, similarities, allowed.everywhere()), k)
     return best[:k]
@@ -156,13 +159,31 @@ def _only(
 
 
 def _claims(vectors: VectorSet, seqs: Sequence[int]) -> dict[int, Claim]:
-    names = ", ".join(f"claims.{column}" for column in CLAIM_COLUMNS)
-    found: dict[int, Claim] = {}
-    for start in range(0, len(seqs), MOST_AT_ONCE):
-        some = seqs[start : start + MOST_AT_ONCE]
-        sql = (
-            f"SELECT embedding_seq, {names} FROM claim_embeddings CROSS JOIN claims USING (claim_rowid) "
-            f"WHERE embedding_seq IN ({marks(some)}) AND +claims.user_email = ?"
-        )
-        found |= {row[0]: Claim(*row[1:]) for row in vectors.db.select(sql, [*some, vectors.user_email])}
-    return found
+    rows = vectors.db.rows(_CLAIMS, user=vectors.user_email, seqs=json_list(seqs))
+    return {row[0]: Claim(*row[1:]) for row in rows}
+
+
+# The vectors that are named leave fewer rows than all claims of the user.
+_FROM_VECTORS = in_order(claim_embeddings, claims, claims.c.claim_rowid == claim_embeddings.c.claim_rowid)
+_NAMED = (among(claim_embeddings.c.embedding_seq, "seqs"), unindexed(claims.c.user_email) == bindparam("user"))
+_CLAIMS = Prepared(
+    select(claim_embeddings.c.embedding_seq, *(claims.c[name] for name in CLAIM_COLUMNS))
+    .select_from(_FROM_VECTORS)
+    .where(*_NAMED)
+)
+_ANY = Prepared(select(literal_column("1")).where(claims.c.user_email == bindparam("user")).limit(1))
+
+
+@cache
+def _allowed_among(conditions: Conditions) -> Prepared:
+    of_model = claim_embeddings.c.model == bindparam("model")
+    query = select(claim_embeddings.c.embedding_seq).select_from(_FROM_VECTORS)
+    return Prepared(query.where(*_NAMED, of_model, *in_sql(conditions)))
+
+
+@cache
+def _allowed_everywhere(conditions: Conditions) -> Prepared:
+    joined = claims.join(claim_embeddings, claim_embeddings.c.claim_rowid == claims.c.claim_rowid)
+    of_user = (claims.c.user_email == bindparam("user"), claim_embeddings.c.model == bindparam("model"))
+    query = select(claim_embeddings.c.embedding_seq).select_from(joined)
+    return Prepared(query.where(*of_user, *in_sql(conditions)))

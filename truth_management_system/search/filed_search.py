@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..crud.base import MOST_AT_ONCE, marks
+from sqlalchemy import bindparam, select
+
+from ..crud.base import json_list
+from ..database import Prepared
+from ..schema.operators import among, unindexed
+from ..schema.tables import claim_tags, tag_embeddings, tags
 from .base import SearchResult
 from .embedding_search import EmbeddingSearchStrategy
 
@@ -20,6 +25,15 @@ if TYPE_CHECKING:
 
 _CONSIDERED = 200
 _TAG_WEIGHT = 0.5
+_TAG_VECTORS = Prepared(
+    select(claim_tags.c.claim_id, tag_embeddings.c.vector)
+    .join(
+        tag_embeddings,
+        (tag_embeddings.c.tag_id == claim_tags.c.tag_id) & (tag_embeddings.c.model == bindparam("model")),
+    )
+    .join(tags, (tags.c.tag_id == claim_tags.c.tag_id) & (unindexed(tags.c.user_email) == bindparam("user")))
+    .where(among(claim_tags.c.claim_id, "claim_ids"))
+)
 
 
 class FiledSearchStrategy(EmbeddingSearchStrategy):
@@ -50,18 +64,12 @@ class FiledSearchStrategy(EmbeddingSearchStrategy):
 
         assert self.model is not None
         nearest: dict[str, float] = {}
-        for start in range(0, len(claim_ids), MOST_AT_ONCE):
-            some = claim_ids[start : start + MOST_AT_ONCE]
-            sql = (
-                "SELECT claim_tags.claim_id, tag_embeddings.vector FROM claim_tags "
-                "JOIN tag_embeddings ON tag_embeddings.tag_id = claim_tags.tag_id AND tag_embeddings.model = ? "
-                f"WHERE claim_tags.claim_id IN ({marks(some)})"
-            )
-            rows = self.db.select(sql, [self.model.name, *some])
-            if rows:
-                vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2").reshape(len(rows), -1)
-                for (claim_id, _), similarity in zip(
-                    rows, (vectors.astype(np.float32) @ embedded).tolist(), strict=True
-                ):
-                    nearest[claim_id] = max(similarity, nearest.get(claim_id, -1.0))
+        given = {"user": self.user_email, "model": self.model.name, "claim_ids": json_list(claim_ids)}
+        rows = self.db.rows(_TAG_VECTORS, **given)
+        if not rows:
+            return nearest
+        vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2").reshape(len(rows), -1)
+        similarities = (vectors.astype(np.float32) @ embedded).tolist()
+        for (claim_id, _), similarity in zip(rows, similarities, strict=True):
+            nearest[claim_id] = max(similarity, nearest.get(claim_id, -1.0))
         return nearest

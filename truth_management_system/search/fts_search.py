@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..crud.base import marks
-from ..database import PKBDatabase
-from ..derived import CLAIM_SEARCH_COLUMNS
+from sqlalchemy import bindparam, select
+
+from ..crud.base import json_list
+from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
-from .base import Found, SearchFilters, SearchResult, SearchStrategy
+from ..schema.operators import among, unindexed
+from ..schema.sqlite import CLAIM_SEARCH_COLUMNS
+from ..schema.tables import claims
+from .base import Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fulltext import best_matches
 from .searched_table import Searched, SearchedTable
 
 CLAIMS = SearchedTable(
-    name="claims",
+    table=claims,
     rowid="claim_rowid",
     number="claim_number",
     body="statement",
@@ -23,6 +27,12 @@ CLAIMS = SearchedTable(
         (("possible_questions",), 0.7),
         (("context_domain", "friendly_id"), 0.4),
     ),
+    in_sql=in_sql,
+)
+_BY_ROWID = Prepared(
+    select(claims.c.claim_rowid, *(claims.c[name] for name in CLAIM_COLUMNS)).where(
+        among(claims.c.claim_rowid, "rowids"), unindexed(claims.c.user_email) == bindparam("user")
+    )
 )
 
 
@@ -49,10 +59,8 @@ class FTSSearchStrategy(SearchStrategy):
         return self._found(one, query, k, filters)
 
     def _found(self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None) -> list[SearchResult]:
-        conditions, parameters = (filters or SearchFilters()).to_sql_conditions()
-        searched = Searched(
-            db=self.db, table=table, user_email=self.user_email, conditions=conditions, parameters=parameters
-        )
+        conditions, values = (filters or SearchFilters()).conditions()
+        searched = Searched(db=self.db, table=table, user_email=self.user_email, conditions=conditions, values=values)
         best = best_matches(searched, query, k)
         claims = claims_by_rowid(self.db, self.user_email, [match.rowid for match in best])
         found = [(match, claims[match.rowid]) for match in best if match.rowid in claims]
@@ -65,9 +73,8 @@ def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict
     """The user's claims with these rowids."""
     if not rowids:
         return {}
-    names = ", ".join(CLAIM_COLUMNS)
-    sql = f"SELECT claim_rowid, {names} FROM claims WHERE claim_rowid IN ({marks(rowids)}) AND +user_email = ?"
-    return {row[0]: Claim(*row[1:]) for row in db.select(sql, [*rowids, user_email])}
+    rows = db.rows(_BY_ROWID, user=user_email, rowids=json_list(rowids))
+    return {row[0]: Claim(*row[1:]) for row in rows}
 
 
 def found_claim(claim: Claim, *, score: float, source: str, **metadata: Any) -> SearchResult:

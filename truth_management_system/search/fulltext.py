@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
+from ..schema.sqlite import all_of, any_of, beginning
+from ..schema.sqlite import word as whole
 from . import searched_table
 from .query_words import query_words, unspaced_pieces
 from .searched_table import Rows, Searched, shortened
@@ -59,7 +61,7 @@ class _Word:
 
 def _spaced(searched: Searched, words: Sequence[str], last_number: int, k: int) -> list[_Word]:
     most = max(searched_table.NEWEST_HITS, k)
-    newest = {word: searched.newest(_whole(word)) for word in words}
+    newest = {word: searched.newest(whole(word)) for word in words}
     found = {}
     for word, rowids in newest.items():
         if len(rowids) < searched_table.NEWEST_HITS:
@@ -79,7 +81,7 @@ def _rare_word(searched: Searched, word: str, rowids: Sequence[int], last_number
     """All rows with a word and, where they are few, those with words that begin with it."""
     rows = searched.rows(rowids, beginning=_beginning(word))
     if len(word) >= _SHORTEST_BEGINNING and len(rowids) < _ENOUGH:
-        longer = searched.newest_rows(f"{_whole(word)} *", beginning=_beginning(word), limit=most)
+        longer = searched.newest_rows(beginning(word), beginning=_beginning(word), limit=most)
         if not rows.lengths and not longer.lengths:
             longer = _with_word_in_part(searched, word)
         rows.add(longer.lengths, {rowid: weight * _BEGINNING_ONLY for rowid, weight in longer.weights.items()})
@@ -88,18 +90,18 @@ def _rare_word(searched: Searched, word: str, rowids: Sequence[int], last_number
 
 def _with_word_in_part(searched: Searched, word: str) -> Rows:
     stems = shortened(word)
-    either = " OR ".join(map(_whole, stems))
+    either = any_of(map(whole, stems))
     return searched.containing(word).newest_rows(either, beginning=word) if stems else Rows()
 
 
 def _find_together(searched: Searched, rare: Sequence[str], common: Mapping[str, _Word], most: int) -> None:
     """Where the common words are among the rows with rarer ones, and where all of them are."""
     if rare:
-        either = " OR ".join(map(_whole, rare))
+        either = any_of(map(whole, rare))
         for name, word in common.items():
-            word.rows.add({}, dict.fromkeys(searched.among(either, _whole(name)), 1.0))
+            word.rows.add({}, dict.fromkeys(searched.among(either, whole(name)), 1.0))
     if len(common) > 1:
-        together = searched.newest_rows(" AND ".join(map(_whole, common)), beginning="", limit=most)
+        together = searched.newest_rows(all_of(map(whole, common)), beginning="", limit=most)
         for word in common.values():
             word.rows.add(together.lengths, together.weights)
 
@@ -108,7 +110,7 @@ def _find_apart(searched: Searched, common: Mapping[str, _Word], limit: int) -> 
     """The newest rows with the common word that says the most."""
     if common:
         name, word = max(common.items(), key=lambda item: item[1].rarity)
-        newest = searched.newest_rows(_whole(name), beginning=_beginning(name), limit=limit)
+        newest = searched.newest_rows(whole(name), beginning=_beginning(name), limit=limit)
         word.rows.add(newest.lengths, newest.weights)
 
 
@@ -152,10 +154,6 @@ def _coverage(words: Sequence[_Word], rowid: int) -> float:
 
 def _rarity(count: int, total: int) -> float:
     return log(1 + (max(total - count, 0) + 0.5) / (count + 0.5))
-
-
-def _whole(word: str) -> str:
-    return f'"{word}"'
 
 
 def _beginning(word: str) -> str:

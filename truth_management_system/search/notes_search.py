@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, bindparam, func, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
-from ..crud.base import marks
-from ..database import PKBDatabase
+from ..crud.base import json_list
+from ..database import PKBDatabase, Prepared
 from ..models import NOTE_COLUMNS, Note
+from ..schema.operators import among
+from ..schema.tables import note_embeddings, notes
+from .base import Conditions
 from .beside import begin, finish
 from .fulltext import best_matches
 from .relevance import NEAR, unrelated_for
@@ -21,12 +26,35 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_IN_DOMAIN = notes.c.context_domain == bindparam("domain")
+
+
+def _in_sql(conditions: Conditions) -> list[ColumnElement[Any]]:
+    return [_IN_DOMAIN for _ in conditions]
+
+
 NOTES = SearchedTable(
-    name="notes",
+    table=notes,
     rowid="note_rowid",
     number="note_rowid",
     body="body",
     columns=((("title",), 1.0), (("body",), 0.6)),
+    in_sql=_in_sql,
+)
+_VECTORS = Prepared(
+    select(note_embeddings.c.note_rowid, note_embeddings.c.vector)
+    .join(notes, notes.c.note_rowid == note_embeddings.c.note_rowid)
+    .where(
+        notes.c.user_email == bindparam("user"),
+        note_embeddings.c.model == bindparam("model"),
+        func.length(note_embeddings.c.vector) == bindparam("length"),
+        func.coalesce(notes.c.context_domain, "") == func.coalesce(bindparam("domain"), notes.c.context_domain, ""),
+    )
+)
+_BY_ROWID = Prepared(
+    select(notes.c.note_rowid, *(notes.c[name] for name in NOTE_COLUMNS)).where(
+        among(notes.c.note_rowid, "rowids"), notes.c.user_email == bindparam("user")
+    )
 )
 _FEWEST_RANKED = 50
 _FUSION = 60
@@ -70,8 +98,8 @@ class NoteSearch:
             db=self.db,
             table=NOTES,
             user_email=self.user_email,
-            conditions=["notes.context_domain = ?"] if context_domain else [],
-            parameters=[context_domain] if context_domain else [],
+            conditions=(("domain",),) if context_domain else (),
+            values={"domain": context_domain} if context_domain else {},
         )
 
     def _near(self, query: str, context_domain: str | None, count: int) -> list[int]:
@@ -81,20 +109,16 @@ class NoteSearch:
         embedded, farthest = finish(
             self.model, begin(self.model, _embedded, self.model, query[:_LONGEST_QUERY]), within=self.within
         )
-        sql = (
-            "SELECT note_rowid, vector FROM note_embeddings JOIN notes USING (note_rowid) WHERE notes.user_email = ? "
-            "AND model = ? AND length(vector) = ? AND (? IS NULL OR notes.context_domain = ?)"
-        )
-        values = [self.user_email, self.model.name, 2 * len(embedded), context_domain, context_domain]
-        rows = self.db.select(sql, values)
+        of_user = {"user": self.user_email, "model": self.model.name, "domain": context_domain}
+        rows = self.db.rows(_VECTORS, length=2 * len(embedded), **of_user)
         vectors = b"".join(vector for _, vector in rows)
         return _nearest([rowid for rowid, _ in rows], vectors, embedded, farthest=farthest)[:count]
 
     def _notes(self, scores: Mapping[int, float], k: int) -> list[tuple[Note, float]]:
         best = list(scores)[:k]
-        sql = f"SELECT note_rowid, {', '.join(NOTE_COLUMNS)} FROM notes WHERE note_rowid IN ({marks(best)})"
-        notes = {row[0]: Note(*row[1:]) for row in self.db.select(sql, best)} if best else {}
-        return [(notes[rowid], scores[rowid]) for rowid in best if rowid in notes]
+        rows = self.db.rows(_BY_ROWID, user=self.user_email, rowids=json_list(best)) if best else ()
+        found = {row[0]: Note(*row[1:]) for row in rows}
+        return [(found[rowid], scores[rowid]) for rowid in best if rowid in found]
 
 
 def _embedded(model: EmbeddingModel, query: str) -> tuple[NDArray[np.float32], float]:

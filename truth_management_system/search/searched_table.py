@@ -1,34 +1,43 @@
-"""Asking SQLite's FTS5 which of one user's rows hold which words."""
+"""Asking the full-text index which of one user's rows hold which words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-from ..crud.base import marks
-from ..database import PKBDatabase
+from sqlalchemy import ColumnElement, Select, Table, Text, bindparam, case, func, literal_column, select
+
+from ..crud.base import json_list
+from ..database import PKBDatabase, Prepared
+from ..schema.operators import among, contains, contains_any, in_order, unindexed
+from ..schema.sqlite import all_of, fulltext_index, matches, of_user
+from .base import Conditions
 
 NEWEST_HITS = 500
 """Of a word that more rows hold, the newest so many are looked at."""
 
+_ALL = 2**62
 _NEWEST_UNSPACED = 20_000
 _SHORTEST_STEM, _LONGEST_ENDING = 3, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedTable:
-    """A table with a full-text index `<name>_fts`.
+    """A table with a full-text index.
 
     rowid: its integer key. number: the column that counts a user's rows upwards. body: the column whose length counts.
-    columns: groups of indexed columns with the weight of a word found there, the weightiest first.
+    columns: groups of indexed columns with the weight of a word found there, the weightiest first. in_sql: makes
+    conditions over the table out of their names.
     """
 
-    name: str
+    table: Table
     rowid: str
     number: str
     body: str
     columns: tuple[tuple[tuple[str, ...], float], ...]
+    in_sql: Callable[[Conditions], list[ColumnElement[Any]]]
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -51,8 +60,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """Which rows of a table are looked at: the user's, as far as `conditions` (joined by AND) let them through.
+    """Which rows of a table are looked at: the user's, as far as the `conditions` let them through.
 
+    values: parameters of the conditions. part: a text in lowercase that has to be somewhere in what is searched.
     owns_most: the user has at least half of all rows. Then it is cheaper to drop others' rows than not to look at them,
     so `newest` and `among`, which only look into the index, may give some of theirs; the rest gives the user's alone.
     """
@@ -60,107 +70,143 @@ class Searched:
     db: PKBDatabase
     table: SearchedTable
     user_email: str
-    conditions: Sequence[str] = ()
-    parameters: Sequence[Any] = ()
+    conditions: Conditions = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    part: str | None = None
     owns_most: bool = False
 
     def newest(self, expression: str) -> list[int]:
-        """The newest rows that match an expression of FTS5, whatever the conditions; newest first."""
-        sql = f"SELECT rowid {self._matching()} ORDER BY rowid DESC LIMIT ?"
-        return [rowid for (rowid,) in self.db.select(sql, [self._own(expression), NEWEST_HITS])]
+        """The newest rows that match an expression, whatever the conditions; newest first."""
+        rows = self.db.rows(_matching(self.table), expression=self._own(expression), limit=NEWEST_HITS)
+        return [rowid for (rowid,) in rows]
 
     def among(self, either: str, word: str) -> set[int]:
         """All rows that match both expressions, whatever the conditions."""
-        return {
-            rowid
-            for (rowid,) in self.db.select(f"SELECT rowid {self._matching()}", [self._own(f"({either}) AND {word}")])
-        }
+        expression = self._own(all_of([either, word]))
+        return {rowid for (rowid,) in self.db.rows(_matching(self.table), expression=expression, limit=_ALL)}
 
     def rows(self, rowids: Sequence[int], *, beginning: str) -> Rows:
         """Those of `rowids` that the conditions let through; where `beginning` is decides about the weight."""
         if not rowids:
             return Rows()
-        name = self.table.name
-        source = f"FROM {name} WHERE {name}.{self.table.rowid} IN ({marks(rowids)}) AND {self._where()}"
-        return self._rows(source, [*rowids, *self._values()], beginning)
+        return self._rows(_named(self.table, self.conditions), beginning=beginning, rowids=json_list(rowids))
 
     def newest_rows(self, expression: str, *, beginning: str, limit: int = NEWEST_HITS) -> Rows:
         """The newest `limit` rows that match an expression and that the conditions let through."""
-        name, rowid = self.table.name, f"{self.table.name}.{self.table.rowid}"
-        source = (
-            f"FROM {name}_fts CROSS JOIN {name} ON {rowid} = {name}_fts.rowid "
-            f"WHERE {name}_fts MATCH ? AND {self._where()} ORDER BY {name}_fts.rowid DESC LIMIT ?"
-        )
-        return self._rows(source, [self._own(expression), *self._values(), limit], beginning)
+        statement = _newest(self.table, self.conditions, self.part is not None)
+        return self._rows(statement, beginning=beginning, expression=self._own(expression), limit=limit)
 
     def containing(self, text: str) -> Searched:
         """Of these rows, those with `text`, in lowercase, anywhere in what is searched."""
-        condition = f"instr(lower({self._joined(self.table.all_columns)}), ?) > 0"
-        return replace(self, conditions=[*self.conditions, condition], parameters=[*self.parameters, text])
+        return replace(self, part=text)
 
     def newest_containing(self, pieces: Sequence[str]) -> Sequence[Sequence[Any]]:
         """(rowid, text) of the rows that contain any of `pieces`, among the user's newest 20,000."""
-        name = self.table.name
-        newest = (
-            f"SELECT {name}.{self.table.rowid} AS found, {self._joined(self.table.columns[0][0])} AS text FROM {name} "
-            f"WHERE {' AND '.join([f'{name}.user_email = ?', *self.conditions])} "
-            f"ORDER BY {name}.{self.table.number} DESC LIMIT {_NEWEST_UNSPACED}"
-        )
-        anywhere = " OR ".join("instr(text, ?) > 0" for _ in pieces)
-        return self.db.select(f"SELECT found, text FROM ({newest}) WHERE {anywhere}", [*self._values(), *pieces])
+        given = {**self.values, "user": self.user_email, "pieces": json_list(pieces)}
+        return self.db.rows(_unspaced(self.table, self.conditions), **given)
 
     def last_number(self) -> int:
         """The number of the user's newest row; 0 for none."""
-        sql = f"SELECT COALESCE(MAX({self.table.number}), 0) FROM {self.table.name} WHERE user_email = ?"
-        return int(self.db.select(sql, [self.user_email])[0][0])
+        return self._number(_last_number(self.table), user=self.user_email)
 
     def last_rowid(self) -> int:
         """The key of the newest row of all; 0 for none."""
-        return int(self.db.select(f"SELECT COALESCE(MAX({self.table.rowid}), 0) FROM {self.table.name}")[0][0])
+        return self._number(_last_rowid(self.table))
 
     def number_of(self, rowid: int) -> int:
         """The number of a row."""
-        sql = f"SELECT {self.table.number} FROM {self.table.name} WHERE {self.table.rowid} = ?"
-        return int(self.db.select(sql, [rowid])[0][0])
+        return self._number(_number_of(self.table), rowid=rowid)
 
-    def _rows(self, source: str, values: Sequence[Any], beginning: str) -> Rows:
-        name = self.table.name
-        weight, more = self._weight(beginning)
-        sql = f"SELECT {name}.{self.table.rowid}, length({name}.{self.table.body}), {weight} {source}"
-        found = self.db.select(sql, [*more, *values])
+    def _number(self, statement: Prepared, **given: Any) -> int:
+        row = self.db.row(statement, **given)
+        return int(row[0] or 0) if row else 0
+
+    def _rows(self, statement: Prepared, **given: Any) -> Rows:
+        found = self.db.rows(statement, user=self.user_email, part=self.part, **self.values, **given)
         return Rows({row[0]: row[1] for row in found}, {row[0]: row[2] for row in found})
-
-    def _weight(self, beginning: str) -> tuple[str, list[Any]]:
-        *higher, (_, lowest) = self.table.columns
-        if not higher:
-            return str(lowest), []
-        cases = " ".join(
-            f"WHEN instr(lower({self._joined(columns)}), ?) > 0 THEN {weight}" for columns, weight in higher
-        )
-        return f"CASE {cases} ELSE {lowest} END", [beginning for _ in higher]
-
-    def _joined(self, columns: Sequence[str]) -> str:
-        return " || ' ' || ".join(f"COALESCE({self.table.name}.{column}, '')" for column in columns)
-
-    def _matching(self) -> str:
-        return f"FROM {self.table.name}_fts WHERE {self.table.name}_fts MATCH ?"
 
     def _own(self, expression: str) -> str:
         owner = None if self.owns_most else self.user_email
-        return indexed_expression(expression, columns=self.table.all_columns, owner=owner)
-
-    def _where(self) -> str:
-        # The plus keeps SQLite from walking through all of the user's rows by the index that begins with them.
-        return " AND ".join([f"+{self.table.name}.user_email = ?", *self.conditions])
-
-    def _values(self) -> list[Any]:
-        return [self.user_email, *self.parameters]
+        return of_user(expression, columns=self.table.all_columns, owner=owner)
 
 
-def indexed_expression(expression: str, *, columns: Sequence[str], owner: str | None) -> str:
-    """An expression of FTS5 as it is asked of some columns, and of one user's rows unless `owner` is None."""
-    within = f"{{{' '.join(columns)}}} : ({expression})"
-    return within if owner is None else f'owner : "u{owner.encode().hex()}" AND ({within})'
+@cache
+def _matching(searched: SearchedTable) -> Prepared:
+    index = fulltext_index(searched.table.name)
+    query = select(index.c.rowid).where(matches(searched.table.name))
+    return Prepared(query.order_by(index.c.rowid.desc()).limit(bindparam("limit")))
+
+
+@cache
+def _named(searched: SearchedTable, conditions: Conditions) -> Prepared:
+    found = among(searched.table.c[searched.rowid], "rowids")
+    return Prepared(_weighted(searched).where(found, *_own(searched), *searched.in_sql(conditions)))
+
+
+@cache
+def _newest(searched: SearchedTable, conditions: Conditions, has_part: bool) -> Prepared:
+    index = fulltext_index(searched.table.name)
+    joined = in_order(index, searched.table, searched.table.c[searched.rowid] == index.c.rowid)
+    query = _weighted(searched).select_from(joined).where(matches(searched.table.name), *_own(searched))
+    query = query.where(*searched.in_sql(conditions))
+    if has_part:
+        query = query.where(contains(func.lower(_joined(searched, searched.all_columns)), bindparam("part")))
+    return Prepared(query.order_by(index.c.rowid.desc()).limit(bindparam("limit")))
+
+
+@cache
+def _unspaced(searched: SearchedTable, conditions: Conditions) -> Prepared:
+    rows = searched.table.c
+    text = _joined(searched, searched.columns[0][0]).label("text")
+    newest = select(rows[searched.rowid].label("found"), text).where(rows.user_email == bindparam("user"))
+    newest = newest.where(*searched.in_sql(conditions)).order_by(rows[searched.number].desc())
+    some = newest.limit(literal_column(str(_NEWEST_UNSPACED))).subquery("newest")
+    return Prepared(select(some.c.found, some.c.text).where(contains_any(some.c.text, "pieces")))
+
+
+@cache
+def _last_number(searched: SearchedTable) -> Prepared:
+    rows = searched.table.c
+    return Prepared(select(func.max(rows[searched.number])).where(rows.user_email == bindparam("user")))
+
+
+@cache
+def _last_rowid(searched: SearchedTable) -> Prepared:
+    return Prepared(select(func.max(searched.table.c[searched.rowid])))
+
+
+@cache
+def _number_of(searched: SearchedTable) -> Prepared:
+    rows = searched.table.c
+    return Prepared(select(rows[searched.number]).where(rows[searched.rowid] == bindparam("rowid")))
+
+
+def _own(searched: SearchedTable) -> list[ColumnElement[bool]]:
+    # By the index that begins with the user, SQLite would walk through all of the user's rows.
+    return [unindexed(searched.table.c.user_email) == bindparam("user")]
+
+
+def _weighted(searched: SearchedTable) -> Select[Any]:
+    """(rowid, length of the body, weight) of rows; the weight depends on where `:beginning` is."""
+    *higher, (_, lowest) = searched.columns
+    weight: ColumnElement[Any] = literal_column(str(lowest))
+    if higher:
+        found: list[Any] = [
+            (contains(func.lower(_joined(searched, columns)), bindparam("beginning")), literal_column(str(value)))
+            for columns, value in higher
+        ]
+        weight = case(*found, else_=weight)
+    return select(searched.table.c[searched.rowid], func.length(searched.table.c[searched.body]), weight)
+
+
+def _joined(searched: SearchedTable, columns: Sequence[str]) -> ColumnElement[Any]:
+    """The texts of some columns, one behind the other."""
+    nothing, space = literal_column("''", Text), literal_column("' '", Text)
+    first, *others = (func.coalesce(searched.table.c[name], nothing) for name in columns)
+    text: ColumnElement[Any] = first
+    for other in others:
+        text = text + space + other
+    return text
 
 
 def shortened(word: str) -> list[str]:

@@ -11,7 +11,10 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from ..database import PKBDatabase
+from sqlalchemy import bindparam, func, literal_column, select
+
+from ..database import PKBDatabase, Prepared
+from ..schema.tables import claim_embeddings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +28,22 @@ _FOLDER = ".vectors"
 _CHUNK = 4_000
 _SAMPLES = 8
 _BYTES_A_NUMBER = 2
+_OF_SET = (
+    claim_embeddings.c.user_email == bindparam("user"),
+    claim_embeddings.c.model == bindparam("model"),
+    func.length(claim_embeddings.c.vector) == bindparam("length"),
+)
+_LATER = (*_OF_SET, claim_embeddings.c.embedding_seq > bindparam("seq"))
+_COUNT = Prepared(select(func.count()).select_from(claim_embeddings).where(*_LATER))
+_VECTOR = Prepared(
+    select(claim_embeddings.c.vector).where(*_OF_SET, claim_embeddings.c.embedding_seq == bindparam("seq"))
+)
+_NEXT = Prepared(
+    select(claim_embeddings.c.embedding_seq, claim_embeddings.c.vector)
+    .where(*_LATER)
+    .order_by(claim_embeddings.c.embedding_seq)
+    .limit(literal_column(str(_CHUNK)))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +57,8 @@ class VectorSet:
 
     def count(self, *, after: int = 0) -> int:
         """How many there are behind this `embedding_seq`."""
-        return int(self.db.select(f"SELECT COUNT(*) {self._source()}", self._values(after))[0][0])
+        row = self.db.row(_COUNT, **self._given(after))
+        return int(row[0]) if row else 0
 
     def read(self, *, after: int = 0) -> NDArray[np.void]:
         """Those behind this `embedding_seq`, as records of `seq` and `vector` (float32), oldest first."""
@@ -57,8 +77,8 @@ class VectorSet:
 
     def holds(self, seq: int, vector: NDArray[np.float32]) -> bool:
         """Whether the vector with this `embedding_seq` is this one, or is gone."""
-        rows = self.db.select(f"SELECT vector {self._source('=')}", self._values(seq))
-        return not rows or rows[0][0] == vector.astype("<f2").tobytes()
+        row = self.db.row(_VECTOR, **self._given(seq))
+        return row is None or row[0] == vector.astype("<f2").tobytes()
 
     def path(self) -> Path | None:
         """Where they may be kept; None for a knowledge base in memory."""
@@ -68,19 +88,13 @@ class VectorSet:
         return self.db.config.path.with_suffix(_FOLDER) / f"{_user_part(self.user_email)}-{kind}.npy"
 
     def _chunks(self, after: int) -> Iterator[Sequence[Sequence[Any]]]:
-        sql = f"SELECT embedding_seq, vector {self._source()} ORDER BY embedding_seq LIMIT {_CHUNK}"
-        while rows := self.db.select(sql, self._values(after)):
+        while rows := self.db.rows(_NEXT, **self._given(after)):
             yield rows
             after = rows[-1][0]
 
-    def _source(self, comparison: str = ">") -> str:
-        return (
-            f"FROM claim_embeddings WHERE user_email = ? AND model = ? AND embedding_seq {comparison} ? "
-            "AND length(vector) = ?"
-        )
-
-    def _values(self, seq: int) -> list[Any]:
-        return [self.user_email, self.model, seq, _BYTES_A_NUMBER * self.dimensions]
+    def _given(self, seq: int) -> dict[str, Any]:
+        length = _BYTES_A_NUMBER * self.dimensions
+        return {"user": self.user_email, "model": self.model, "length": length, "seq": seq}
 
 
 def remove_files(db: PKBDatabase, user_email: str) -> None:

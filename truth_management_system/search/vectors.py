@@ -12,7 +12,11 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Table, bindparam, func, literal_column, select
+from sqlalchemy.dialects.sqlite import insert
 
 from language_models.errors import (
     BadCredentialsError,
@@ -23,7 +27,8 @@ from language_models.errors import (
 )
 from language_models.ports import EmbeddingModel
 
-from ..database import PKBDatabase
+from ..database import PKBDatabase, Prepared
+from ..schema.tables import claim_embeddings, claims, note_embeddings, notes, tag_embeddings, tags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +40,6 @@ _SHORTEST_TEXT = 200
 _HARMLESS = "What is known?"
 # They are long: each takes as much as ten claims.
 _MOST_NOTES = 8
-_COLUMNS = "claim_rowid, claims.user_email, statement, possible_questions"
 
 
 class EmbeddingIndexer:
@@ -83,89 +87,59 @@ class EmbeddingIndexer:
         }
 
     def _people_with_pending_claims(self) -> list[str]:
-        claims = self.db.select("SELECT user_email, COUNT(*) FROM claims GROUP BY user_email")
-        sql = "SELECT user_email, COUNT(*) FROM claim_embeddings WHERE model = ? GROUP BY user_email"
-        embedded = {row[0]: row[1] for row in self.db.select(sql, [self.model.name])}
-        return [email for email, count in claims if count > embedded.get(email, 0)]
+        embedded = {row[0]: row[1] for row in self.db.rows(_EMBEDDED_BY_USER, model=self.model.name)}
+        return [email for email, count in self.db.rows(_CLAIMS_BY_USER) if count > embedded.get(email, 0)]
 
     def pending_count(self, user_email: str | None = None) -> int:
         """How many claims have no vector yet: the user's, or everybody's for None."""
-        owner, values = _owner(user_email)
-        claims = f"SELECT COUNT(*) FROM claims WHERE {owner}"
-        return int(self.db.select(claims, values)[0][0]) - self.embedded_count(user_email)
+        row = self.db.row(_counting(claims, user_email is None), user=user_email)
+        return int(row[0] if row else 0) - self.embedded_count(user_email)
 
     def embedded_count(self, user_email: str | None = None) -> int:
         """How many claims have a vector: the user's, or everybody's for None."""
-        owner, values = _owner(user_email)
-        sql = f"SELECT COUNT(*) FROM claim_embeddings WHERE {owner} AND model = ?"
-        return int(self.db.select(sql, [*values, self.model.name])[0][0])
+        statement = _counting(claim_embeddings, user_email is None)
+        row = self.db.row(statement, user=user_email, model=self.model.name)
+        return int(row[0]) if row else 0
 
     def _claims(self, user_email: str, batch: int) -> Iterator[int]:
-        sql = (
-            f"SELECT {_COLUMNS} FROM claims WHERE user_email = ? AND claim_rowid < ? AND NOT EXISTS (SELECT 1 FROM "
-            "claim_embeddings WHERE claim_embeddings.claim_rowid = claims.claim_rowid AND model = ?) "
-            "ORDER BY claim_rowid DESC LIMIT ?"
-        )
-        # The text is compared, since it may have changed while the model was at work.
-        inserted = (
-            "INSERT OR IGNORE INTO claim_embeddings (claim_rowid, user_email, model, vector) "
-            "SELECT claim_rowid, user_email, ?, ? FROM claims "
-            "WHERE claim_rowid = ? AND user_email = ? AND statement = ? AND possible_questions IS ?"
-        )
         pending, before = self.pending_count(user_email), 2**62
-        while pending > 0 and (rows := self.db.select(sql, [user_email, before, self.model.name, min(batch, pending)])):
+        given = {"user": user_email, "model": self.model.name}
+        while pending > 0 and (
+            rows := self.db.rows(_CLAIMS.pending(False), after=before, limit=min(batch, pending), **given)
+        ):
             pending -= len(rows)
             before = rows[-1][0]
-            yield self._index(
-                rows, [embedded_text(statement, questions) for *_, statement, questions in rows], inserted
-            )
+            texts = [embedded_text(statement, questions) for _, statement, questions in rows]
+            yield self._index(rows, texts, _CLAIMS)
 
     def _tags(self, user_email: str | None, batch: int) -> Iterator[int]:
-        owner, values = _owner(user_email)
-        sql = (
-            f"SELECT tag_id, name FROM tags WHERE {owner} AND tag_id > ? AND NOT EXISTS (SELECT 1 FROM tag_embeddings "
-            "WHERE tag_embeddings.tag_id = tags.tag_id AND model = ?) ORDER BY tag_id LIMIT ?"
-        )
-        inserted = (
-            "INSERT OR IGNORE INTO tag_embeddings (tag_id, model, vector) "
-            "SELECT tag_id, ?, ? FROM tags WHERE tag_id = ? AND name = ?"
-        )
         after = ""
-        while rows := self.db.select(sql, [*values, after, self.model.name, batch]):
+        given = {"user": user_email, "model": self.model.name, "limit": batch}
+        while rows := self.db.rows(_TAGS.pending(user_email is None), after=after, **given):
             after = rows[-1][0]
-            yield self._index(rows, [name for _, name in rows], inserted)
+            yield self._index(rows, [name for _, name in rows], _TAGS)
 
     def _notes(self, user_email: str | None, batch: int) -> Iterator[int]:
-        owner, values = _owner(user_email)
-        sql = (
-            f"SELECT note_rowid, user_email, title, body FROM notes WHERE {owner} AND note_rowid > ? AND NOT EXISTS "
-            "(SELECT 1 FROM note_embeddings WHERE note_embeddings.note_rowid = notes.note_rowid AND model = ?) "
-            "ORDER BY note_rowid LIMIT ?"
-        )
-        inserted = (
-            "INSERT OR IGNORE INTO note_embeddings (note_rowid, user_email, model, vector) "
-            "SELECT note_rowid, user_email, ?, ? FROM notes "
-            "WHERE note_rowid = ? AND user_email = ? AND title IS ? AND body = ?"
-        )
         after = -1
-        while rows := self.db.select(sql, [*values, after, self.model.name, batch]):
+        given = {"user": user_email, "model": self.model.name, "limit": batch}
+        while rows := self.db.rows(_NOTES.pending(user_email is None), after=after, **given):
             after = rows[-1][0]
-            texts = ["\n".join(filter(None, [title, body]))[:_LONGEST_TEXT] for *_, title, body in rows]
-            yield self._index(rows, texts, inserted)
+            texts = ["\n".join(filter(None, [title, body]))[:_LONGEST_TEXT] for _, title, body in rows]
+            yield self._index(rows, texts, _NOTES)
 
-    def _index(self, rows: Sequence[Sequence[Any]], texts: Sequence[str], inserted: str) -> int:
-        """Embed the texts of `rows` and store the vectors by the statement `inserted`; how many."""
+    def _index(self, rows: Sequence[Sequence[Any]], texts: Sequence[str], source: _Source) -> int:
+        """Embed the texts of `rows` and store the vectors; how many."""
         wanted = [(row, text) for row, text in zip(rows, texts, strict=True) if _digest(text) not in self._refused]
         if not wanted:
             return 0
         vectors = self._vectors([text for _, text in wanted])
         values = [
-            [self.model.name, vector, *row]
+            {"model": self.model.name, "vector": vector, **dict(zip(source.compared, row, strict=True))}
             for (row, _), vector in zip(wanted, vectors, strict=True)
             if vector is not None
         ]
         if values:
-            self.db.execute_many(inserted, values)
+            self.db.run_each(source.insert, values)
         return len(values)
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes | None]:
@@ -240,5 +214,55 @@ def _passed(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline
 
 
-def _owner(user_email: str | None) -> tuple[str, list[str]]:
-    return ("user_email = ?", [user_email]) if user_email is not None else ("1 = 1", [])
+class _Source:
+    """What is embedded: the `columns` of a table, whose vectors are in `vectors`, one for each row and model.
+
+    key: names a row in both tables. newest_first: whether rows with a greater key come first.
+    """
+
+    def __init__(self, table: Table, vectors: Table, key: str, *columns: str, newest_first: bool = False) -> None:
+        self._table, self._vectors, self._key = table, vectors, key
+        self._newest_first = newest_first
+        self.compared = (key, *columns)
+        # The text is compared, since it may have changed while the model was at work.
+        unchanged = (self._same(table.c[name], bindparam(name)) for name in self.compared)
+        owner = [table.c.user_email] if "user_email" in vectors.c else []
+        stored = select(table.c[key], *owner, bindparam("model"), bindparam("vector", type_=vectors.c.vector.type))
+        names = [key, *(column.name for column in owner), "model", "vector"]
+        self.insert = Prepared(insert(vectors).from_select(names, stored.where(*unchanged)).on_conflict_do_nothing())
+
+    @cache  # noqa: B019 - there are three of them, for ever
+    def pending(self, of_everybody: bool) -> Prepared:
+        """The next `:limit` rows behind the key `:after` that have no vector of `:model`."""
+        key, owner = self._table.c[self._key], self._table.c.user_email
+        embedded = (self._vectors.c[self._key] == key) & (self._vectors.c.model == bindparam("model"))
+        has_vector = select(literal_column("1")).where(embedded).exists()
+        later = key < bindparam("after") if self._newest_first else key > bindparam("after")
+        query = select(*(self._table.c[name] for name in self.compared)).where(later, ~has_vector)
+        if not of_everybody:
+            query = query.where(owner == bindparam("user"))
+        return Prepared(query.order_by(key.desc() if self._newest_first else key).limit(bindparam("limit")))
+
+    @staticmethod
+    def _same(column: ColumnElement[Any], value: ColumnElement[Any]) -> ColumnElement[bool]:
+        return column.is_not_distinct_from(value)
+
+
+_CLAIMS = _Source(claims, claim_embeddings, "claim_rowid", "statement", "possible_questions", newest_first=True)
+_TAGS = _Source(tags, tag_embeddings, "tag_id", "name")
+_NOTES = _Source(notes, note_embeddings, "note_rowid", "title", "body")
+_CLAIMS_BY_USER = Prepared(select(claims.c.user_email, func.count()).group_by(claims.c.user_email))
+_EMBEDDED_BY_USER = Prepared(
+    select(claim_embeddings.c.user_email, func.count())
+    .where(claim_embeddings.c.model == bindparam("model"))
+    .group_by(claim_embeddings.c.user_email)
+)
+
+
+@cache
+def _counting(table: Table, of_everybody: bool) -> Prepared:
+    """How many rows of claims, or of vectors of `:model`, there are: `:user`'s, or everybody's."""
+    query = select(func.count()).select_from(table)
+    if not of_everybody:
+        query = query.where(table.c.user_email == bindparam("user"))
+    return Prepared(query.where(table.c.model == bindparam("model")) if "model" in table.c else query)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from truth_management_system.change_set import stored_columns
 from truth_management_system.changes import undo
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.conflicts import ConflictCRUD
@@ -85,7 +86,7 @@ def stored(db: PKBDatabase) -> Callable[[], dict[str, list[Any]]]:
     def read() -> dict[str, list[Any]]:
         tables = {}
         for table in KEYS:
-            columns = ", ".join(column for column in db.columns(table) if column != "updated_at")
+            columns = ", ".join(column for column in stored_columns(table) if column != "updated_at")
             tables[table] = sorted(map(repr, db.select(f"SELECT {columns} FROM {table}")))
         return tables
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.truth_management_system.conftest import added
 from truth_management_system import ActionResult, PKBDatabase, StructuredAPI
+from truth_management_system.change_set import stored_columns
 from truth_management_system.schema import KEYS
 
 
@@ -67,7 +68,7 @@ def stored(db: PKBDatabase) -> Callable[[], dict[str, list[Any]]]:
     def read() -> dict[str, list[Any]]:
         tables = {}
         for table in KEYS:
-            names = [name for name in db.columns(table) if name != "updated_at" and not name.endswith("_rowid")]
+            names = [name for name in stored_columns(table) if name != "updated_at" and not name.endswith("_rowid")]
             tables[table] = sorted(map(repr, db.select(f"SELECT {', '.join(names)} FROM {table}")))
         return tables
 

@@ -1,18 +1,16 @@
-"""Tables of the knowledge base, as portable SQL, and the order in which they came to be.
+"""The tables of the knowledge base, how they came to be, and what each database writes in its own way.
 
-Times are ISO 8601 text in UTC, ids are text, lists and further data are JSON text. Each row belongs to `user_email`;
-the one user of a program without users is "". `claim_rowid` joins claims to their full-text index.
+`tables` is what statements are made of; `migrations` brings a stored file there; `operators` and `sqlite` hold what
+SQLAlchemy has no portable words for.
 """
 
 from __future__ import annotations
 
-from .derived import DERIVED
-from .tables import TABLES
+from . import sqlite as sqlite
+from .migrations import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+from .tables import metadata
 
-SCHEMA_VERSION = 20
-"""Numbers below 20 are those of an earlier implementation's files."""
-
-FIRST_VERSION = 20
+__all__ = ["DEPENDENTS", "FIRST_VERSION", "KEYS", "MIGRATIONS", "SCHEMA_VERSION", "metadata"]
 
 KEYS: dict[str, tuple[str, ...]] = {
     "claims": ("claim_id",),
@@ -29,7 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "claim_types_catalog": ("user_email", "type_name"),
     "context_domains_catalog": ("user_email", "domain_name"),
 }
-"""Tables whose changes are recorded, and what names a row."""
+"""Tables whose changes are recorded, and the columns that name a row."""
 
 DEPENDENTS: dict[str, tuple[tuple[str, str], ...]] = {
     "claims": (
@@ -45,9 +43,4 @@ DEPENDENTS: dict[str, tuple[tuple[str, str], ...]] = {
     "contexts": (("context_claims", "context_id"),),
     "conflict_sets": (("conflict_set_members", "conflict_set_id"),),
 }
-"""Rows that go with a row: (table, column that names it)."""
-
-MIGRATIONS: dict[int, list[str]] = {
-    FIRST_VERSION: [*(statement.strip() for statement in TABLES.split(";") if statement.strip()), *DERIVED]
-}
-"""Statements that lead to a version from the one before, in order."""
+"""Rows that are deleted with a row: (table, column that names it)."""
