@@ -9,7 +9,7 @@ from pathlib import Path
 from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
 from .database import PKBDatabase
-from .schema.sqlite import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER
+from .schema.sqlite import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER, rebuilding
 from .utils import is_reserved, is_well_formed
 
 _NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"
@@ -42,13 +42,25 @@ _LATE_NUMBERS = """
     HAVING MAX(claim_number) > COALESCE(last_number, 0)
 """
 _NUMBER_ON = """
-    INSERT INTO claim_numbers (user_email, last_number) VALUES (?, ?)
+    INSERT INTO claim_numbers (user_email, last_number)
+    SELECT user_email, MAX(claim_number) FROM claims WHERE user_email = ? GROUP BY user_email
     ON CONFLICT (user_email) DO UPDATE SET last_number = MAX(last_number, excluded.last_number)
 """
+_DOMAINS_ANEW = (
+    "DELETE FROM claim_domains WHERE claim_rowid = ?",
+    (
+        "INSERT INTO claim_domains (claim_rowid, user_email, domain) "
+        f"SELECT * FROM ({_DOMAINS_EXPECTED}) WHERE claim_rowid = ?"
+    ),
+)
 _FOREIGN_VECTORS = """
     SELECT embedding_seq FROM {noun}_embeddings AS kept JOIN {noun}s USING ({noun}_rowid)
     WHERE kept.user_email <> {noun}s.user_email OR length(vector) = 0 OR length(vector) % 2 = 1
 """
+_FORGET_VECTORS = [
+    (_FOREIGN_VECTORS.format(noun=noun), f"DELETE FROM {noun}_embeddings WHERE embedding_seq = ?")
+    for noun in ("claim", "note")
+]
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -107,13 +119,13 @@ def verify_knowledge(path: Path) -> Iterator[Finding]:
 def repair_knowledge(db: PKBDatabase, rules: Collection[str]) -> Iterator[str]:
     """Make anew what `rules`, names out of findings that are derived, are about; a sentence for each."""
     if _NUMBERS in rules:
-        late = db.select(_LATE_NUMBERS)
-        db.execute_many(_NUMBER_ON, [row[:2] for row in late])
-        yield f"{len(late)} people's claims are numbered on from the last one."
+        late = _each(db, _LATE_NUMBERS, [_NUMBER_ON])
+        yield f"{late} people's claims are numbered on from the last one."
     if _DOMAINS in rules:
-        yield f"{_domains_anew(db)} claims were put under the domains that they name."
+        yield f"{_each(db, _WRONG_DOMAINS, _DOMAINS_ANEW)} claims were put under the domains that they name."
     if _VECTORS in rules:
-        yield f"{_vectors_forgotten(db)} vectors were thrown away; a server makes them again."
+        forgotten = (_each(db, wrong, [delete]) for wrong, delete in _FORGET_VECTORS)
+        yield f"{sum(forgotten)} vectors were thrown away; a server makes them again."
     for rule in _INDEXES:
         if rule in rules:
             reindex_knowledge(db, only=(rule,))
@@ -126,8 +138,7 @@ def reindex_knowledge(db: PKBDatabase, *, only: Collection[str] = tuple(_INDEXES
     Who writes has to wait, a few seconds for 100,000 claims. Raises KnowledgeUnavailableError.
     """
     for rule in only:
-        table = _INDEXES[rule][0]
-        db.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")
+        db.execute(rebuilding(_INDEXES[rule][0]))
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
@@ -163,22 +174,11 @@ def _wrong_words(connection: FileConnection, rule: str) -> Iterator[Finding]:
         yield Finding(rule=rule, what=what, derived=True)
 
 
-def _domains_anew(db: PKBDatabase) -> int:
-    wrong = db.select(_WRONG_DOMAINS)
+def _each(db: PKBDatabase, query: str, statements: Collection[str]) -> int:
+    """Run statements for the first value of each row that a query gives, as one change; how many rows it were."""
     with db.transaction():
-        db.execute_many("DELETE FROM claim_domains WHERE claim_rowid = ?", wrong)
-        db.execute_many(
-            f"INSERT INTO claim_domains (claim_rowid, user_email, domain) "
-            f"SELECT * FROM ({_DOMAINS_EXPECTED}) WHERE claim_rowid = ?",
-            wrong,
-        )
-    return len(wrong)
-
-
-def _vectors_forgotten(db: PKBDatabase) -> int:
-    forgotten = 0
-    for noun in ("claim", "note"):
-        wrong = db.select(_FOREIGN_VECTORS.format(noun=noun))
-        db.execute_many(f"DELETE FROM {noun}_embeddings WHERE embedding_seq = ?", wrong)
-        forgotten += len(wrong)
-    return forgotten
+        keys = [next(iter(row.values())) for row in db.fetchall(query)]
+        for key in keys:
+            for statement in statements:
+                db.execute(statement, [key])
+    return len(keys)

@@ -14,7 +14,7 @@ from ..crud.links import supersession_heads
 from ..database import Prepared
 from ..models import Claim, ConflictSet, Context, Entity, Tag
 from ..schema import tables
-from ..schema.operators import among, in_order
+from ..schema.operators import among, in_order, unindexed
 from .parts import ApiParts
 
 Description = dict[str, Any]
@@ -22,11 +22,14 @@ Description = dict[str, Any]
 
 def _filed_under(ties: Table, groups: Table, key: str, *columns: Column[Any]) -> Prepared:
     """(claim_id, columns …) of the groups of `:user` under which the claims of the list `ids` are filed, by name."""
-    # From the claims to their groups, never through all groups of everybody.
-    joined = in_order(ties, groups, groups.c[key] == ties.c[key])
-    query = select(ties.c.claim_id, *columns).select_from(joined)
-    mine = groups.c.user_email == bindparam("user")
-    return Prepared(query.where(among(ties.c.claim_id, "ids"), mine).order_by(groups.c.name_key))
+    # From the claims to their groups, never through all groups of everybody: compared with a parameter, SQLite would
+    # first read those to make a Bloom filter of them.
+    claims = tables.claims
+    tied = in_order(claims, ties, ties.c.claim_id == claims.c.claim_id)
+    joined = in_order(tied, groups, (groups.c[key] == ties.c[key]) & (groups.c.user_email == claims.c.user_email))
+    mine = unindexed(claims.c.user_email) == bindparam("user")
+    query = select(ties.c.claim_id, *columns).select_from(joined).where(among(claims.c.claim_id, "ids"), mine)
+    return Prepared(query.order_by(groups.c.name_key))
 
 
 _GROUPS = {

@@ -33,13 +33,12 @@ metadata = MetaData()
 class Vector(LargeBinary):
     """The bytes of a vector, handed over as they are."""
 
-    cache_ok = True
-
     def bind_processor(self, dialect: Any) -> None:
         """None: what is stored are bytes already."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> None:
         """None: what comes back are bytes already."""
+        del coltype
 
 
 def _text(name: str, *given: Any, **options: Any) -> Column[Any]:

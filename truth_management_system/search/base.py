@@ -63,8 +63,8 @@ class SearchFilters:
             fixed.append(("uncontested",))
         if self.pinned is not None:
             fixed.append(("pinned" if self.pinned else "unpinned",))
-        values = {name: json_list(getattr(self, name)) for name in _LISTS if getattr(self, name)}
-        values |= {name: utc_time(time, "a filter") for name in _TIMES if (time := getattr(self, name)) is not None}
+        values = {name: json_list(wanted) for name, wanted in self._lists().items() if wanted}
+        values |= {name: utc_time(time, "a filter") for name, time in self._times().items() if time is not None}
         return (*fixed, *((name,) for name in values)), values
 
     def to_sql_conditions(self) -> tuple[list[str], list[Any]]:
@@ -73,7 +73,7 @@ class SearchFilters:
         Raises InvalidKnowledgeError for a time that is none.
         """
         conditions, values = self.conditions()
-        values |= {name: getattr(self, name) for name in _LISTS}
+        values |= self._lists()
         texts: list[str] = []
         parameters: list[Any] = []
         for condition in in_sql(conditions):
@@ -81,6 +81,24 @@ class SearchFilters:
             texts.append(text)
             parameters += given
         return texts, parameters
+
+    def _lists(self) -> dict[str, list[str]]:
+        return {
+            "context_domains": self.context_domains,
+            "claim_types": self.claim_types,
+            "tags": self.tags,
+            "entities": self.entities,
+            "contexts": self.contexts,
+        }
+
+    def _times(self) -> dict[str, str | None]:
+        return {
+            "created_after": self.created_after,
+            "created_before": self.created_before,
+            "updated_after": self.updated_after,
+            "updated_before": self.updated_before,
+            "valid_at": self.valid_at,
+        }
 
 
 Conditions = tuple[tuple[str, ...], ...]
@@ -106,8 +124,6 @@ def _filed_below(groups: Table, ties: Table, key: str, parent: str, name: str) -
 
 
 _CONTESTED = ClaimStatus.CONTESTED.value
-_LISTS = ("context_domains", "claim_types", "tags", "entities", "contexts")
-_TIMES = ("created_after", "created_before", "updated_after", "updated_before", "valid_at")
 _STATEMENTS: dict[str, ColumnElement[Any]] = {
     "uncontested": claims.c.status != literal(_CONTESTED),
     "pinned": claims.c.pinned == literal_column("1"),

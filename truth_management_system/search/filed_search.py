@@ -14,8 +14,8 @@ from sqlalchemy import bindparam, select
 
 from ..crud.base import json_list
 from ..database import Prepared
-from ..schema.operators import among, unindexed
-from ..schema.tables import claim_tags, tag_embeddings, tags
+from ..schema.operators import among, in_order, unindexed
+from ..schema.tables import claim_tags, claims, tag_embeddings
 from .base import SearchResult
 from .embedding_search import EmbeddingSearchStrategy
 
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
 _CONSIDERED = 200
 _TAG_WEIGHT = 0.5
+_TAGGED = in_order(claims, claim_tags, claim_tags.c.claim_id == claims.c.claim_id)
 _TAG_VECTORS = Prepared(
     select(claim_tags.c.claim_id, tag_embeddings.c.vector)
-    .join(
-        tag_embeddings,
-        (tag_embeddings.c.tag_id == claim_tags.c.tag_id) & (tag_embeddings.c.model == bindparam("model")),
+    .select_from(in_order(_TAGGED, tag_embeddings, tag_embeddings.c.tag_id == claim_tags.c.tag_id))
+    .where(
+        among(claims.c.claim_id, "claim_ids"),
+        unindexed(claims.c.user_email) == bindparam("user"),
+        tag_embeddings.c.model == bindparam("model"),
     )
-    .join(tags, (tags.c.tag_id == claim_tags.c.tag_id) & (unindexed(tags.c.user_email) == bindparam("user")))
-    .where(among(claim_tags.c.claim_id, "claim_ids"))
 )
 
 
