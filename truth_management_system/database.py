@@ -14,12 +14,12 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import StaticPool
 
-from database.clock import now_iso
-from database.dialect import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
+from database.engine.clock import now_iso
+from database.engine.pool import KeptConnections
+from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
+from database.engine.statements import Prepared
 from database.errors import StorageBusyError
-from database.kept_connections import KeptConnections
-from database.prepared import Prepared
-from database.statistics import renew_statistics
+from database.maintenance.statistics import renew_statistics
 
 from .config import PKBConfig
 from .errors import InvalidKnowledgeError, KnowledgeBusyError, KnowledgeTooNewError, KnowledgeUnavailableError

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal, literal_column, select, update
 
-from database.compaction import merge_fulltext
+from database.maintenance.compaction import merge_fulltext
 
 from .constants import ClaimStatus
 from .crud.base import json_list

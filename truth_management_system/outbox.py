@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, literal_column, select, update
 
-from database.clock import now_iso
+from database.engine.clock import now_iso
 
 from .database import PKBDatabase, Prepared
 from .schema.tables import audit_log

@@ -17,8 +17,10 @@ Run = Callable[[str], Sequence[Sequence[Any]]]
 
 def described(run: Run, table: str) -> dict[str, Any]:
     """Columns, foreign keys and indexes of a table as SQLite tells them."""
-    columns = run(f"SELECT name, type, pk > 0 OR \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo('{table}')")
-    keys = run(f"SELECT \"from\", \"table\", \"to\", on_delete FROM pragma_foreign_key_list('{table}')")
+    columns = run(
+        f"SELECT name, type, pk > 0 OR \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo('{table}')"
+    )
+    keys = run(f'SELECT "from", "table", "to", on_delete FROM pragma_foreign_key_list(\'{table}\')')
     indexes = {
         name: (unique, partial, list(map(tuple, run(f"SELECT name, coll FROM pragma_index_xinfo('{name}') WHERE key"))))
         for name, unique, partial in run(f"SELECT name, \"unique\", partial FROM pragma_index_list('{table}')")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, literal, select
 
-from database.stored_text import storable
+from database.engine.text import storable
 
 from ..constants import ClaimStatus
 from ..database import PKBDatabase, Prepared

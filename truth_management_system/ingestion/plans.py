@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from database.clock import iso_in
+from database.engine.clock import iso_in
 
 from ..crud.claims import ClaimCRUD
 from ..database import PKBDatabase, Prepared

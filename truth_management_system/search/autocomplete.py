@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Table, Text, and_, bindparam, literal_column, or_, select
 
-from database.stored_text import storable
+from database.engine.text import storable
 
 from ..constants import ContextDomain
 from ..crud.base import HOLDING, begins, json_list, one_of, prefix_bounds
