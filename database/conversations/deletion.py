@@ -6,15 +6,15 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
 
 from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso
 from database.engine.store import Store, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
-from database.schema import activities, conversations, messages, purge_clock, shares, stream_events, threads
+from database.schema import activities, conversations, messages, purge_clock, share_pages, stream_events, threads
 from database.search.index import forget
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ BIN_DAYS = 30
 _LONGEST_STEP = timedelta(days=1)
 """The bin is purged hourly. Between two runs the clock goes on by less than this, or it was set."""
 _MESSAGES_AT_ONCE = 100
-_PARTS_AT_ONCE = 8
+_PAGES_AT_ONCE = 8
 
 _c = conversations.c
 
@@ -103,11 +103,24 @@ def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
     connection.execute(delete(activities).where(activities.c.seq.in_(which)))
 
 
+def delete_share_pages(store: Store, conversation_id: str, *, keep: ColumnElement[Any] | None = None) -> None:
+    """Delete the pages of a conversation's snapshots, a few at a time; keep: a query for the `snapshot_id` to keep."""
+    stale = share_pages.c.conversation_id == conversation_id
+    if keep is not None:
+        stale &= share_pages.c.snapshot_id.is_distinct_from(keep)
+
+    key = tuple_(share_pages.c.snapshot_id, share_pages.c.first_message)
+    some = select(share_pages.c.snapshot_id, share_pages.c.first_message).where(stale).limit(_PAGES_AT_ONCE)
+    while store.write(
+        lambda connection: connection.execute(delete(share_pages).where(key.in_(some))).rowcount, urgency=Urgency.INDEX
+    ):
+        pass
+
+
 def _erase(store: Store, conversation_id: str) -> None:
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
-    while store.write(lambda connection: _erase_shares(connection, conversation_id), urgency=Urgency.INDEX):
-        pass
+    delete_share_pages(store, conversation_id)
     store.write(lambda connection: _erase_rest(connection, conversation_id), urgency=Urgency.INDEX)
 
 
@@ -117,16 +130,6 @@ def _erase_messages(connection: Connection, conversation_id: str) -> int:
     found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
     if found:
         remove_messages(connection, {row.seq: row.message_id for row in found})
-    return len(found)
-
-
-def _erase_shares(connection: Connection, conversation_id: str) -> int:
-    """One slice of what shared links showed; how many parts."""
-    owner = select(_c.user_email).where(_c.conversation_id == conversation_id).scalar_subquery()
-    query = select(shares.c.token_hash).where(shares.c.user_email == owner, shares.c.conversation_id == conversation_id)
-    found = connection.execute(query.limit(_PARTS_AT_ONCE)).scalars().all()
-    if found:
-        connection.execute(delete(shares).where(shares.c.token_hash.in_(found)))
     return len(found)
 
 

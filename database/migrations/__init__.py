@@ -28,6 +28,7 @@ from . import (
     m0008_account_erasure,
     m0009_titles,
     m0010_purge_clock,
+    m0011_share_pages,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0008_account_erasure.upgrade,
     m0009_titles.upgrade,
     m0010_purge_clock.upgrade,
+    m0011_share_pages.upgrade,
 )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
-
-from .. import schema
+from sqlalchemy import Connection, inspect
 
 
 def upgrade(connection: Connection) -> None:
-    """Add the index, where a store was not made with it: erasing a conversation looked through all shares."""
-    index = next(index for index in schema.shares.indexes if index.name == "idx_shares_cascade")
-    index.create(connection, checkfirst=True)
+    """Add the index: erasing a conversation scanned all shares. A new store has today's table, which needs none."""
+    if "snapshot" in {column["name"] for column in inspect(connection).get_columns("shares")}:
+        connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS idx_shares_cascade ON shares (conversation_id)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .accounts import api_tokens, login_attempts, password_links, sessions, users
 from .base import metadata
-from .conversations import conversation_workspaces, conversations, shares, workspaces
+from .conversations import conversation_workspaces, conversations, share_pages, shares, workspaces
 from .messages import activities, message_edits, message_references, message_variants, messages, threads
 from .upkeep import purge_clock, schema_version, search_state, stream_events
 
@@ -28,6 +28,7 @@ __all__ = [
     "schema_version",
     "search_state",
     "sessions",
+    "share_pages",
     "shares",
     "stream_events",
     "threads",

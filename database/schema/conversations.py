@@ -99,18 +99,35 @@ workspaces = Table(
 shares = Table(
     "shares",
     metadata,
-    # Of the token, only its SHA-256 is kept.
-    Column("token_hash", Text, primary_key=True),
+    Column(
+        "conversation_id",
+        Text,
+        ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
     Column("user_email", Text, nullable=False),
+    # Of the token, only its SHA-256 is kept.
+    Column("token_hash", Text, nullable=False, unique=True),
+    Column("seed", Text, nullable=False),
+    Column("snapshot_id", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("message_count", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Index("idx_shares_user", "user_email"),
+)
+
+share_pages = Table(
+    "share_pages",
+    metadata,
+    Column("snapshot_id", Text, primary_key=True),
+    # The number of the page's first message, from 1.
+    Column("first_message", Integer, primary_key=True),
     Column(
         "conversation_id",
         Text,
         ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
         nullable=False,
     ),
-    Column("title", Text, nullable=False),
-    Column("snapshot", JSON, nullable=False),
-    Column("created_at", Text, nullable=False),
-    Index("idx_shares_conversation", "user_email", "conversation_id"),
-    Index("idx_shares_cascade", "conversation_id"),
+    Column("messages", JSON, nullable=False),
+    Index("idx_share_pages_cascade", "conversation_id"),
 )

@@ -1,40 +1,39 @@
 """Links by which anyone may read a conversation as it was when its owner shared it.
 
-A conversation has one link at most. Its token is made of a seed, which is stored, and of the server's secret key, which
-is not in the database: the owner can be shown the link again, and who reads the database alone can't open it.
+A conversation has at most one link. Its token is derived from a stored seed and the server's secret key, which is not
+in the database: the owner can be shown the link again, and the database alone opens none.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select
+from sqlalchemy import Connection, Row, and_, delete, insert, select
 
 from database.accounts.secret_tokens import derived_secret, fingerprint
 from database.connection import open_store
 from database.conversations.conversation import head_even_in_bin
+from database.conversations.deletion import delete_share_pages
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
-from database.engine.store import Store, Urgency
+from database.engine.store import Store
 from database.errors import ConflictError, NotShareableError, ShareNotFoundError
 from database.schema import conversations, shares, users
 
 from .snapshots import (
-    MESSAGES_A_PART,
+    MESSAGES_A_PAGE,
     SharedMessage,
     Snapshot,
     count_messages,
-    is_part,
     is_whole,
-    read_part,
+    read_page,
     take_snapshot,
 )
 
-_PARTS_AT_ONCE = 8
 _ATTEMPTS = 8
 
 _c = shares.c
@@ -44,9 +43,9 @@ _c = shares.c
 class Share:
     """A share as its owner sees it.
 
-    title, message_count: of the snapshot, which was made at `created_at` (ISO 8601 in UTC). token: None where it was
-    made with another secret key, so that the link works but can't be told again. in_bin: the conversation lies there,
-    and the link leads nowhere until it is restored.
+    title, message_count: of the snapshot, which was made at `created_at` (ISO 8601 in UTC). token: None where the share
+    was made with another secret key: the link works, but can't be shown again. in_bin: the conversation is in the bin,
+    and the link works again once it is restored.
     """
 
     conversation_id: str
@@ -59,7 +58,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharePreview:
-    """The share of a conversation, if it has one, and what a new snapshot would show and leave out."""
+    """The share of a conversation, if it has one, and how many messages a new snapshot would show and leave out."""
 
     share: Share | None
     message_count: int
@@ -68,7 +67,7 @@ class SharePreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPage:
-    """A part of a snapshot. next: behind which number the rest begins, None at the end."""
+    """Some messages of a snapshot. next: the number to go on after, None at the end."""
 
     title: str
     created_at: str
@@ -77,19 +76,15 @@ class SharedPage:
     next: int | None
 
 
-class _SharedMeanwhileError(ConflictError):
-    """Another snapshot was published while this one was made, and has swept its parts away."""
-
-
 def share_conversation(*, users_dir: str, user_email: str, conversation_id: str, secret_key: str) -> Share:
-    """Share a conversation as it is now. Shared before, it keeps its link, which shows the new snapshot from then on.
+    """Share a conversation as it is now. One that is shared already keeps its link, which shows the new snapshot.
 
-    The link is another one where the old one was made with another secret key.
+    The link changes only where the old one was made with another secret key.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         NotShareableError: temporary, or without a finished message that is not hidden.
-        ConflictError: withdrawn elsewhere at the same moment. Where it was shared, the later snapshot is shown.
+        ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
     """
     store = open_store(users_dir)
     own = {"user_email": user_email, "conversation_id": conversation_id}
@@ -99,12 +94,16 @@ def share_conversation(*, users_dir: str, user_email: str, conversation_id: str,
         if not count_messages(connection, **own)[0]:
             raise NotShareableError("There is nothing to share yet: the conversation has no finished message.")
     try:
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(_SharedMeanwhileError):
-                return _share_now(store, secret_key=secret_key, **own)
-        return _share_now(store, secret_key=secret_key, **own)
+        for _ in range(_ATTEMPTS):
+            # Whoever publishes or withdraws a snapshot deletes the pages of all others, unfinished ones included.
+            snapshot = take_snapshot(store, **own)
+            publish = partial(_publish, user_email=user_email, conversation_id=conversation_id)
+            share = store.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
+            if share is not None:
+                return share
+        raise ConflictError("The conversation, or its share, changed at the same moment. Try again.")
     finally:
-        _sweep(store, **own)
+        _delete_stale_pages(store, conversation_id)
 
 
 def preview_share(*, users_dir: str, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
@@ -130,7 +129,7 @@ def list_shares(*, users_dir: str, user_email: str, secret_key: str) -> list[Sha
 
 
 def revoke_share(*, users_dir: str, user_email: str, conversation_id: str) -> None:
-    """Make the link of a conversation lead nowhere, for good; also of one in the bin.
+    """Delete the link of a conversation, also of one in the bin.
 
     Raises:
         ConversationNotFoundError: missing, or somebody else's.
@@ -140,21 +139,22 @@ def revoke_share(*, users_dir: str, user_email: str, conversation_id: str) -> No
 
     def job(connection: Connection) -> None:
         head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
-        if connection.execute(delete(shares).where(_share_of(user_email, conversation_id))).rowcount == 0:
+        own = and_(_c.user_email == user_email, _c.conversation_id == conversation_id)
+        if connection.execute(delete(shares).where(own)).rowcount == 0:
             raise ShareNotFoundError("This conversation is not shared.")
 
     store.write(job)
-    _sweep(store, user_email=user_email, conversation_id=conversation_id)
+    _delete_stale_pages(store, conversation_id)
 
 
-def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSAGES_A_PART) -> SharedPage:
-    """The messages behind number `after` of what `token` shows: `limit` of them, or fewer where they are long.
+def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:
+    """The messages after number `after` of the snapshot behind `token`: at most `limit`, fewer where they are long.
 
     Raises:
-        ShareNotFoundError: unknown or withdrawn, its conversation is in the bin, or its owner may not sign in any more.
+        ShareNotFoundError: unknown or revoked, its conversation is in the bin, or its owner's account is disabled.
     """
     query = (
-        select(_c.title, _c.created_at, _c.snapshot)
+        select(_c.title, _c.created_at, _c.message_count, _c.snapshot_id)
         .join(conversations, conversations.c.conversation_id == _c.conversation_id)
         .outerjoin(users, users.c.user_email == _c.user_email)
         .where(_c.token_hash == fingerprint(token), conversations.c.deleted_at.is_(None), users.c.disabled_at.is_(None))
@@ -163,52 +163,41 @@ def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSA
         row = connection.execute(query).first()
         if row is None:
             raise ShareNotFoundError
-        snapshot = _snapshot(row)
-        found = read_part(connection, snapshot, after=after, limit=limit)
-    end = found[-1]["message_index"] if found else snapshot.message_count
+        found = read_page(connection, row.snapshot_id, after=after, limit=limit)
+    end = found[-1]["message_index"] if found else row.message_count
     return SharedPage(
         title=row.title,
         created_at=row.created_at,
-        message_count=snapshot.message_count,
+        message_count=row.message_count,
         messages=found,
-        next=end if end < snapshot.message_count else None,
+        next=end if end < row.message_count else None,
     )
-
-
-def _share_now(store: Store, *, user_email: str, conversation_id: str, secret_key: str) -> Share:
-    own = {"user_email": user_email, "conversation_id": conversation_id}
-    snapshot = take_snapshot(store, **own)
-    return store.write(lambda connection: _publish(connection, snapshot=snapshot, secret_key=secret_key, **own))
 
 
 def _publish(
     connection: Connection, *, user_email: str, conversation_id: str, snapshot: Snapshot, secret_key: str
-) -> Share:
-    own = {"user_email": user_email, "conversation_id": conversation_id}
-    title = read_live(connection, **own).title
-    which = _share_of(user_email, conversation_id)
-    old = connection.execute(select(_c.token_hash, _c.snapshot).where(which)).first()
-    if not snapshot.message_count or not is_whole(connection, snapshot, **own):
-        # Nobody else sweeps parts away but who has shared the conversation, or withdrawn that.
-        error = _SharedMeanwhileError if old is not None and snapshot.message_count else ConflictError
-        raise error("The conversation, or its share, changed at the same moment. Try again.")
-    seed = old.snapshot["seed"] if old is not None and _token(old, secret_key) else secrets.token_hex(16)
-    token = _token_of(seed, secret_key)
-    connection.execute(delete(shares).where(which))
+) -> Share | None:
+    """Let the link of the conversation show `snapshot`; None where pages of it were deleted meanwhile."""
+    title = read_live(connection, user_email=user_email, conversation_id=conversation_id).title
+    if not is_whole(connection, snapshot):
+        return None
+    own = and_(_c.user_email == user_email, _c.conversation_id == conversation_id)
+    old = connection.execute(select(_c.token_hash, _c.seed).where(own)).first()
+    seed = old.seed if old is not None and _token(old, secret_key) else secrets.token_hex(16)
+    token = derived_secret(secret_key, f"share {seed}")
     created_at = now_iso()
-    values = {
-        **own,
+    row = {
+        "conversation_id": conversation_id,
+        "user_email": user_email,
         "token_hash": fingerprint(token),
+        "seed": seed,
+        "snapshot_id": snapshot.snapshot_id,
         "title": title,
-        "snapshot": {
-            "seed": seed,
-            "generation": snapshot.generation,
-            "starts": snapshot.starts,
-            "message_count": snapshot.message_count,
-        },
+        "message_count": snapshot.message_count,
         "created_at": created_at,
     }
-    connection.execute(insert(shares).values(values))
+    connection.execute(delete(shares).where(own))
+    connection.execute(insert(shares).values(row))
     return Share(
         conversation_id=conversation_id,
         title=title,
@@ -219,31 +208,18 @@ def _publish(
     )
 
 
-def _sweep(store: Store, *, user_email: str, conversation_id: str) -> None:
-    """Throw away the parts that no share shows any more, or that a crash left, a few at a time."""
-    which = _share_of(user_email, conversation_id)
-    parts = and_(_c.user_email == user_email, _c.conversation_id == conversation_id, is_part())
-
-    def job(connection: Connection) -> int:
-        current = connection.execute(select(_c.snapshot).where(which)).scalar()
-        stale = parts if current is None else and_(parts, ~is_part(current["generation"]))
-        names = connection.execute(select(_c.token_hash).where(stale).limit(_PARTS_AT_ONCE)).scalars().all()
-        return connection.execute(delete(shares).where(_c.token_hash.in_(names))).rowcount if names else 0
-
-    while store.write(job, urgency=Urgency.INDEX):
-        pass
-
-
-def _share_of(user_email: str, conversation_id: str) -> ColumnElement[bool]:
-    return and_(_c.user_email == user_email, _c.conversation_id == conversation_id, ~is_part())
+def _delete_stale_pages(store: Store, conversation_id: str) -> None:
+    """Delete the pages that the conversation's link does not show, also those that a crash left."""
+    shown = select(_c.snapshot_id).where(_c.conversation_id == conversation_id).scalar_subquery()
+    delete_share_pages(store, conversation_id, keep=shown)
 
 
 def _select_shares(user_email: str) -> Any:
-    columns = (_c.conversation_id, _c.title, _c.created_at, _c.token_hash, _c.snapshot, conversations.c.deleted_at)
+    columns = (_c.conversation_id, _c.title, _c.created_at, _c.token_hash, _c.seed, _c.message_count)
     return (
-        select(*columns)
+        select(*columns, conversations.c.deleted_at)
         .join(conversations, conversations.c.conversation_id == _c.conversation_id)
-        .where(_c.user_email == user_email, ~is_part(), conversations.c.incomplete_since.is_(None))
+        .where(_c.user_email == user_email, conversations.c.incomplete_since.is_(None))
     )
 
 
@@ -252,22 +228,13 @@ def _share(row: Row[*tuple[Any, ...]], secret_key: str) -> Share:
         conversation_id=row.conversation_id,
         title=row.title,
         created_at=row.created_at,
-        message_count=row.snapshot["message_count"],
+        message_count=row.message_count,
         token=_token(row, secret_key),
         in_bin=row.deleted_at is not None,
     )
 
 
-def _snapshot(row: Row[*tuple[Any, ...]]) -> Snapshot:
-    kept = row.snapshot
-    return Snapshot(generation=kept["generation"], starts=tuple(kept["starts"]), message_count=kept["message_count"])
-
-
 def _token(row: Row[*tuple[Any, ...]], secret_key: str) -> str | None:
-    """The token of a stored share; None where this secret key did not make it."""
-    token = _token_of(row.snapshot["seed"], secret_key)
+    """The token of a stored share; None where another secret key made it."""
+    token = derived_secret(secret_key, f"share {row.seed}")
     return token if fingerprint(token) == row.token_hash else None
-
-
-def _token_of(seed: str, secret_key: str) -> str:
-    return derived_secret(secret_key, f"share {seed}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -191,7 +192,7 @@ def _schema(shape: Any, schemas: dict[str, Any], mode: Any) -> dict[str, Any]:
     """A reference to `shape` among `schemas`, where it is put; what is no model is described in place."""
     schema, used = _generated(shape, mode)
     schemas.update(used)
-    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
+    if not (isinstance(shape, type) and (issubclass(shape, BaseModel) or is_dataclass(shape))):
         return schema
     schemas[shape.__name__] = schema
     return {"$ref": _REFERENCE.format(model=shape.__name__)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from database.sharing.snapshots import MESSAGES_A_PART
+from database.sharing.snapshots import MESSAGES_A_PAGE
 from endpoints.http.models import LARGEST_NUMBER, Query, Shape
 
 
@@ -39,29 +39,4 @@ class SharedWindow(Query):
     """Which messages: at most `limit` behind number `after`."""
 
     after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
-    limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PART)] = MESSAGES_A_PART
-
-
-class SharedMessage(Shape):
-    """A message of a snapshot. `message_index` counts those that are shown; `model` is the one that answered."""
-
-    message_index: int
-    message_short_hash: str | None
-    sender: Literal["user", "model"]
-    model: str | None
-    text: str
-    created_at: str
-
-
-class SharedChat(Shape):
-    """A part of a snapshot, made at `created_at`.
-
-    There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `created_at` that
-    changes on the way is that of a newer snapshot.
-    """
-
-    title: str
-    created_at: str
-    message_count: int
-    messages: list[SharedMessage]
-    next: int | None
+    limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PAGE)] = MESSAGES_A_PAGE

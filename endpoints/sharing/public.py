@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from flask import Blueprint, Response, render_template
 
-from database.sharing.shares import read_share
+from database.sharing.shares import SharedPage, read_share
 from endpoints.http.error_responses import wants_page
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
@@ -27,14 +27,18 @@ _HEADERS = {
 @blueprint.get("/shared_chat/<token>")
 @public
 @asks(share_models.SharedWindow)
-@answers(share_models.SharedChat)
+@answers(SharedPage)
 @fails("share_not_found")
 def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
-    """A shared conversation as it was when it was shared; for whoever has the link, without an account."""
+    """A shared conversation as it was when it was shared; for whoever has the link, without an account.
+
+    There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `created_at` that
+    changes on the way is that of a newer snapshot.
+    """
     users_dir = current_state().users_dir
-    page = asdict(read_share(users_dir=users_dir, token=token, after=query.after, limit=query.limit))
+    page = read_share(users_dir=users_dir, token=token, after=query.after, limit=query.limit)
     if wants_page():
-        return Response(render_template("shared.html", shared=page), mimetype="text/html")
+        return Response(render_template("shared.html", shared=asdict(page)), mimetype="text/html")
     return json_reply(page)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from flask import Blueprint, Response, url_for
@@ -35,13 +36,7 @@ def share(conversation_id: str) -> Response:
 def get_share(conversation_id: str) -> Response:
     """Whether and since when a conversation is shared, and what sharing it now would show."""
     found = shares.preview_share(**own(), conversation_id=conversation_id, secret_key=_secret_key())
-    return json_reply(
-        {
-            "share": None if found.share is None else _item(found.share),
-            "message_count": found.message_count,
-            "hidden_count": found.hidden_count,
-        }
-    )
+    return json_reply({**asdict(found), "share": None if found.share is None else _item(found.share)})
 
 
 @blueprint.delete("/share/<conversation_id>")
@@ -61,16 +56,9 @@ def list_shares() -> Response:
 
 
 def _item(made: Share) -> dict[str, Any]:
-    return {
-        "conversation_id": made.conversation_id,
-        "title": made.title,
-        "created_at": made.created_at,
-        "message_count": made.message_count,
-        "token": made.token,
-        # Without a host: what a request says of that is no address to hand out.
-        "url": url_for("shared_chats.shared_chat", token=made.token) if made.token else None,
-        "in_bin": made.in_bin,
-    }
+    # A path without a host: the host that a request names is not trusted enough to be handed out.
+    url = url_for("shared_chats.shared_chat", token=made.token) if made.token else None
+    return {**asdict(made), "url": url}
 
 
 def _secret_key() -> str:

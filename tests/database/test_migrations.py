@@ -193,4 +193,6 @@ def test_shares_of_a_conversation_are_deleted_through_an_index(tmp_path: Path) -
     close_store(tmp_path)
     with closing(sqlite3.connect(tmp_path / "users.db")) as connection:
         plan = connection.execute("EXPLAIN QUERY PLAN DELETE FROM shares WHERE conversation_id = 'x'").fetchall()
-    assert "idx_shares_cascade" in str(plan)
+        pages = connection.execute("EXPLAIN QUERY PLAN DELETE FROM share_pages WHERE conversation_id = 'x'").fetchall()
+    assert "USING INDEX sqlite_autoindex_shares_1" in str(plan)
+    assert "idx_share_pages_cascade" in str(pages)

@@ -19,7 +19,7 @@ from database.engine.store import Store
 from database.errors import ConflictError, ConversationNotFoundError, NotShareableError, ShareNotFoundError
 from database.messages.editing import delete_message, edit_message, show_or_hide_message
 from database.messages.variants import accept_again
-from database.schema import messages, users
+from database.schema import messages, share_pages, users
 from database.schema import shares as table
 from database.sharing import shares
 from database.sharing.snapshots import SharedMessage
@@ -64,9 +64,11 @@ class Owner:
         return found
 
     def rows(self) -> int:
-        """How many rows all shares take."""
+        """How many rows all shares take, their pages included."""
         with open_store(self.users_dir).reading() as connection:
-            return connection.execute(select(func.count()).select_from(table)).scalar_one()
+            return sum(
+                connection.execute(select(func.count()).select_from(each)).scalar_one() for each in (table, share_pages)
+            )
 
 
 @pytest.fixture
@@ -190,7 +192,7 @@ def test_the_bin_suspends_a_link_and_erasing_ends_it(owner: Owner, statements: A
         erase_binned(**owner.own)
     assert owner.rows() == 0
     # In slices of eight, and once more to see that nothing is left.
-    assert len([statement for statement in seen if statement.startswith("DELETE FROM shares")]) == 2
+    assert len([statement for statement in seen if statement.startswith("DELETE FROM share_pages")]) == 3
 
 
 def test_a_link_can_be_withdrawn_in_the_bin(owner: Owner) -> None:
@@ -291,6 +293,7 @@ def test_a_snapshot_that_loses_its_parts_before_it_is_shown_is_refused(
     def withdrawn_meanwhile(store: Store, job: Any, **more: Any) -> Any:
         done = written(store, job, **more)
         written(store, lambda connection: connection.execute(delete(table)).rowcount)
+        written(store, lambda connection: connection.execute(delete(share_pages)).rowcount)
         return done
 
     monkeypatch.setattr(Store, "write", withdrawn_meanwhile)
@@ -327,16 +330,14 @@ def test_what_a_crash_left_is_thrown_away_by_the_next_snapshot(owner: Owner) -> 
     owner.say("How much water?", "A litre.")
     left = [
         {
-            "token_hash": f"{'0' * 32}.{start}",
-            "user_email": ANN,
+            "snapshot_id": "0" * 32,
+            "first_message": start,
             "conversation_id": owner.conversation_id,
-            "title": "",
-            "snapshot": [],
-            "created_at": now_iso(),
+            "messages": [],
         }
         for start in range(1, 20)
     ]
-    open_store(owner.users_dir).write(lambda connection: connection.execute(insert(table), left).rowcount)
+    open_store(owner.users_dir).write(lambda connection: connection.execute(insert(share_pages), left).rowcount)
     assert shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY) == []
     owner.share()
     assert owner.rows() == 2

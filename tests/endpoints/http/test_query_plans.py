@@ -356,7 +356,7 @@ HOT = {
     ),
     "a search for everything": Hot(get("/search", q="the"), {LIST, TEMPORARY}, grows=True),
     "pinned messages": Hot(get("/conversations/{world.conversation}/pinned_messages"), {"idx_messages_pinned"}),
-    "shared links": Hot(get("/shares"), {"idx_shares_conversation"}),
+    "shared links": Hot(get("/shares"), {"idx_shares_user"}),
     "memories": Hot(get("/pkb/claims", limit="20"), {"idx_claims_user_email"}, grows=True),
     "memories of a kind": Hot(get("/pkb/claims", limit="20", status="active"), grows=True),
     "memories found": Hot(get("/pkb/search", q="zzunsaid")),

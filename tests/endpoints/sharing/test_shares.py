@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from database.sharing.shares import SharedPage
 from endpoints.http.models import Done
 from endpoints.sharing import models as share_models
 from tests.endpoints.conftest import Person, refused, told
@@ -47,14 +48,14 @@ def test_who_has_the_link_reads_the_conversation_without_an_account(
 ) -> None:
     made = shared(ada, conversation_id)
     assert made.url == f"/shared_chat/{made.token}"
-    chat = told(stranger.get(made.url), share_models.SharedChat)
-    assert [(each.message_index, each.sender, each.text) for each in chat.messages] == [
+    chat = told(stranger.get(made.url), SharedPage)
+    assert [(each["message_index"], each["sender"], each["text"]) for each in chat.messages] == [
         (1, "user", "What is the answer?"),
         (2, "model", "It is forty-two."),
     ]
     assert (chat.title, chat.created_at, chat.message_count, chat.next) == (made.title, made.created_at, 2, None)
-    rest = told(stranger.get(f"{made.url}?after=1&limit=1"), share_models.SharedChat)
-    assert [each.message_index for each in rest.messages] == [2]
+    rest = told(stranger.get(f"{made.url}?after=1&limit=1"), SharedPage)
+    assert [each["message_index"] for each in rest.messages] == [2]
 
 
 def test_a_browser_gets_a_page_with_the_same_in_it(ada: Person, conversation_id: str, stranger: FlaskClient) -> None:
@@ -89,10 +90,10 @@ def test_a_link_is_told_again_and_shows_a_newer_snapshot_when_asked_to(
     ada.say(conversation_id, "And the question?")
     state = told(ada.get(f"/share/{conversation_id}"), share_models.ShareState)
     assert (state.share, state.message_count) == (made, 4)
-    assert len(told(stranger.get(str(made.url)), share_models.SharedChat).messages) == 2
+    assert len(told(stranger.get(str(made.url)), SharedPage).messages) == 2
     again = shared(ada, conversation_id)
     assert again.url == made.url
-    assert len(told(stranger.get(str(made.url)), share_models.SharedChat).messages) == 4
+    assert len(told(stranger.get(str(made.url)), SharedPage).messages) == 4
 
 
 def test_own_links_are_listed_and_withdrawn(
