@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 from datetime import timedelta
-from typing import TypedDict
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from typing_extensions import TypedDict
 
 from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso
@@ -32,7 +32,7 @@ _OWNER = Prepared(
 )
 
 
-class SessionShape(TypedDict):
+class Session(TypedDict):
     """One session as its owner sees it. `current`: it is the one that asks. Times are ISO 8601 in UTC."""
 
     session_id: str
@@ -88,7 +88,7 @@ def find_session(*, users_dir: str, token: str) -> str | None:
     return str(user_email)
 
 
-def list_sessions(*, users_dir: str, user_email: str, current_token: str | None = None) -> list[SessionShape]:
+def list_sessions(*, users_dir: str, user_email: str, current_token: str | None = None) -> list[Session]:
     """The user's sessions that have not expired, the last used first."""
     current = fingerprint(current_token) if current_token else None
     query = (
@@ -98,7 +98,7 @@ def list_sessions(*, users_dir: str, user_email: str, current_token: str | None 
     )
     with open_store(users_dir).reading() as connection:
         return [
-            SessionShape(
+            Session(
                 session_id=row.session_id,
                 user_agent=row.user_agent,
                 address=row.address,

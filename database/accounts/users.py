@@ -6,10 +6,11 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from typing_extensions import TypedDict
 
 from database.connection import open_store
 from database.engine.clock import now_iso
@@ -45,7 +46,7 @@ class UserRow:
     disabled_at: str | None
 
 
-class AccountShape(TypedDict):
+class Account(TypedDict):
     """One account, as an administrator sees it. `last_seen_at`: the latest of its sessions, None without one."""
 
     user_email: str
@@ -122,14 +123,14 @@ def get_user(*, users_dir: str, user_email: str) -> UserRow:
     return _user_row(row)
 
 
-def list_users(*, users_dir: str) -> list[AccountShape]:
+def list_users(*, users_dir: str) -> list[Account]:
     """All accounts, the oldest first."""
     seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
     query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
     query = query.where(_c.erasing_since.is_(None))
     with open_store(users_dir).reading() as connection:
         return [
-            AccountShape(
+            Account(
                 user_email=row.user_email,
                 name=row.name,
                 is_admin=bool(row.is_admin),

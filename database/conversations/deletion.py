@@ -6,9 +6,10 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
+from typing_extensions import TypedDict
 
 from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso

@@ -1,13 +1,14 @@
-"""Workspaces: the folders in which a user's conversations lie, a tree for each domain."""
+"""Workspaces: the folders of a user's conversations, a tree for each domain."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Iterable
-from typing import Any, TypedDict
+from collections.abc import Collection
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
+from typing_extensions import TypedDict
 
 from database.connection import open_store
 from database.engine.clock import now_iso
@@ -28,7 +29,7 @@ _LONGEST_NAME = 200
 _COLOR = re.compile(r"#?[a-z0-9-]{1,30}")
 
 
-class WorkspaceShape(TypedDict):
+class Workspace(TypedDict):
     """One workspace as clients are shown it. `conversation_count`: live ones that are not archived, directly in it."""
 
     workspace_id: str
@@ -55,9 +56,9 @@ class RemovedWorkspace(TypedDict):
     conversation_ids: list[str]
 
 
-def workspace_shape(row: Row[Any]) -> WorkspaceShape:
-    """The shape of a stored workspace; whoever counts its conversations adds them."""
-    return WorkspaceShape(
+def _workspace(row: Row[Any]) -> Workspace:
+    """A stored workspace; the caller counts its conversations."""
+    return Workspace(
         workspace_id=row.workspace_id,
         workspace_name=row.workspace_name,
         workspace_color=row.workspace_color,
@@ -68,24 +69,9 @@ def workspace_shape(row: Row[Any]) -> WorkspaceShape:
     )
 
 
-def removed_workspace(
-    row: Row[Any], *, workspace_ids: Iterable[str], conversation_ids: Iterable[str]
-) -> RemovedWorkspace:
-    """What is told of a workspace that goes, `row`, and of what lay in it."""
-    return RemovedWorkspace(
-        workspace_id=row.workspace_id,
-        workspace_name=row.workspace_name,
-        workspace_color=row.workspace_color,
-        expanded=bool(row.expanded),
-        parent_workspace_id=row.parent_workspace_id,
-        workspace_ids=list(workspace_ids),
-        conversation_ids=list(conversation_ids),
-    )
-
-
-def unstored_default(workspace_id: str, domain: str) -> WorkspaceShape:
-    """The shape of a default workspace that nobody has needed to store yet."""
-    return WorkspaceShape(
+def _unstored_default(workspace_id: str, domain: str) -> Workspace:
+    """A default workspace that is not stored yet."""
+    return Workspace(
         workspace_id=workspace_id,
         workspace_name=DEFAULT_WORKSPACE_NAME,
         workspace_color=DEFAULT_WORKSPACE_COLOR,
@@ -94,11 +80,6 @@ def unstored_default(workspace_id: str, domain: str) -> WorkspaceShape:
         parent_workspace_id=None,
         conversation_count=0,
     )
-
-
-def by_name(shape: WorkspaceShape) -> tuple[str, str]:
-    """Sorts workspaces as a person expects."""
-    return shape["workspace_name"].casefold(), shape["workspace_id"]
 
 
 def valid_name(name: str) -> str:
@@ -120,19 +101,22 @@ _c = workspaces.c
 _place = conversation_workspaces.c
 
 
-def load_workspaces_for_user(*, users_dir: str, user_email: str, domain: str) -> list[WorkspaceShape]:
+def load_workspaces_for_user(*, users_dir: str, user_email: str, domain: str) -> list[Workspace]:
     """All workspaces of the user in `domain`, the default one first, then by name. Two queries."""
     query = select(workspaces).where(_c.user_email == user_email, _c.domain == domain)
     with open_store(users_dir).reading() as connection:
         rows = connection.execute(query).all()
         counted = _conversation_counts(connection, user_email=user_email, domain=domain)
     default_id = default_workspace_id(user_email, domain)
-    shapes = {row.workspace_id: workspace_shape(row) for row in rows}
-    shapes.setdefault(default_id, unstored_default(default_id, domain))
+    found = {row.workspace_id: _workspace(row) for row in rows}
+    found.setdefault(default_id, _unstored_default(default_id, domain))
     for workspace_id, count in counted:
-        # What lies nowhere, or in a workspace that is gone, lies in the default one.
-        shapes[workspace_id if workspace_id in shapes else default_id]["conversation_count"] += count
-    return sorted(shapes.values(), key=lambda shape: (shape["workspace_id"] != default_id, *by_name(shape)))
+        # A conversation without a workspace, or whose workspace is gone, counts as in the default one.
+        found[workspace_id if workspace_id in found else default_id]["conversation_count"] += count
+    return sorted(
+        found.values(),
+        key=lambda each: (each["workspace_id"] != default_id, each["workspace_name"].casefold(), each["workspace_id"]),
+    )
 
 
 def createWorkspace(
@@ -143,7 +127,7 @@ def createWorkspace(
     workspace_name: str,
     workspace_color: str = DEFAULT_WORKSPACE_COLOR,
     parent_workspace_id: str | None = None,
-) -> WorkspaceShape:
+) -> Workspace:
     """A new workspace below `parent_workspace_id`, or at the top.
 
     Raises:
@@ -162,14 +146,12 @@ def createWorkspace(
         "updated_at": moment,
     }
 
-    def job(connection: Connection) -> WorkspaceShape:
+    def job(connection: Connection) -> Workspace:
         if parent_workspace_id is not None:
             parent = access_workspace(connection, user_email=user_email, workspace_id=parent_workspace_id)
             require_same_domain(parent.domain, domain)
         connection.execute(insert(workspaces).values(values))
-        return workspace_shape(
-            access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"]))
-        )
+        return _workspace(access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"])))
 
     return open_store(users_dir).write(job)
 
@@ -255,9 +237,9 @@ def moveWorkspaceToParent(
 def deleteWorkspace(
     *, users_dir: str, user_email: str, workspace_id: str, domain: str | None = None
 ) -> RemovedWorkspace:
-    """Remove a workspace; what lies in it goes to its parent, or to the default workspace where it has none.
+    """Remove a workspace; its contents go to its parent, or to the default workspace where it has none.
 
-    What it answers brings it back by `workspace_restoring.restore_workspace`.
+    `database.workspaces.undo.restore_workspace` takes the result and restores the workspace.
 
     Raises:
         WorkspaceNotFoundError: missing, somebody else's, or not in `domain`.
@@ -269,17 +251,23 @@ def deleteWorkspace(
         if domain is not None and row.domain != domain:
             raise WorkspaceNotFoundError
         _refuse_default(row, "deleted")
-        heir = row.parent_workspace_id or ensure_default_workspace(connection, user_email=user_email, domain=row.domain)
+        new_parent = row.parent_workspace_id or ensure_default_workspace(
+            connection, user_email=user_email, domain=row.domain
+        )
         _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
         children = and_(_c.user_email == user_email, _c.parent_workspace_id == workspace_id)
         inside = and_(_place.user_email == user_email, _place.workspace_id == workspace_id)
-        removed = removed_workspace(
-            row,
-            workspace_ids=connection.execute(select(_c.workspace_id).where(children)).scalars(),
-            conversation_ids=connection.execute(select(_place.conversation_id).where(inside)).scalars(),
+        removed = RemovedWorkspace(
+            workspace_id=row.workspace_id,
+            workspace_name=row.workspace_name,
+            workspace_color=row.workspace_color,
+            expanded=bool(row.expanded),
+            parent_workspace_id=row.parent_workspace_id,
+            workspace_ids=list(connection.execute(select(_c.workspace_id).where(children)).scalars()),
+            conversation_ids=list(connection.execute(select(_place.conversation_id).where(inside)).scalars()),
         )
-        connection.execute(update(workspaces).where(children).values(parent_workspace_id=heir))
-        connection.execute(update(conversation_workspaces).where(inside).values(workspace_id=heir))
+        connection.execute(update(workspaces).where(children).values(parent_workspace_id=new_parent))
+        connection.execute(update(conversation_workspaces).where(inside).values(workspace_id=new_parent))
         connection.execute(delete(workspaces).where(_own(user_email, workspace_id)))
         return removed
 
@@ -340,7 +328,7 @@ def _chain(connection: Connection, *, user_email: str, workspace_id: str) -> lis
 
 
 def _age_conversations(connection: Connection, *, user_email: str, workspace_id: str) -> None:
-    """What is cached of the conversations in a workspace names it: each gets a new version."""
+    """Give the conversations of a workspace a new version: cached copies name the workspace."""
     inside = select(_place.conversation_id).where(_place.user_email == user_email, _place.workspace_id == workspace_id)
     connection.execute(
         update(conversations)

@@ -1,4 +1,4 @@
-"""Bringing a deleted workspace back: under its id, with what lay in it and has not gone elsewhere since."""
+"""Restoring a deleted workspace under its id, with the contents that were not moved elsewhere since."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _place = conversation_workspaces.c
 
 
 def restore_workspace(*, users_dir: str, user_email: str, domain: str, removed: RemovedWorkspace) -> None:
-    """Undo `deleteWorkspace`, which told what it `removed`; a second time changes nothing more.
+    """Undo `deleteWorkspace`, which returned `removed`. Repeating it changes nothing.
 
-    Conversations and workspaces that were put elsewhere meanwhile stay there. Where the workspace above is gone too, it
-    comes back at the top.
+    Conversations and workspaces that were moved meanwhile stay where they are. If the parent is gone too, the
+    workspace is restored at the top.
 
     Raises:
         InvalidChangeError: the name or colour can't be one, or the id is a default workspace's, or that of a workspace
@@ -33,23 +33,23 @@ def restore_workspace(*, users_dir: str, user_email: str, domain: str, removed: 
     if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
         raise InvalidChangeError("The default workspace can't be deleted.")
     store = open_store(users_dir)
-    heir = store.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
-    taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], heir=heir)
+    new_parent = store.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
+    taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], new_parent=new_parent)
     for some in slices(removed["conversation_ids"]):
         store.write(partial(taking, ids=some))
 
 
 def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: str, domain: str) -> str:
-    """The workspace, with those that lay in it; the id of the one that had taken them over."""
+    """Restore the workspace and its child workspaces; the id of the workspace that had taken its contents over."""
     workspace_id, parent = removed["workspace_id"], removed["parent_workspace_id"]
     default = ensure_default_workspace(connection, user_email=user_email, domain=domain)
     query = select(_c.workspace_id, _c.domain).where(_c.user_email == user_email)
     domains = {row.workspace_id: row.domain for row in connection.execute(query)}
     parent = parent if domains.get(str(parent)) == domain else None
-    heir = parent or default
+    new_parent = parent or default
     if workspace_id in domains:
         require_same_domain(domains[workspace_id], domain)
-        return heir
+        return new_parent
     moment = now_iso()
     values = {
         "user_email": user_email,
@@ -64,14 +64,18 @@ def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: s
     }
     connection.execute(insert(workspaces).values(values))
     children = and_(
-        _c.user_email == user_email, _c.parent_workspace_id == heir, _c.workspace_id.in_(removed["workspace_ids"])
+        _c.user_email == user_email, _c.parent_workspace_id == new_parent, _c.workspace_id.in_(removed["workspace_ids"])
     )
     connection.execute(update(workspaces).where(children).values(parent_workspace_id=workspace_id))
-    return heir
+    return new_parent
 
 
-def _take_back(connection: Connection, ids: Sequence[str], *, user_email: str, workspace_id: str, heir: str) -> None:
-    still_there = and_(_place.user_email == user_email, _place.workspace_id == heir, _place.conversation_id.in_(ids))
+def _take_back(
+    connection: Connection, ids: Sequence[str], *, user_email: str, workspace_id: str, new_parent: str
+) -> None:
+    still_there = and_(
+        _place.user_email == user_email, _place.workspace_id == new_parent, _place.conversation_id.in_(ids)
+    )
     found = connection.execute(select(_place.conversation_id).where(still_there)).scalars().all()
     if found:
         place(connection, found, user_email=user_email, workspace_id=workspace_id)

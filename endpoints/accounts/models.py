@@ -72,43 +72,15 @@ class UserInfo(Shape):
     is_admin: bool
 
 
-class SessionItem(Shape):
-    """One place where the account is signed in."""
-
-    session_id: str
-    user_agent: str
-    address: str
-    created_at: str
-    last_seen_at: str
-    expires_at: str
-    current: bool
-
-
-class TokenItem(Shape):
-    """A token, without its secret."""
+class NewTokenItem(Shape):
+    """A token just made; its secret is shown this once."""
 
     token_id: str
     name: str
     read_only: bool
     created_at: str
     last_used_at: str | None
-
-
-class NewTokenItem(TokenItem):
-    """A token just made; its secret is shown this once."""
-
     token: str
-
-
-class AccountItem(Shape):
-    """An account, as an administrator sees it. `last_seen_at`: of its sessions; null where there is none."""
-
-    user_email: str
-    name: str
-    is_admin: bool
-    created_at: str
-    disabled_at: str | None
-    last_seen_at: str | None
 
 
 class OwnName(Body):

@@ -44,7 +44,7 @@ def create_user(body: account_models.NewAccount) -> Response:
 
 
 @blueprint.get("/users")
-@answers(list[account_models.AccountItem])
+@answers(list[users.Account])
 @fails("forbidden")
 def list_users() -> Response:
     """All accounts of this server; administrators only."""
@@ -154,7 +154,7 @@ def delete_user(user_email: str) -> Response:
 
 
 @blueprint.get("/sessions")
-@answers(list[account_models.SessionItem])
+@answers(list[sessions.Session])
 def list_sessions() -> Response:
     """Where the account is signed in, this session marked."""
     access = current_access()
@@ -181,10 +181,10 @@ def revoke_other_sessions() -> Response:
 
 
 @blueprint.get("/api_tokens")
-@answers(list[account_models.TokenItem])
+@answers(list[api_tokens.TokenRow])
 def list_tokens() -> Response:
     """The account's tokens, without their secrets."""
-    return json_reply([asdict(row) for row in api_tokens.list_tokens(**own())])
+    return json_reply(api_tokens.list_tokens(**own()))
 
 
 @blueprint.post("/api_tokens")

@@ -64,17 +64,6 @@ class ConversationItem(Shape):
     message_count: int
 
 
-class BinItem(Shape):
-    """A conversation in the bin, and how many days it can still be brought back."""
-
-    conversation_id: str
-    title: str
-    flag: str
-    message_count: int
-    deleted_at: str
-    days_left: int
-
-
 class Emptied(Done):
     """How many conversations are gone for good."""
 

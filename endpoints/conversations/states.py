@@ -93,7 +93,7 @@ def create_temporary_conversation(domain: str) -> Response:
 
 
 @blueprint.get("/bin/<domain>")
-@answers(list[conversation_models.BinItem])
+@answers(list[deletion.BinnedConversation])
 def list_bin(domain: str) -> Response:
     """The conversations in the bin, the newest deletion first, with the days that they can still be brought back."""
     return json_reply(deletion.list_bin(**own(), domain=check_domain(domain)))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from database.workspaces.repository import RemovedWorkspace
 from endpoints.http.models import Body, Done, Id, Shape, Text, Title
 
 WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
@@ -44,18 +45,6 @@ class ConversationMove(Body):
     workspace_id: Id
 
 
-class WorkspaceItem(Shape):
-    """A workspace."""
-
-    workspace_id: str
-    workspace_name: str
-    workspace_color: str
-    domain: str
-    expanded: bool
-    parent_workspace_id: str | None
-    conversation_count: int
-
-
 class PathStep(Shape):
     """One workspace on the way from the top."""
 
@@ -75,19 +64,7 @@ class LostWorkspace(Body):
     conversation_ids: Annotated[list[Id], Field(max_length=50_000)]
 
 
-class RemovedWorkspaceItem(Shape):
-    """A workspace that is gone, and what lay directly in it: what `/restore_workspace/<domain>` takes."""
-
-    workspace_id: str
-    workspace_name: str
-    workspace_color: str
-    expanded: bool
-    parent_workspace_id: str | None
-    workspace_ids: list[str]
-    conversation_ids: list[str]
-
-
 class WorkspaceRemoved(Done):
     """It is gone."""
 
-    removed: RemovedWorkspaceItem
+    removed: RemovedWorkspace

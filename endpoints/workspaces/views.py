@@ -25,7 +25,7 @@ _LONGEST_NAME = 200
 
 
 @blueprint.get("/list_workspaces/<domain>")
-@answers(list[workspace_models.WorkspaceItem])
+@answers(list[workspaces.Workspace])
 def list_workspaces(domain: str) -> Response:
     """The workspaces of a domain, the default one among them, with the number of their conversations."""
     return json_reply(workspaces.load_workspaces_for_user(**own(), domain=check_domain(domain)))
@@ -33,7 +33,7 @@ def list_workspaces(domain: str) -> Response:
 
 @blueprint.post("/create_workspace/<domain>/<path:name>")
 @takes(workspace_models.WorkspaceDraft, optional=True)
-@answers(workspace_models.WorkspaceItem, status=HTTPStatus.CREATED)
+@answers(workspaces.Workspace, status=HTTPStatus.CREATED)
 @fails("workspace_not_found")
 def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDraft) -> Response:
     """A new, empty workspace."""

@@ -22,7 +22,7 @@ def make(users_dir: str, name: str = "Work", *, email: str = ANN, domain: str = 
     )["workspace_id"]
 
 
-def load(users_dir: str, *, email: str = ANN) -> dict[str, workspaces.WorkspaceShape]:
+def load(users_dir: str, *, email: str = ANN) -> dict[str, workspaces.Workspace]:
     found = workspaces.load_workspaces_for_user(users_dir=users_dir, user_email=email, domain="assistant")
     return {shape["workspace_id"]: shape for shape in found}
 

@@ -83,9 +83,9 @@ def test_a_deleted_workspace_is_brought_back_by_what_its_deletion_told(ada: Pers
     talk = ada.post(f"/create_conversation/assistant/{outer}").json["conversation_id"]
     before = ada.get("/list_workspaces/assistant").json
     removed = told(ada.delete(f"/delete_workspace/assistant/{outer}"), workspace_models.WorkspaceRemoved).removed
-    assert (removed.workspace_ids, removed.conversation_ids) == ([inner], [talk])
-    assert eve.post("/restore_workspace/assistant", json=removed.model_dump()).status_code == 200
+    assert (removed["workspace_ids"], removed["conversation_ids"]) == ([inner], [talk])
+    assert eve.post("/restore_workspace/assistant", json=removed).status_code == 200
     assert listed(ada)[talk]["workspace_name"] == "General"
-    assert ada.post("/restore_workspace/assistant", json=removed.model_dump()).status_code == 200
+    assert ada.post("/restore_workspace/assistant", json=removed).status_code == 200
     assert ada.get("/list_workspaces/assistant").json == before
     assert listed(ada)[talk]["workspace_id"] == outer

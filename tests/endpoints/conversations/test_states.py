@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from database.conversations.deletion import BinnedConversation
 from endpoints.conversations import models as conversation_models
-from tests.endpoints.conftest import Person
+from tests.endpoints.conftest import Person, told
 
 
 def details(person: Person, conversation_id: str) -> dict[str, Any]:
@@ -68,8 +69,8 @@ def test_what_is_deleted_lies_in_the_bin_until_it_is_restored_or_erased(ada: Per
     back, gone = ada.new_conversation(), ada.new_conversation()
     for conversation_id in (back, gone):
         ada.delete(f"/delete_conversation/{conversation_id}")
-    found = [conversation_models.BinItem.model_validate(item, strict=True) for item in ada.get("/bin/assistant").json]
-    assert [(item.conversation_id, item.days_left) for item in found] == [(gone, 30), (back, 30)]
+    found = told(ada.get("/bin/assistant"), list[BinnedConversation])
+    assert [(item["conversation_id"], item["days_left"]) for item in found] == [(gone, 30), (back, 30)]
     assert ada.post(f"/restore_conversation/{back}").status_code == 200
     assert ada.delete(f"/bin/{back}").status_code == 404
     assert ada.delete(f"/bin/{gone}").status_code == 200
