@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
-from typing_extensions import TypedDict
 
 from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso
@@ -142,8 +142,9 @@ def _erase_rest(connection: Connection, conversation_id: str) -> None:
 _SECONDS_A_DAY = 86_400
 
 
-class BinnedConversation(TypedDict):
-    """A conversation in the bin. `days_left`: how many days it can still be brought back, begun ones counted whole."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinnedConversation:
+    """A conversation in the bin. `days_left`: how many days it can still be restored, rounded up."""
 
     conversation_id: str
     title: str

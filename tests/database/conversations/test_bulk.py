@@ -62,7 +62,7 @@ def test_what_is_binned_together_is_restored_together(users_dir: str, change: Ca
     ids = [make(users_dir, title="One"), make(users_dir, title="Two")]
     assert set(change("delete", ids).values()) == {"done"}
     binned = deletion.list_bin(users_dir=users_dir, user_email=ANN, domain="assistant")
-    assert {each["title"] for each in binned} == {"One", "Two"}
+    assert {each.title for each in binned} == {"One", "Two"}
     assert set(change("delete", ids).values()) == {"not_found"}
     assert set(change("flag", ids, "red").values()) == {"not_found"}
     assert set(change("restore", ids).values()) == {"done"}

@@ -41,7 +41,7 @@ def listed(users_dir: str, **asked: Any) -> list[str]:
 
 def binned(users_dir: str, user_email: str = ANN) -> list[str]:
     found = deletion.list_bin(users_dir=users_dir, user_email=user_email, domain="assistant")
-    return [each["title"] for each in found]
+    return [each.title for each in found]
 
 
 def set_columns(users_dir: str, conversation_id: str, **values: Any) -> None:
@@ -166,7 +166,7 @@ def test_the_bin_lists_the_newest_deletion_first_with_the_days_it_has_left(users
         if title == "first":
             set_columns(users_dir, conversation_id, deleted_at=iso_in(days=-28, hours=-1))
     found = deletion.list_bin(users_dir=users_dir, user_email=ANN, domain="assistant")
-    assert [(each["title"], each["days_left"]) for each in found] == [("second", 30), ("first", 2)]
+    assert [(each.title, each.days_left) for each in found] == [("second", 30), ("first", 2)]
 
 
 def test_only_what_is_in_the_bin_is_erased(users_dir: str, own: Any, take_turn: Any) -> None:

@@ -70,7 +70,7 @@ def test_what_is_deleted_lies_in_the_bin_until_it_is_restored_or_erased(ada: Per
     for conversation_id in (back, gone):
         ada.delete(f"/delete_conversation/{conversation_id}")
     found = told(ada.get("/bin/assistant"), list[BinnedConversation])
-    assert [(item["conversation_id"], item["days_left"]) for item in found] == [(gone, 30), (back, 30)]
+    assert [(item.conversation_id, item.days_left) for item in found] == [(gone, 30), (back, 30)]
     assert ada.post(f"/restore_conversation/{back}").status_code == 200
     assert ada.delete(f"/bin/{back}").status_code == 404
     assert ada.delete(f"/bin/{gone}").status_code == 200
