@@ -373,6 +373,7 @@ class Conversation:
             status=turn.status,
             config={"model": turn.model.name, **turn.config},
             title=title,
+            parts=turn.parts.stored(),
         )
 
 

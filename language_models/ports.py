@@ -56,12 +56,14 @@ class Delta:
     """One step of a streamed answer.
 
     text: appended to the answer; often one token, possibly empty.
+    thinking: appended to what a reasoning model thinks before or between the words of its answer.
     status: a sentence for the waiting user ("The model is being fetched: 43 %"), or None.
     tool_calls: complete tool calls, in the shape of the chat-completions API.
     usage, finish_reason ("stop", "length", "tool_calls"): sent with the last step, if at all.
     """
 
     text: str = ""
+    thinking: str = ""
     status: str | None = None
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     usage: Usage | None = None

@@ -174,13 +174,20 @@ class BundleHistory:
         self._message(message_id)["references"] = [dict(entry) for entry in report]
 
     def finish(
-        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+        self,
+        response_message_id: str,
+        *,
+        text: str,
+        status: str,
+        config: Mapping[str, Any],
+        title: str | None,
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
         """See `History`."""
         response = self._message(response_message_id)
         question = self._bundle.messages[response["message_index"] - 2]
         if response["status"] == "streaming":
-            response.update(text=text, status=status, config=dict(config))
+            response.update(text=text, status=status, config=dict(config), parts=[dict(part) for part in parts])
             self._name(title)
             self._changed()
             if self.store_turns is not None:
@@ -225,6 +232,7 @@ class BundleHistory:
             "config": dict(config),
             "references": [],
             "document_references": [],
+            "parts": [],
             "edited_at": None,
         }
         self._bundle.messages.append(message)

@@ -42,7 +42,9 @@ _MESSAGE_MAYBE: _Types = {
     "show_hide": str,
     "config": (dict, type(None)),
     "references": list,
+    "parts": list,
 }
+_PART: _Types = {"id": int, "kind": str, "at": int}
 
 
 def check_index(state: Mapping[str, Any], *, name: str) -> None:
@@ -63,6 +65,8 @@ def check_messages(messages: Sequence[Any], *, name: str) -> None:
             raise BrokenBundleError(f"{name} holds something else than a message in place {number}.")
         _check(message, _MESSAGE, name=name)
         _check(message, _MESSAGE_MAYBE, name=name, may_lack=True)
+        for part in message.get("parts", ()):
+            _check(part if isinstance(part, dict) else {}, _PART, name=name)
 
 
 def _check(given: Mapping[str, Any], types: _Types, *, name: str, may_lack: bool = False) -> None:

@@ -11,6 +11,7 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
+from chat.turns.parts import ExportedPart, in_reading_order
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 from database.messages.reading import MessagePage
@@ -33,6 +34,7 @@ article.user { background: var(--own); }
 article.hidden { border-style: dashed; }
 header { color: var(--muted); font-size: .875rem; }
 header b { color: var(--text); }
+.part { color: var(--muted); font-size: .875rem; }
 pre, code { font-family: ui-monospace, monospace; font-size: .9em; background: var(--code); border-radius: .25rem; }
 pre { padding: .75rem; overflow-x: auto; }
 table { display: block; overflow-x: auto; border-collapse: collapse; }
@@ -89,8 +91,17 @@ def _article(message: MessageRow, page: MessagePage) -> str:
         f"<header>#{escape(message.short_id)} <b>{escape(speaker_of(message))}</b> "
         f'<time datetime="{escape(message.created_at)}">{moment(message.created_at)}</time>'
         f"{_reply(message, page)}{notes}</header>\n"
-        f"{_renderer(typed=typed).render(message.text)}</article>\n"
+        f"{''.join(_piece(piece, typed=typed) for piece in in_reading_order(message.text, message.parts))}</article>\n"
     )
+
+
+def _piece(piece: str | ExportedPart, *, typed: bool) -> str:
+    if isinstance(piece, str):
+        return str(_renderer(typed=typed).render(piece))
+    if not piece.body:
+        return f'<p class="part">{escape(piece.title)}</p>\n'
+    body = _renderer(typed=False).render(piece.body)
+    return f'<details class="part"><summary>{escape(piece.title)}</summary>\n{body}</details>\n'
 
 
 def _reply(message: MessageRow, page: MessagePage) -> str:

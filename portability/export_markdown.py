@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from chat.turns.parts import ExportedPart, in_reading_order
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 from database.messages.reading import MessagePage
@@ -31,7 +32,15 @@ def _entry(message: MessageRow, page: MessagePage) -> str:
     reply = reply_of(message, page)
     marks = [f"reply to {reply}"] if reply else []
     said = "".join(f" *{mark}*" for mark in [*marks, *notes_of(message)])
-    return f"\n{head}{said}\n\n{_quoted(message.text)}\n"
+    pieces = "\n\n".join(_piece(piece) for piece in in_reading_order(message.text, message.parts))
+    return f"\n{head}{said}\n\n{pieces or '>'}\n"
+
+
+def _piece(piece: str | ExportedPart) -> str:
+    if isinstance(piece, str):
+        return _quoted(piece)
+    title = f"*{_plain(piece.title)}*"
+    return f"{title}\n\n{_quoted(piece.body)}" if piece.body else title
 
 
 def _quoted(text: str) -> str:

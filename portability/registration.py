@@ -63,4 +63,5 @@ def store_turns(
             status=answer["status"],
             config=answer["config"],
             title=title,
+            parts=answer.get("parts") or (),
         )

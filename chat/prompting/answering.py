@@ -126,8 +126,7 @@ def fall_back(turn: Turn) -> Event:
     """Have the main model answer where the conversation's own is not to be had any more; the event that says so."""
     chosen = instead_of(turn.model.name, services=turn.services)
     turn.model, turn.has_own_model = chosen.model, False
-    turn.config["notice"] = chosen.notice
-    return events.notice(chosen.notice)
+    return turn.note(chosen.notice)
 
 
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
@@ -146,14 +145,15 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
     found = []
     if delta.finish_reason == "length":
         turn.config["finish_reason"] = "length"
-        cut = _why_cut(turn, delta)
-        turn.config["notice"] = " ".join(filter(None, [turn.config.get("notice"), cut]))
-        found.append(events.notice(turn.config["notice"]))
     elif delta.status:
         found.append(events.status(delta.status))
+    if delta.thinking:
+        found.append(turn.parts.think(delta.thinking, at=len(turn.answer_text)))
     if delta.text:
         turn.answer.append(delta.text)
         found.append(events.text(delta.text))
+    if delta.finish_reason == "length":
+        found.append(turn.note(_why_cut(turn, delta)))
     if delta.usage:
         turn.config["usage"] = {
             "prompt_tokens": delta.usage.prompt_tokens,

@@ -155,7 +155,6 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
 
 def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, text: str) -> Turn:
     references, claim_ids = named_references(query, text)
-    notice = means.chosen.notice
     return Turn(
         accepted=accepted,
         text=text,
@@ -168,6 +167,5 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
         answer_tokens=means.chosen.answer_tokens,
-        notice=notice,
-        config={"notice": notice} if notice else {},
+        notice=means.chosen.notice,
     )

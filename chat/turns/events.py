@@ -2,7 +2,7 @@
 
 Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often
 ""), so that a simple client can just append `text`. `seq`, which counts the events of one answer, is added when an
-event is stored.
+event is stored. What an answer has beside its words comes as parts, see `chat.turns.parts`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,17 @@ def status(sentence: str) -> Event:
     return {"text": "", "status": sentence}
 
 
-def notice(sentence: str) -> Event:
-    """Something about this answer that the person ought to know, also when it is complete."""
-    return {"text": "", "status": sentence, "notice": sentence}
+def part(fields: Mapping[str, Any]) -> Event:
+    """A part of the answer, `{id, kind, at, …}`; it takes the place of the part with the same id."""
+    # A notice is also a sentence of its own, for clients that know no parts.
+    sentence = fields["text"] if fields["kind"] == "notice" else ""
+    told = {"notice": sentence} if sentence else {}
+    return {"text": "", "status": sentence, **told, "part": dict(fields)}
+
+
+def part_text(part_id: int, more: str) -> Event:
+    """More text of a part."""
+    return {"text": "", "status": "", "part_text": {"id": part_id, "text": more}}
 
 
 def text(delta: str) -> Event:
@@ -74,6 +82,11 @@ def encode(event: Mapping[str, Any], *, seq: int) -> bytes:
     return bytes(memoryview(orjson.dumps({"seq": seq, **event})))
 
 
-def is_plain_text(event: Mapping[str, Any]) -> bool:
-    """Whether the event does nothing but add text, so that two in a row may become one."""
-    return len(event) == 2 and not event["status"]
+def joined(earlier: Event, later: Event) -> Event | None:
+    """One event that says what two in a row say, where both do nothing but append to the same text; else None."""
+    if len(earlier) == 2 and len(later) == 2 and not earlier["status"] and not later["status"]:
+        return text(earlier["text"] + later["text"])
+    before, more = earlier.get("part_text"), later.get("part_text")
+    if before and more and before["id"] == more["id"]:
+        return part_text(before["id"], before["text"] + more["text"])
+    return None

@@ -110,9 +110,16 @@ class History(Protocol):
         ...
 
     def finish(
-        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+        self,
+        response_message_id: str,
+        *,
+        text: str,
+        status: str,
+        config: Mapping[str, Any],
+        title: str | None,
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
-        """Store the answer, and on the first turn title, friendly id and hashes."""
+        """Store the answer with its parts, and on the first turn title, friendly id and hashes."""
         ...
 
 
@@ -243,7 +250,14 @@ class StoredHistory:
         references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
 
     def finish(
-        self, response_message_id: str, *, text: str, status: str, config: Mapping[str, Any], title: str | None
+        self,
+        response_message_id: str,
+        *,
+        text: str,
+        status: str,
+        config: Mapping[str, Any],
+        title: str | None,
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
         """See `History`."""
         return turns.finish_turn(
@@ -253,6 +267,7 @@ class StoredHistory:
             status=status,
             config=config,
             title=title,
+            parts=parts,
         )
 
     def _refresh(self) -> None:

@@ -50,8 +50,8 @@ class Journal:
             return
         self._open.add(stream)
         pending = self._pending.setdefault(stream, [])
-        if pending and events.is_plain_text(event) and events.is_plain_text(pending[-1]):
-            pending[-1] = events.text(pending[-1]["text"] + event["text"])
+        if pending and (both := events.joined(pending[-1], event)):
+            pending[-1] = both
         else:
             pending.append(event)
         if self._committing is None:

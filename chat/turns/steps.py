@@ -150,7 +150,7 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
     if found.note:
         yield events.status(found.note)
     if turn.notice:
-        yield events.notice(turn.notice)
+        yield turn.note(turn.notice)
     if not turn.preferences.fit(turn.model):
         yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
 

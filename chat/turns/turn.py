@@ -32,6 +32,7 @@ from database.turns.identity import AcceptedTurn
 from language_models.ports import ChatModel
 
 from .events import Event
+from .parts import AnswerParts
 
 log = logging.getLogger(__name__)
 MAX_MESSAGE_CHARS = 200_000
@@ -51,9 +52,10 @@ class Turn:
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
     that the conversation has chosen. answer_tokens: the most tokens of an answer that the conversation's settings
     allow; None: as many as the model can write.
-    notice: what the person ought to know of this choice. status: the answer's, as it will be stored. under_way: set
-    when there is time for what is not urgent, such as the title. flush: where a server runs the turn, waits until its
-    events are stored; False where they could not be. finished: the answer is stored with its status.
+    notice: what the person ought to know of this choice. parts: what the answer has beside its words. status: the
+    answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title. flush:
+    where a server runs the turn, waits until its events are stored; False where they could not be. finished: the answer
+    is stored with its status.
     """
 
     accepted: AcceptedTurn
@@ -71,6 +73,7 @@ class Turn:
     answer_tokens: int | None = None
     notice: str = ""
     answer: list[str] = field(default_factory=list)
+    parts: AnswerParts = field(default_factory=AnswerParts)
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
@@ -81,6 +84,10 @@ class Turn:
     def answer_text(self) -> str:
         """What was said so far."""
         return "".join(self.answer)
+
+    def note(self, sentence: str) -> Event:
+        """Add a notice to the answer: what the person ought to know of it, also when it is complete."""
+        return self.parts.add("notice", at=len(self.answer_text), text=sentence)
 
 
 Finish = Callable[[Turn, str | None], object]

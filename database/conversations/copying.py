@@ -17,10 +17,12 @@ from database.engine.clock import now_iso
 from database.engine.store import Store, Urgency
 from database.errors import MessageNotFoundError
 from database.messages.message import row_with_id
+from database.messages.parts import part_rows, told_parts
 from database.schema import (
     activities,
     conversations,
     message_edits,
+    message_parts,
     message_references,
     message_variants,
     messages,
@@ -59,12 +61,29 @@ def told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str,
 def read_belongings(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> Belongings:
     """The belongings of the messages `originals`, as those of their copies; message_ids: the copies' ids by theirs."""
     found = []
-    for table in (message_references, message_edits, message_variants):
+    for table in (message_references, message_edits, message_variants, message_parts):
         names = [column.name for column in table.c if column.name not in _NUMBERED_BY_THE_STORE]
         query = select(*(table.c[name] for name in names)).where(table.c.message_id.in_(originals))
         rows = connection.execute(query.order_by(*table.primary_key.columns)).all()
         found.append((table, [_copied(connection, dict(row._mapping), message_ids) for row in rows]))
-    return found
+    return [*found, (message_parts, _parts_being_written(connection, message_ids, originals))]
+
+
+def _parts_being_written(
+    connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The parts, as rows of the copies, that answers among `originals` have told of and that are not stored yet."""
+    newest = select(func.max(message_variants.c.number)).where(message_variants.c.message_id == messages.c.message_id)
+    running = select(messages.c.message_id, newest.scalar_subquery().label("attempt")).where(
+        messages.c.message_id.in_(originals), messages.c.status == "streaming"
+    )
+    return [
+        row
+        for message_id, attempt in connection.execute(running)
+        for row in part_rows(
+            message_ids[message_id], told_parts(stored_events(connection, message_id)), version=attempt or 1
+        )
+    ]
 
 
 def add_belongings(connection: Connection, belongings: Belongings) -> None:
@@ -82,6 +101,12 @@ def _copied(connection: Connection, fields: dict[str, Any], message_ids: Mapping
 
 def _interrupted(connection: Connection, message_id: str) -> dict[str, Any]:
     return {"text": joined_text(stored_events(connection, message_id)), "status": "interrupted"}
+
+
+def _mark_parts(connection: Connection, message_ids: Sequence[str]) -> None:
+    """Let the copies among `message_ids` that have parts say so."""
+    having = select(message_parts.c.message_id).where(message_parts.c.message_id.in_(message_ids))
+    connection.execute(update(messages).where(messages.c.message_id.in_(having)).values(has_parts=1))
 
 
 _MESSAGES_AT_ONCE = 50
@@ -305,6 +330,8 @@ def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], be
         insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
     )
     add_belongings(connection, belongings)
+    if any(table is message_parts and parts for table, parts in belongings):
+        _mark_parts(connection, [copy.message_ids[row["message_id"]] for row in rows])
 
 
 def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:

@@ -153,6 +153,14 @@ RULES: tuple[Rule, ...] = (
         what="Message {0} shows version {1}, which is not there.",
     ),
     Rule(
+        name="parts",
+        sql="SELECT message_id, kind FROM message_parts JOIN messages USING (message_id) "
+        "WHERE has_parts = 0 OR NOT json_valid(data) OR (version > 1 AND NOT EXISTS "
+        "(SELECT 1 FROM message_variants WHERE message_variants.message_id = message_parts.message_id "
+        "AND message_variants.number = message_parts.version))",
+        what="Message {0} has a part of kind {1!r} that no version of it shows.",
+    ),
+    Rule(
         name=RUNNING,
         sql=NO_RUNNING_ANSWER,
         what="Conversation {0} waits for an answer that nobody writes.",

@@ -24,6 +24,8 @@ from sqlalchemy import (
 from database.engine.statements import Prepared
 from database.schema import activities, conversations, message_references, message_variants, messages
 
+from .parts import parts_of
+
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
 
@@ -98,6 +100,7 @@ _ROWS: Select[*tuple[Any, ...]] = select(
     messages.c.deleted_at,
     messages.c.pinned_at,
     messages.c.chosen_variant,
+    messages.c.has_parts,
     activities.c.short_id,
     activities.c.reply_to_id,
     activities.c.thread_id,
@@ -113,7 +116,8 @@ class MessageRow(NamedTuple):
     message_short_hash: None until the conversation has its friendly id.
     in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
     backlink_count: how many live messages of this user refer to it. chosen_variant, variants: of an answer that was
-    made again, see `variant_rows`; variants is empty for others.
+    made again, see `variants_of`; variants is empty for others. has_parts: whether any version of it has parts. parts:
+    those of the version that the message shows, see `database.messages.parts`.
     """
 
     seq: int
@@ -134,12 +138,14 @@ class MessageRow(NamedTuple):
     deleted_at: str | None
     pinned_at: str | None
     chosen_variant: int | None
+    has_parts: int
     short_id: str
     reply_to_id: str | None
     thread_id: str | None
     backlink_count: int
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
     variants: tuple[dict[str, Any], ...]
+    parts: tuple[dict[str, Any], ...]
 
 
 class MessageText(NamedTuple):
@@ -254,13 +260,13 @@ _BY_HASH = Prepared(
 def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
     """All live messages of a conversation, in order."""
     rows = _ALL.rows(connection, conversation_id=conversation_id)
-    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, 1)])
+    return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, 1)])
 
 
 def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
     rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
-    return _with_variants(connection, [_message((*row, index, ())) for index, row in enumerate(rows, start + 1)])
+    return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, start + 1)])
 
 
 def rows_behind(
@@ -268,7 +274,7 @@ def rows_behind(
 ) -> list[MessageRow]:
     """Up to `limit` live messages in order, from the first behind `ordinal` on; `index`: how many come before it."""
     rows = _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit)
-    return _with_variants(connection, [_message((*row, number, ())) for number, row in enumerate(rows, index + 1)])
+    return _whole(connection, [_message((*row, number, *_PLAIN)) for number, row in enumerate(rows, index + 1)])
 
 
 def newest_first(
@@ -284,36 +290,42 @@ def newest_first(
 def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:
     """The message of this conversation with this id, deleted or not, or None."""
     row = _BY_ID.row(connection, conversation_id=conversation_id, message_id=message_id)
-    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
+    return None if row is None else _whole(connection, [_message((*row, *_PLAIN))])[0]
 
 
 def row_with_hash(connection: Connection, conversation_id: str, short_hash: str) -> MessageRow | None:
     """The message of this conversation with this short hash, deleted or not, or None."""
     row = _BY_HASH.row(connection, conversation_id=conversation_id, short_hash=short_hash)
-    return None if row is None else _with_variants(connection, [_message((*row, ()))])[0]
+    return None if row is None else _whole(connection, [_message((*row, *_PLAIN))])[0]
 
 
 def rows_where(connection: Connection, condition: ColumnElement[bool]) -> list[MessageRow]:
     """The few messages that fulfil `condition`, deleted ones included, in order of `seq`."""
     rows = connection.execute(_INDEXED_ROWS.where(condition))
-    return _with_variants(connection, [_message((*row, ())) for row in rows])
+    return _whole(connection, [_message((*row, *_PLAIN)) for row in rows])
 
 
 def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRow]:
     """The live messages with these `seq`, in order of it. Each conversation is counted through once, however many."""
     rows = connection.execute(_PLACED_ROWS, {"seqs": list(seqs)})
-    return _with_variants(connection, [_message((*row, ())) for row in rows])
+    return _whole(connection, [_message((*row, *_PLAIN)) for row in rows])
 
 
 _message = MessageRow._make
+_PLAIN = ((), ())
 
 
-def _with_variants(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
+def _whole(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
+    """`rows` with their variants and parts; plain messages ask for nothing more."""
     repeated = [row.message_id for row in rows if row.chosen_variant is not None]
-    if not repeated:
-        return rows
-    variants = variants_of(connection, repeated)
-    return [row._replace(variants=variants[row.message_id]) if row.message_id in variants else row for row in rows]
+    if repeated:
+        variants = variants_of(connection, repeated)
+        rows = [row._replace(variants=variants.get(row.message_id, ())) for row in rows]
+    having_parts = [row.message_id for row in rows if row.has_parts]
+    if having_parts:
+        parts = parts_of(connection, having_parts)
+        rows = [row._replace(parts=parts.get((row.message_id, row.chosen_variant or 1), ())) for row in rows]
+    return rows
 
 
 def text_shape(row: MessageText) -> dict[str, Any]:
@@ -344,6 +356,7 @@ def message_shape(row: MessageRow) -> dict[str, Any]:
         "document_references": [],
         "backlink_count": row.backlink_count,
         "variants": list(row.variants),
+        "parts": list(row.parts),
         "pinned_at": row.pinned_at,
         "edited_at": row.edited_at,
     }

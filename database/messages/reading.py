@@ -31,6 +31,7 @@ from .message import (
     rows_from,
     rows_where,
 )
+from .parts import parts_of
 
 
 def access_message(connection: Connection, *, user_email: str, message_id: str) -> MessageRow:
@@ -275,8 +276,8 @@ class MessagePage:
     """Messages in order.
 
     short_ids: of what they reply to, by its id; what was deleted is not among them. edits: earlier texts, oldest first,
-    `{text, replaced_at}` each, and variants: all there are of an answer, `{number, text, status, config, created_at}`
-    each, by message id, where there are any.
+    `{text, replaced_at}` each, and variants: all there are of an answer, `{number, text, status, config, created_at,
+    parts}` each, by message id, where there are any.
     """
 
     messages: Sequence[MessageRow]
@@ -307,10 +308,18 @@ def _page(connection: Connection, rows: Sequence[MessageRow]) -> MessagePage:
         edits=_belonging(
             connection, message_edits, [row.message_id for row in rows if row.edited_at is not None], _OF_AN_EDIT
         ),
-        variants=_belonging(
-            connection, message_variants, [row.message_id for row in rows if row.variants], _OF_A_VARIANT
-        ),
+        variants=_variants(connection, [row for row in rows if row.variants]),
     )
+
+
+def _variants(connection: Connection, rows: Sequence[MessageRow]) -> dict[str, list[dict[str, Any]]]:
+    variants = _belonging(connection, message_variants, [row.message_id for row in rows], _OF_A_VARIANT)
+    having_parts = [row.message_id for row in rows if row.has_parts]
+    parts = parts_of(connection, having_parts) if having_parts else {}
+    for message_id, versions in variants.items():
+        for version in versions:
+            version["parts"] = list(parts.get((message_id, version["number"]), ()))
+    return variants
 
 
 def _short_ids(connection: Connection, ids: set[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from database.turns.idempotency import refuse_attempt_sent_before
 from database.turns.identity import RepeatedTurn
 
 from .message import MessageRow, live_in, row_with_id, rows_where
+from .parts import Parts, store_parts
 from .reading import access_message, access_settled
 
 _v = message_variants.c
@@ -86,7 +87,13 @@ def choose_variant(*, users_dir: str, user_email: str, message_id: str, number: 
 
 
 def finish_variant(
-    connection: Connection, message_id: str, *, text: str, status: str, config: Mapping[str, Any] | None
+    connection: Connection,
+    message_id: str,
+    *,
+    text: str,
+    status: str,
+    config: Mapping[str, Any] | None,
+    parts: Parts = (),
 ) -> None:
     """End the variant that is being written, and choose it, if it ended well and says something.
 
@@ -98,6 +105,9 @@ def finish_variant(
     values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
     this_one = (_v.message_id == message_id) & (_v.number == running.number)
     connection.execute(update(message_variants).where(this_one).values(values))
+    if parts:
+        store_parts(connection, message_id, parts, version=running.number)
+        connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
     message = rows_where(connection, messages.c.message_id == message_id)[0]
     number = running.number if text and status in _ENDED else message.chosen_variant
     chosen = _variant(connection, message_id, _v.number == number)

@@ -29,6 +29,7 @@ from . import (
     m0009_titles,
     m0010_purge_clock,
     m0011_share_pages,
+    m0012_message_parts,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0009_titles.upgrade,
     m0010_purge_clock.upgrade,
     m0011_share_pages.upgrade,
+    m0012_message_parts.upgrade,
 )
 
 

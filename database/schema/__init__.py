@@ -9,7 +9,7 @@ from __future__ import annotations
 from .accounts import api_tokens, login_attempts, password_links, sessions, users
 from .base import metadata
 from .conversations import conversation_workspaces, conversations, share_pages, shares, workspaces
-from .messages import activities, message_edits, message_references, message_variants, messages, threads
+from .messages import activities, message_edits, message_parts, message_references, message_variants, messages, threads
 from .upkeep import purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "conversations",
     "login_attempts",
     "message_edits",
+    "message_parts",
     "message_references",
     "message_variants",
     "messages",

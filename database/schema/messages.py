@@ -70,6 +70,8 @@ messages = Table(
     Column("pinned_at", Text),
     # By which a client knows a message that it sends; of the person's messages alone.
     Column("client_message_id", Text),
+    # Whether any version of the message has rows in message_parts.
+    Column("has_parts", Integer, nullable=False, server_default="0"),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.
@@ -122,6 +124,20 @@ message_variants = Table(
     Column("created_at", Text, nullable=False),
     # By which a client knows the request that began this attempt.
     Column("client_message_id", Text),
+    sqlite_with_rowid=False,
+)
+
+message_parts = Table(
+    "message_parts",
+    metadata,
+    # What a message has beside its words. version: 1, or the number of the variant that the part belongs to.
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("part_id", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    # How many characters of the message's text come before the part.
+    Column("at", Integer, nullable=False),
+    Column("data", JSON, nullable=False),
     sqlite_with_rowid=False,
 )
 

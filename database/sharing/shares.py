@@ -26,6 +26,7 @@ from database.schema import conversations, shares, users
 
 from .snapshots import (
     MESSAGES_A_PAGE,
+    PartFilter,
     SharedMessage,
     Snapshot,
     count_messages,
@@ -76,10 +77,18 @@ class SharedPage:
     next: int | None
 
 
-def share_conversation(*, users_dir: str, user_email: str, conversation_id: str, secret_key: str) -> Share:
+def share_conversation(
+    *,
+    users_dir: str,
+    user_email: str,
+    conversation_id: str,
+    secret_key: str,
+    show_part: PartFilter = lambda _part: None,
+) -> Share:
     """Share a conversation as it is now. One that is shared already keeps its link, which shows the new snapshot.
 
-    The link changes only where the old one was made with another secret key.
+    The link changes only where the old one was made with another secret key. show_part: what readers see of the parts
+    of messages; nothing, unless told.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -96,7 +105,7 @@ def share_conversation(*, users_dir: str, user_email: str, conversation_id: str,
     try:
         for _ in range(_ATTEMPTS):
             # Whoever publishes or withdraws a snapshot deletes the pages of all others, unfinished ones included.
-            snapshot = take_snapshot(store, **own)
+            snapshot = take_snapshot(store, show_part=show_part, **own)
             publish = partial(_publish, user_email=user_email, conversation_id=conversation_id)
             share = store.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
             if share is not None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NotRequired
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 from typing_extensions import TypedDict
 
 from database.engine.store import Store, Urgency
 from database.messages.message import live_in
+from database.messages.parts import parts_of
 from database.schema import messages, share_pages
 from database.turns.ephemeral import unkept_in
 
@@ -24,7 +26,10 @@ _p = share_pages.c
 
 
 class SharedMessage(TypedDict):
-    """A message of a snapshot. `message_index` counts those that are shown; `model` is the one that answered."""
+    """A message of a snapshot. `message_index` counts those that are shown; `model` is the one that answered.
+
+    `parts`: what is shown beside the text; left out where there is nothing.
+    """
 
     message_index: int
     message_short_hash: str | None
@@ -32,6 +37,11 @@ class SharedMessage(TypedDict):
     model: str | None
     text: str
     created_at: str
+    parts: NotRequired[list[dict[str, Any]]]
+
+
+PartFilter = Callable[[Mapping[str, Any]], dict[str, Any] | None]
+"""Part of a message → what readers of a shared link see of it; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +62,7 @@ def count_messages(connection: Connection, *, user_email: str, conversation_id: 
     return shown, left_out
 
 
-def take_snapshot(store: Store, *, user_email: str, conversation_id: str) -> Snapshot:
+def take_snapshot(store: Store, *, user_email: str, conversation_id: str, show_part: PartFilter) -> Snapshot:
     """Copy the messages that may be shared, page by page, so that the writer is never held for long."""
     snapshot_id, page_count, copied = secrets.token_hex(16), 0, 0
     with store.reading() as connection:
@@ -60,7 +70,8 @@ def take_snapshot(store: Store, *, user_email: str, conversation_id: str) -> Sna
     for numbers in pages:
         with store.reading() as connection:
             # By `seq` alone: with the conversation in the condition, each page would scan all of its messages.
-            copies = _copies(connection, _m.seq.in_(numbers) & _shown(user_email), first=copied + 1)
+            which = _m.seq.in_(numbers) & _shown(user_email)
+            copies = _copies(connection, which, first=copied + 1, show_part=show_part)
         if copies:
             page = {
                 "snapshot_id": snapshot_id,
@@ -113,12 +124,26 @@ def _plan(connection: Connection, shown: ColumnElement[bool]) -> list[list[int]]
     return pages
 
 
-def _copies(connection: Connection, which: ColumnElement[bool], *, first: int) -> list[SharedMessage]:
-    """These columns and no others: a message's report, memories and settings reveal things outside of it."""
-    model = _m.config["model"].as_string().label("model")
-    query = select(_m.message_short_hash, _m.sender, model, _m.text, _m.created_at).where(which).order_by(_m.ordinal)
-    return [
-        SharedMessage(
+def _copies(
+    connection: Connection, which: ColumnElement[bool], *, first: int, show_part: PartFilter
+) -> list[SharedMessage]:
+    """These columns and no others: reports, memories and settings of a message tell of what lies elsewhere."""
+    query = select(
+        _m.message_id,
+        _m.message_short_hash,
+        _m.sender,
+        _m.config["model"].as_string().label("model"),
+        _m.text,
+        _m.created_at,
+        _m.chosen_variant,
+        _m.has_parts,
+    )
+    rows = connection.execute(query.where(which).order_by(_m.ordinal)).all()
+    having_parts = [row.message_id for row in rows if row.has_parts]
+    parts = parts_of(connection, having_parts) if having_parts else {}
+    copies: list[SharedMessage] = []
+    for index, row in enumerate(rows, first):
+        copy = SharedMessage(
             message_index=index,
             message_short_hash=row.message_short_hash,
             sender=row.sender,
@@ -126,8 +151,11 @@ def _copies(connection: Connection, which: ColumnElement[bool], *, first: int) -
             text=row.text,
             created_at=row.created_at,
         )
-        for index, row in enumerate(connection.execute(query), first)
-    ]
+        shown = map(show_part, parts.get((row.message_id, row.chosen_variant or 1), ()))
+        if seen := [fields for fields in shown if fields is not None]:
+            copy["parts"] = seen
+        copies.append(copy)
+    return copies
 
 
 def _add(connection: Connection, page: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from database.engine.clock import iso_in
 from database.engine.statements import Prepared
 from database.engine.store import Urgency
 from database.errors import MessageNotFoundError, StreamExpiredError
+from database.messages.parts import parts_of, told_parts
 from database.schema import conversations, message_variants, messages, stream_events
 
 from .identity import finished_turn
@@ -126,6 +127,8 @@ def _access_answer(connection: Connection, *, user_email: str, message_id: str) 
             columns.config,
             columns.created_at,
             columns.edited_at,
+            columns.chosen_variant,
+            columns.has_parts,
             _asked.c.report,
         )
         .join(conversations, conversations.c.conversation_id == columns.conversation_id)
@@ -152,6 +155,7 @@ def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after
         raise StreamExpiredError("The single events of this answer are no longer kept. Load the message instead.")
     head = access_head(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
     contents: list[dict[str, Any]] = [] if stored else [{"references": answer.report or []}]
+    contents += _missing_parts(connection, answer, stored)
     missing_text = _missing_text(answer, stored)
     if missing_text:
         contents.append({"text": missing_text})
@@ -162,6 +166,16 @@ def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after
     contents.append({"done": True, "answer_status": answer.status})
     last = stored[-1][0] if stored else 0
     return [event for event in numbered(contents, after=last) if event[0] > after]
+
+
+def _missing_parts(
+    connection: Connection, answer: Row[*tuple[Any, ...]], stored: Sequence[tuple[int, bytes]]
+) -> list[dict[str, Any]]:
+    if not answer.has_parts:
+        return []
+    parts = parts_of(connection, [answer.message_id]).get((answer.message_id, answer.chosen_variant or 1), ())
+    told = told_parts(stored)
+    return [{"part": part} for part in parts if part not in told]
 
 
 def _missing_text(answer: Row[*tuple[Any, ...]], stored: Sequence[tuple[int, bytes]]) -> str:

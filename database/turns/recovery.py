@@ -15,6 +15,7 @@ from database.conversations.titles import heuristic_title
 from database.engine.store import Store, Urgency
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from database.maintenance.invariants import NO_RUNNING_ANSWER
+from database.messages.parts import told_parts
 from database.references import store_report_in
 from database.schema import conversations, message_variants, messages, stream_events
 
@@ -124,6 +125,7 @@ def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]], lost_report
         head,
         answer.message_id,
         text=joined_text(events),
+        parts=told_parts(events),
         status="interrupted",
         config=None,
         title=head.title or heuristic_title(answer.question or ""),

@@ -21,6 +21,7 @@ from database.engine.store import Urgency
 from database.engine.text import storable
 from database.errors import MessageNotFoundError, TurnInProgressError
 from database.messages.hashes import TakenHashes, hash_unhashed
+from database.messages.parts import Parts, store_parts
 from database.messages.variants import finish_variant
 from database.schema import messages
 
@@ -57,8 +58,8 @@ _RESPONSE_STATUS = Prepared(
 _RESPONSE = update(messages).where(
     messages.c.message_id == bindparam("answer"), messages.c.conversation_id == bindparam("conversation")
 )
-_STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status"))
-_STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "config"))
+_STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status", "has_parts"))
+_STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "has_parts", "config"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +128,11 @@ def finish_turn(
     status: str,
     config: Mapping[str, Any],
     title: str | None = None,
+    parts: Parts = (),
 ) -> FinishedTurn:
-    """Store the answer's final text and status, and let the next turn begin.
+    """Store the answer's final text, status and parts, and let the next turn begin.
 
-    status: "complete", "cancelled", "interrupted" or "failed".
+    status: "complete", "cancelled", "interrupted" or "failed". parts: see `database.messages.parts`.
 
     On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
     message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
@@ -141,7 +143,14 @@ def finish_turn(
     def finish(connection: Connection) -> FinishedTurn:
         head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
         return finish_in(
-            connection, head, response_message_id, text=storable(text), status=status, config=config, title=title
+            connection,
+            head,
+            response_message_id,
+            text=storable(text),
+            status=status,
+            config=config,
+            title=title,
+            parts=parts,
         )
 
     return open_store(users_dir).write(finish, urgency=Urgency.STREAM)
@@ -156,6 +165,7 @@ def finish_in(
     status: str,
     config: Mapping[str, Any] | None,
     title: str | None,
+    parts: Parts = (),
 ) -> FinishedTurn:
     """`finish_turn` within a transaction; `config` None leaves the stored one."""
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
@@ -168,11 +178,14 @@ def finish_in(
     if answer_status == "streaming":
         head = _name(connection, head, title=title)
         if chosen_variant is not None:
-            finish_variant(connection, response_message_id, text=text, status=status, config=config)
-        elif config is None:
-            _STORE_RESPONSE.run(connection, **answer, text=text, status=status)
+            finish_variant(connection, response_message_id, text=text, status=status, config=config, parts=parts)
         else:
-            _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, text=text, status=status, config=dict(config))
+            values = {"text": text, "status": status, "has_parts": int(bool(parts))}
+            if config is None:
+                _STORE_RESPONSE.run(connection, **answer, **values)
+            else:
+                _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, **values, config=dict(config))
+            store_parts(connection, response_message_id, parts, version=1)
         hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
         ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
         touch(connection, head.conversation_id, title=head.title, **ended)

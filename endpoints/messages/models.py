@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from chat.turns.turn import MAX_MESSAGE_CHARS
 from endpoints.http.models import LARGEST_NUMBER, Body, Id, Query, Shape, Text, _not_blank
@@ -55,6 +55,19 @@ class VariantItem(Shape):
     chosen: bool
 
 
+class PartItem(Shape):
+    """What a message has beside its text: `thinking`, `notice`, `tool_call`, `file` or `image`.
+
+    `at` says how many characters of the text come before it. Further fields are those of the kind; thinking and notices
+    have a `text`.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    id: int
+    kind: str
+    at: int
+
+
 class MessageItem(Shape):
     """A message of a conversation."""
 
@@ -76,6 +89,7 @@ class MessageItem(Shape):
     document_references: list[dict[str, Any]]
     backlink_count: int
     variants: list[VariantItem]
+    parts: list[PartItem]
     pinned_at: str | None
     edited_at: str | None
 

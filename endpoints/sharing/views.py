@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response, url_for
 
+from chat.turns import parts
 from database.sharing import shares
 from database.sharing.shares import Share
 from endpoints.http.models import Done
@@ -26,7 +27,9 @@ blueprint = Blueprint("shares", __name__)
 @works(Work.LONG)
 def share(conversation_id: str) -> Response:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
-    made = shares.share_conversation(**own(), conversation_id=conversation_id, secret_key=_secret_key())
+    made = shares.share_conversation(
+        **own(), conversation_id=conversation_id, secret_key=_secret_key(), show_part=parts.shared
+    )
     return json_reply(_item(made))
 
 

@@ -173,12 +173,17 @@ class ChunkReader:
         delta = choice.get("delta") or choice.get("message") or {}
         if calls := delta.get("tool_calls"):
             self._collect(calls)
-        if text := delta.get("content"):
-            if not isinstance(text, str):
-                raise self._invalid()
-            self._tick()
+        text, thinking = delta.get("content") or "", delta.get("reasoning_content") or delta.get("reasoning")
+        if not isinstance(text, str):
+            raise self._invalid()
+        if not (text or thinking):
+            return None
+        self._tick()
+        if not thinking:
             return Delta(text=text)
-        return self._thinking(delta)
+        status = None if self.has_thought or text else THINKING
+        self.has_thought = True
+        return Delta(text=text, thinking=thinking if isinstance(thinking, str) else "", status=status)
 
     def _note_figures(self, chunk: Mapping[str, Any]) -> None:
         if usage := chunk.get("usage"):
@@ -186,15 +191,6 @@ class ChunkReader:
         if timings := chunk.get("timings"):
             self._meter.note_timings(timings)
             self._stopwatch = None
-
-    def _thinking(self, delta: Mapping[str, Any]) -> Delta | None:
-        if not (delta.get("reasoning_content") or delta.get("reasoning")):
-            return None
-        self._tick()
-        if self.has_thought:
-            return None
-        self.has_thought = True
-        return Delta(status=THINKING)
 
     def _reading_status(self, progress: Any) -> Delta | None:
         """How long llama.cpp's server will still read a long prompt; None while the estimate does not change."""

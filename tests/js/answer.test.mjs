@@ -38,8 +38,20 @@ test('a status lasts until the text goes on', () => {
 });
 
 test('what one ought to know of an answer lasts longer than a status', () => {
-  const state = stateAfter({ status: 'Another answers.', notice: 'Another answers.' }, { text: 'So' }, { done: true });
-  assert.deepEqual([state.status, state.notice], ['', 'Another answers.']);
+  const part = { id: 1, kind: 'notice', at: 0, text: 'Another answers.' };
+  const state = stateAfter({ status: 'Another answers.', part }, { text: 'So' }, { done: true });
+  assert.deepEqual([state.status, state.parts], ['', [part]]);
+});
+
+test('a part grows by its text, and is replaced by one of the same id', () => {
+  const state = stateAfter(
+    { part: { id: 1, kind: 'thinking', at: 0, text: 'Hm' } },
+    { part_text: { id: 1, text: ', well' } },
+    { part: { id: 2, kind: 'tool_call', at: 0, name: 'look' } },
+    { part: { id: 2, kind: 'tool_call', at: 0, name: 'look', result: 'found' } },
+  );
+  assert.deepEqual(state.parts.map(({ text, result }) => text ?? result), ['Hm, well', 'found']);
+  assert.equal(state.text, '');
 });
 
 test('how an answer ended is said in the words of its stored status', () => {

@@ -116,7 +116,7 @@ def test_where_the_chosen_model_is_gone_the_main_one_answers_and_the_turn_says_s
     assert len(notices(events)) == 1
     assert "is not there any more" in notices(events)[0]
     answer = talk.again(conversation).get_message_list()[-1]
-    assert (answer["status"], answer["config"]["notice"]) == ("complete", notices(events)[0])
+    assert (answer["status"], [part["text"] for part in answer["parts"]]) == ("complete", notices(events))
     assert answer["config"]["model"] == talk.models.main().name
 
 

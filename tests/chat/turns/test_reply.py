@@ -65,13 +65,16 @@ def test_no_constant_limits_an_answer(talk: Talk) -> None:
 
 def test_an_answer_that_was_cut_says_so_for_good(talk: Talk) -> None:
     cut = Delta(text="Once", status="The answer was cut at its limit.", finish_reason="length")
-    talk.models.main_model = ScriptedChatModel(replies=[Reply(cut, finish_reason="length")])
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(cut)])
     conversation = talk.new()
     told = part(talk.say(conversation, "Tell me all of it."), "notice")
     assert told.startswith("The answer was cut")
     answer = talk.again(conversation).get_message_list()[-1]
     assert (answer["status"], answer["config"]["finish_reason"]) == ("complete", "length")
-    assert "Ask the model to go on" in answer["config"]["notice"]
+    (notice,) = answer["parts"]
+    assert (notice["kind"], notice["at"]) == ("notice", len(answer["text"]))
+    assert notice["text"] == told
+    assert "Ask the model to go on" in told
 
 
 def test_a_model_that_only_thought_says_so_and_what_to_do(talk: Talk) -> None:

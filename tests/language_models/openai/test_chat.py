@@ -160,6 +160,17 @@ def test_a_model_that_thinks_first_says_so_once() -> None:
     assert text_of(steps) == "Blue"
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_what_a_model_thinks_comes_apart_from_its_words(field: str) -> None:
+    def thought(text: object, **more: str) -> bytes:
+        return event({"choices": [{"delta": {field: text, **more}}]})
+
+    steps, _ = talk(
+        streaming(thought("Sky? "), thought("Sky."), thought(" So", content="Bl"), thought({}), piece("ue"), DONE)
+    )
+    assert ("".join(step.thinking for step in steps), text_of(steps)) == ("Sky? Sky. So", "Blue")
+
+
 def test_a_cut_off_answer_says_that_it_was_cut() -> None:
     steps, _ = talk(streaming(piece("Blu"), ending("length"), DONE))
     assert steps[-1].finish_reason == "length"

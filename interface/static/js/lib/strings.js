@@ -125,7 +125,12 @@ export const strings = {
     again: 'Answer again',
     empty: 'The answer is empty.',
     finished: 'The answer is complete.',
+  },
+
+  parts: {
+    thinking: 'Thinking',
     notice: (sentence) => `Note: ${sentence}`,
+    other: (kind, name) => `${{ tool_call: 'Tool', file: 'File', image: 'Picture' }[kind] ?? kind}: ${name}`,
   },
 
   send: {

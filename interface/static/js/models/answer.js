@@ -11,7 +11,7 @@ export class AnswerState {
     this.ids = {};
     this.conversation = null;
     this.usage = null;
-    this.notice = null;
+    this.parts = [];
     this.error = null;
     this.done = false;
     this.stored = 'complete';
@@ -29,9 +29,10 @@ export class AnswerState {
     this.text += text;
     if (text !== '') this.#set('status', '', changed);
     if (event.status) this.#set('status', event.status, changed);
-    for (const field of ['references', 'conversation', 'usage', 'notice', 'error']) {
+    for (const field of ['references', 'conversation', 'usage', 'error']) {
       if (event[field]) this.#set(field, event[field], changed);
     }
+    this.#takePart(event, changed);
     if (event.message_ids) this.#takeIds(event.message_ids, changed);
     if (event.done) {
       this.stored = event.answer_status ?? this.stored;
@@ -49,6 +50,15 @@ export class AnswerState {
     if (this[field] === value) return;
     this[field] = value;
     changed.push(field);
+  }
+
+  /** What the answer has beside its words: a part replaces the one of the same id, a text is appended to it. */
+  #takePart({ part, part_text: more }, changed) {
+    if (!part && !more) return;
+    const { id } = part ?? more;
+    const before = this.parts.find((each) => each.id === id);
+    const now = part ?? { ...before, text: (before?.text ?? '') + more.text };
+    this.#set('parts', before ? this.parts.map((each) => (each === before ? now : each)) : [...this.parts, now], changed);
   }
 
   #takeIds(ids, changed) {

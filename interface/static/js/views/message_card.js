@@ -6,6 +6,7 @@ import { MarkdownView } from './markdown_view.js';
 import { createEditing } from './message_card_editor.js';
 import { createCardHeader } from './message_card_header.js';
 import { createMemoriesUsed } from './message_card_memories.js';
+import { createParts } from './message_card_parts.js';
 import { createReplyLine } from './message_card_reply.js';
 import { createVariantSwitch } from './message_card_variants.js';
 import { decorateReferences } from './reference_chips.js';
@@ -40,7 +41,7 @@ export class MessageCard {
   #markdown;
   #body;
   #progress;
-  #notice;
+  #parts;
   #ending;
   #again;
   #editing;
@@ -55,7 +56,7 @@ export class MessageCard {
     this.#reply = createReplyLine(page);
     this.#body = element('div', { class: 'message-body markdown' });
     this.#progress = element('p', { class: 'message-progress', hidden: true });
-    this.#notice = element('p', { class: 'message-notice', hidden: true });
+    this.#parts = createParts();
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet message-again', hidden: true, text: strings.answer.again,
       onclick: () => page.onAction('regenerate', current()) });
@@ -77,7 +78,7 @@ export class MessageCard {
     });
     const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, this.#body, this.#progress, this.#notice, this.#ending, this.#again, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, this.#parts.before, this.#body, this.#progress, this.#parts.after, this.#ending, this.#again, foot);
     this.update(message);
     if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
   }
@@ -104,7 +105,7 @@ export class MessageCard {
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));
     if (!this.#streaming) this.#showText(message.text);
-    this.#showNotice();
+    this.#parts.update(message.parts ?? []);
     this.#showEnding();
     this.#editing.follow();
   }
@@ -146,13 +147,6 @@ export class MessageCard {
     this.#markdown.finish();
     this.showProgress('');
     this.update(this.message);
-  }
-
-  /** Says what one ought to know of this answer, such as that another model than the chosen one gave it. */
-  #showNotice() {
-    const { notice } = this.message.config ?? {};
-    setHidden(this.#notice, !notice);
-    this.#notice.textContent = notice ? strings.answer.notice(notice) : '';
   }
 
   /** Says how an answer ended, unless it just ended well. */

@@ -206,14 +206,10 @@ export class Turns {
       this.#page.transcript().card(turn.question.message_id)?.redraw();
     }
     if (changed.has('conversation')) this.#page.onConversation(turn.state.conversation);
-    if (changed.has('notice')) this.#takeNotice(turn);
+    if (changed.has('parts')) this.#page.transcript().patch(turn.answer.message_id, { parts: turn.state.parts });
     const card = this.#card(turn);
     card?.appendText(text);
     card?.showProgress(turn.state.status || (turn.state.text ? '' : words.waiting));
-  }
-
-  #takeNotice({ answer, state: { notice } }) {
-    this.#page.transcript().patch(answer.message_id, { config: { ...answer.config, notice } });
   }
 
   #takeIds(turn) {
