@@ -127,7 +127,7 @@ def _plan(connection: Connection, shown: ColumnElement[bool]) -> list[list[int]]
 def _copies(
     connection: Connection, which: ColumnElement[bool], *, first: int, show_part: PartFilter
 ) -> list[SharedMessage]:
-    """These columns and no others: reports, memories and settings of a message tell of what lies elsewhere."""
+    """These columns and no others: a message's report, memories and settings reveal things outside of it."""
     query = select(
         _m.message_id,
         _m.message_short_hash,
