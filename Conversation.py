@@ -19,9 +19,9 @@ from chat.turns.accept import accept
 from chat.turns.history import History, StoredHistory
 from chat.turns.threads import undisturbed
 from chat.turns.turn import Turn, TurnStream, wait_for_abandoned_turns
-from database.connection import open_store
+from database.connection import database_of, open_store
 from database.conversations.titles import heuristic_title
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError
@@ -40,17 +40,16 @@ class Conversation:
     """
 
     def __init__(
-        self, user_id: str, storage: Store | str | Path, conversation_id: str, domain: str = "assistant"
+        self, user_id: str, storage: Database | str | Path, conversation_id: str, domain: str = "assistant"
     ) -> None:
         self.user_id = user_id
         self.conversation_id = conversation_id
         self.domain = domain
         self._history: History
-        if isinstance(storage, Store):
-            users_dir = str(storage.path.parent)
-            self._history = StoredHistory(users_dir=users_dir, user_email=user_id, conversation_id=conversation_id)
+        if isinstance(storage, Database):
+            self._history = StoredHistory(database=storage, user_email=user_id, conversation_id=conversation_id)
             self.domain = self._history.metadata()["domain"]
-            self._storage = Path(users_dir) / "bundles" / conversation_id
+            self._storage = storage.folder / "bundles" / conversation_id
         else:
             self._storage = Path(storage) / conversation_id
             bundle = bundle_of(self._storage, user_id=user_id, conversation_id=conversation_id, domain=domain)
@@ -131,9 +130,10 @@ class Conversation:
     def _name_in(self, users_dir: str | None) -> None:
         if users_dir is not None and isinstance(self._history, BundleHistory):
             who = {"user_id": self.user_id, "conversation_id": self.conversation_id}
-            self._history.register = partial(self._register, users_dir=users_dir)
+            database = open_store(users_dir)
+            self._history.register = partial(self._register, database=database)
             self._history.store_turns = lambda messages, title: store_turns(
-                messages, title=title, users_dir=users_dir, **who
+                messages, title=title, database=database, **who
             )
 
     # ------------------------------------------------------------------ references
@@ -190,12 +190,13 @@ class Conversation:
 
         A foreign user's conversations and memories are never seen. current: the turn that asks, no part of the context.
         """
-        conversations = self._reference_resolver(user_email, users_dir, conversation_loader, services)
+        database = self._history.database or database_of(users_dir)
+        conversations = self._reference_resolver(user_email, database, conversation_loader, services)
         conversations.running = current or RunningTurn()
         return gather(
             references,
             conversations=conversations,
-            knowledge=knowledge_of(user_email, users_dir=users_dir or self._history.users_dir, services=services),
+            knowledge=knowledge_of(user_email, database=database, services=services),
             request=request,
             max_chars=max_chars,
         )
@@ -208,25 +209,25 @@ class Conversation:
         conversation_loader: ConversationLoader | None = None,
     ) -> list[tuple[str, str]]:
         """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; others bring nothing."""
-        resolver = self._reference_resolver(user_email, users_dir, conversation_loader, None)
+        database = self._history.database or database_of(users_dir)
+        resolver = self._reference_resolver(user_email, database, conversation_loader, None)
         resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
         return [(found.entry.ref.removeprefix("@"), item.text) for found in resolutions for item in found.items]
 
     def _reference_resolver(
         self,
         user_email: str,
-        users_dir: str | None,
+        database: Database | None,
         conversation_loader: ConversationLoader | None,
         services: TurnServices | None,
     ) -> ConversationReferences:
-        users_dir = users_dir or self._history.users_dir
         beside = self._storage.parent
         lookup: FriendlyIdLookup
-        if users_dir is None:
+        if database is None:
             lookup = partial(siblings_by_friendly_id, beside, user_email=user_email)
         else:
-            lookup = stored_lookup(users_dir, user_email)
-        load = conversation_loader or partial(_load_beside, beside, user_email=user_email, users_dir=users_dir)
+            lookup = stored_lookup(database, user_email)
+        load = conversation_loader or partial(_load_beside, beside, user_email=user_email, database=database)
         caps = services.caps if services is not None else ReferenceCaps()
         return ConversationReferences(lookup=lookup, load=load, caps=caps)
 
@@ -240,12 +241,12 @@ class Conversation:
 
         A conversation that the store doesn't know yet is made known to it.
         """
-        self._register(memory, users_dir)
+        self._register(memory, open_store(users_dir))
         self._history.adopt_friendly_id(memory.get("conversation_friendly_id", ""))
 
-    def _register(self, memory: dict[str, Any], users_dir: str) -> None:
+    def _register(self, memory: dict[str, Any], database: Database) -> None:
         who = {"user_id": self.user_id, "conversation_id": self.conversation_id, "domain": self.domain}
-        register(memory, users_dir=users_dir, **who)
+        register(memory, database=database, **who)
 
     # ------------------------------------------------------------------ what is known of it
 
@@ -377,11 +378,11 @@ class Conversation:
         )
 
 
-def _load_beside(folder: Path, conversation_id: str, *, user_email: str, users_dir: str | None) -> Conversation:
+def _load_beside(folder: Path, conversation_id: str, *, user_email: str, database: Database | None) -> Conversation:
     """The bundle beside, else the conversation of the store; both only of this user."""
     try:
         return load_sibling(folder, conversation_id, user_email=user_email, open_bundle=Conversation.load_local)
     except ConversationNotFoundError:
-        if users_dir is None:
+        if database is None:
             raise
-    return Conversation(user_email, open_store(users_dir), conversation_id)
+    return Conversation(user_email, database, conversation_id)

@@ -64,7 +64,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
     """The parts of one server, put together. Opens the store and brings its schema up to date."""
     _complete_restore(settings.data_dir)
-    store = open_store(settings.users_dir, synchronous=settings.synchronous)
+    database = open_store(settings.users_dir, synchronous=settings.synchronous)
     metrics = Metrics()
     models = models or _models(settings)
     knowledge = KnowledgeAccess(
@@ -77,12 +77,12 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
     def load(conversation_id: str) -> Conversation:
         owner = conversation_id.rpartition("_")[0]
-        return Conversation(owner, store, conversation_id)
+        return Conversation(owner, database, conversation_id)
 
     def loader_for(user_email: str) -> ConversationLoader:
-        return partial(Conversation, user_email, store)
+        return partial(Conversation, user_email, database)
 
-    report_of = partial(lost_report, users_dir=settings.users_dir, loader_for=loader_for, services=services)
+    report_of = partial(lost_report, database=database, loader_for=loader_for, services=services)
 
     cache = DefaultDictQueue(
         maxsize=settings.conversation_cache,
@@ -90,7 +90,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         is_current=lambda _, conversation: conversation.is_current(),
     )
     turns = TurnRunner(
-        users_dir=settings.users_dir,
+        database=database,
         metrics=metrics,
         report_of=report_of,
         most_per_person=settings.turns_per_person,
@@ -102,7 +102,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
     requests = RequestsUnderWay()
     account_erasure = AccountErasure(
-        users_dir=settings.users_dir,
+        database=database,
         knowledge=knowledge,
         compact_up_to=settings.compact_up_to,
         forget=forget,
@@ -110,13 +110,13 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     )
     upkeep = partial(
         keep_up,
-        users_dir=settings.users_dir,
+        database=database,
         knowledge=knowledge,
         erase_closed_accounts=account_erasure.erase_closed,
     )
     return AppState(
         settings=settings,
-        users_dir=settings.users_dir,
+        database=database,
         conversation_cache=cache,
         turns=turns,
         models=models,
@@ -127,7 +127,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         requests=requests,
         server=ServerProcess(
             data_dir=settings.data_dir,
-            store=store,
+            database=database,
             turns=turns,
             models=models,
             knowledge=knowledge,

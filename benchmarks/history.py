@@ -78,8 +78,7 @@ def backfill(bench: Bench) -> Iterator[Figure]:
     folder = bench.scratch("unnamed")
     seed(folder, conversations=100, messages=1_000, unnamed=None)
     users_dir = str(folder / "data" / "users")
-    open_store(users_dir)
-    own: dict[str, Any] = {"users_dir": users_dir, "user_email": EMAIL, "domain": DOMAIN}
+    own: dict[str, Any] = {"database": open_store(users_dir), "user_email": EMAIL, "domain": DOMAIN}
     counts = list[int]()
     samples = timed(lambda: counts.append(backfill_friendly_ids(**own)), times=1, warm=0)
     assert counts == [100], counts
@@ -93,16 +92,16 @@ def _messages_path(conversation_id: str, query: str) -> str:
 
 
 def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
-    store = open_store(bench.users_dir)
+    database = bench.database
     return DefaultDictQueue(
         maxsize=200,
-        factory=lambda conversation_id: Conversation(EMAIL, store, conversation_id),
+        factory=lambda conversation_id: Conversation(EMAIL, database, conversation_id),
         is_current=lambda _, conversation: conversation.is_current(),
     )
 
 
 def _gathered(bench: Bench, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
-    resolver = ConversationReferences(lookup=stored_lookup(bench.users_dir, EMAIL), load=cache.__getitem__)
+    resolver = ConversationReferences(lookup=stored_lookup(bench.database, EMAIL), load=cache.__getitem__)
     gathered = gather(names, conversations=resolver, knowledge=Knowledge(api=None))
     assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
     return gathered

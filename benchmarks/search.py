@@ -29,7 +29,7 @@ _FEW = "few@example.org"
 
 def search(bench: Bench) -> Iterator[Figure]:
     """Words, phrases and the commonest word; then the same word for somebody who owns a thousandth of the messages."""
-    index_pending(users_dir=bench.users_dir)
+    index_pending(database=bench.database)
     said = _said(bench)
     random = Random(_SEED)
     texts = [words(random.choice(said)) for _ in range(bench.times)]
@@ -44,9 +44,9 @@ def search(bench: Bench) -> Iterator[Figure]:
     ):
         yield from _figures(bench, f"search for {what}", queries, budget=budget)
     plan = SeedPlan(conversations=10, messages=max(100, bench.size.messages // 1_000))
-    for _ in seed(users_dir=bench.users_dir, user_email=_FEW, plan=plan):
+    for _ in seed(database=bench.database, user_email=_FEW, plan=plan):
         pass
-    index_pending(users_dir=bench.users_dir)
+    index_pending(database=bench.database)
     name = "search for the commonest word, 0.1 % of the messages"
     yield from _figures(bench, name, [_COMMONEST], budget=_BUDGET, user_email=_FEW)
 
@@ -69,7 +69,7 @@ def _figures(
     wall, cpu = list[float](), list[float]()
     for query in islice(cycle(queries), _WARM + bench.times):
         begun, begun_cpu = time.perf_counter(), time.thread_time()
-        found = search_messages(users_dir=bench.users_dir, user_email=user_email, query=parse_query(query))
+        found = search_messages(database=bench.database, user_email=user_email, query=parse_query(query))
         cpu.append((time.thread_time() - begun_cpu) * 1_000)
         wall.append((time.perf_counter() - begun) * 1_000)
         assert found.messages, query

@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.listing import list_conversations
+from database.engine.database import Database
 from database.messages.message import MessageRow
 from database.messages.reading import list_messages
 from tests.live_server import NO_MODELS, PASSWORD, ROOT
@@ -111,9 +112,14 @@ class Bench:
         return str(self.folder / "data" / "users")
 
     @property
+    def database(self) -> Database:
+        """The copied store, open."""
+        return open_store(self.users_dir)
+
+    @property
     def own(self) -> dict[str, Any]:
         """Whose data it is, as the functions of the store take it."""
-        return {"users_dir": self.users_dir, "user_email": EMAIL}
+        return {"database": self.database, "user_email": EMAIL}
 
     @cached_property
     def conversations(self) -> list[ConversationListRow]:

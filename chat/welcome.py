@@ -11,22 +11,23 @@ from typing import Any
 from chat.context.report import ReportEntry, preview
 from database.accounts.users import get_user
 from database.conversations.importing import ImportedMessage, StoreConversation, import_for_newcomer
+from database.engine.database import Database
 
 DOMAIN = "assistant"
 _TEXTS = Path(__file__).with_name("welcome.toml")
 _ID_LENGTH = 36
 
 
-def welcome(*, users_dir: str, user_email: str) -> str | None:
+def welcome(*, database: Database, user_email: str) -> str | None:
     """Store the example conversations for a user who never had one; the id of the one that explains Anaphora.
 
     Called again, it returns the same id and stores nothing. None for a user who has had other conversations, or has
     deleted this one. Raises UserNotFoundError.
     """
-    secret = get_user(users_dir=users_dir, user_email=user_email).user_id
+    secret = get_user(database=database, user_email=user_email).user_id
     ids = {name: _conversation_id(user_email, f"{secret} {name}") for name in ("lisbon", "welcome")}
     return import_for_newcomer(
-        users_dir=users_dir,
+        database=database,
         user_email=user_email,
         domain=DOMAIN,
         conversation_id=ids["welcome"],

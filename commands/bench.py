@@ -62,17 +62,17 @@ def seed_store(
 
 
 def _create_account(email: str, password: str | None) -> None:
-    users_dir = current_state().users_dir
+    database = current_state().database
     try:
-        create_user(users_dir=users_dir, user_email=email, password=password or secrets.token_urlsafe(), is_admin=True)
+        create_user(database=database, user_email=email, password=password or secrets.token_urlsafe(), is_admin=True)
     except UserExistsError:
         click.echo(f"{email} has an account already; its password stays.")
 
 
 def _seed_conversations(email: str, plan: SeedPlan) -> None:
-    users_dir = current_state().users_dir
-    made = _showing_progress(seed(users_dir=users_dir, user_email=email, plan=plan), plan.messages, "Messages")
-    index_pending(users_dir=users_dir, slice_ms=_SLICE_MS)
+    database = current_state().database
+    made = _showing_progress(seed(database=database, user_email=email, plan=plan), plan.messages, "Messages")
+    index_pending(database=database, slice_ms=_SLICE_MS)
     click.echo(f"{plan.conversations} conversations with {made} messages are {email}'s, and can be searched.")
 
 

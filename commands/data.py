@@ -12,12 +12,14 @@ from flask.cli import AppGroup
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.server_process import ServerRunningError, sole_server
 from database.accounts.users import get_user
+from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.engine.clock import iso_in
+from database.engine.database import Database
 from database.errors import StoreError
 from database.maintenance.findings import Finding
 from database.maintenance.repair import repair_store
-from database.maintenance.verification import verify_store
+from database.maintenance.verification import verify_file
 from database.search.indexing import newest_seq, reindex_messages
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
@@ -40,10 +42,10 @@ _THOUSANDTHS = 1_000
 @click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
 def backfill(email: str, domain: str) -> None:
     """Give old conversations their friendly ids, and old messages their hashes."""
-    users_dir = current_settings().users_dir
     with _told():
-        user = get_user(users_dir=users_dir, user_email=email)
-        count = backfill_friendly_ids(users_dir=users_dir, user_email=user.user_email, domain=domain)
+        database = open_store(current_settings().users_dir)
+        user = get_user(database=database, user_email=email)
+        count = backfill_friendly_ids(database=database, user_email=user.user_email, domain=domain)
     click.echo(f"{count} conversations were given what they lacked.")
 
 
@@ -105,7 +107,7 @@ def reindex(messages: bool, claims: bool) -> None:
     """
     with _told():
         if messages or not claims:
-            _reindex_messages(current_settings().users_dir)
+            _reindex_messages(open_store(current_settings().users_dir))
         if claims or not messages:
             with _knowledge() as database:
                 reindex_knowledge(database)
@@ -122,7 +124,8 @@ def forget(older_than_days: float, email: str | None) -> None:
     without what was there before, so they can't be undone any more. A server may go on working.
     """
     with _told():
-        owner = get_user(users_dir=current_settings().users_dir, user_email=email).user_email if email else None
+        database = open_store(current_settings().users_dir)
+        owner = get_user(database=database, user_email=email).user_email if email else None
         erasure = current_state().account_erasure
         erased, forgotten = erasure.forget_memories(before=iso_in(days=-older_than_days), user_email=owner)
     click.echo(f"{erased} retracted memories were erased. {forgotten} changes can't be undone any more.")
@@ -142,10 +145,10 @@ def compact() -> None:
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
 
 
-def _reindex_messages(users_dir: str) -> None:
+def _reindex_messages(database: Database) -> None:
     indexed = reached = 0
-    with click.progressbar(length=newest_seq(users_dir=users_dir), label="Messages") as bar:
-        for count, mark in reindex_messages(users_dir=users_dir):
+    with click.progressbar(length=newest_seq(database=database), label="Messages") as bar:
+        for count, mark in reindex_messages(database=database):
             indexed += count
             bar.update(mark - reached)
             reached = mark
@@ -155,7 +158,7 @@ def _reindex_messages(users_dir: str) -> None:
 def _findings() -> Iterator[tuple[str, Finding]]:
     """What is wrong, each with the name of the store."""
     data_dir = current_settings().data_dir
-    for finding in verify_store(users_dir=current_settings().users_dir):
+    for finding in verify_file(data_dir / ACCOUNTS):
         yield Path(ACCOUNTS).name, finding
     if (data_dir / KNOWLEDGE).exists():
         for finding in verify_knowledge(data_dir / KNOWLEDGE):
@@ -173,7 +176,7 @@ def _shown(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
 
 
 def _repairs(rules: set[str]) -> Iterator[str]:
-    yield from repair_store(users_dir=current_settings().users_dir, rules=rules)
+    yield from repair_store(database=open_store(current_settings().users_dir), rules=rules)
     if (current_settings().data_dir / KNOWLEDGE).exists():
         with _knowledge() as database:
             yield from repair_knowledge(database, rules)

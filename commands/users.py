@@ -32,7 +32,7 @@ def create(email: str, name: str, admin: bool) -> None:
     try:
         account = NewAccount(email=email, password=password, name=name, is_admin=admin)
         user = users.create_user(
-            users_dir=current_state().users_dir,
+            database=current_state().database,
             user_email=account.email,
             password=account.password,
             name=account.name,
@@ -56,7 +56,7 @@ def password(email: str, keep_tokens: bool) -> None:
     """Set a new password: all sessions of the account end, and its API tokens are revoked."""
     try:
         ended = users.set_password(
-            users_dir=current_state().users_dir,
+            database=current_state().database,
             user_email=email,
             password=_password_on_stdin(),
             keep_tokens=keep_tokens,
@@ -77,12 +77,12 @@ def delete(email: str, yes: bool) -> None:
     """
     state = current_state()
     try:
-        user = users.get_user(users_dir=state.users_dir, user_email=email)
+        user = users.get_user(database=state.database, user_email=email)
         if not yes:
             click.confirm(f"Erase {user.user_email} and everything of it? This can't be undone", abort=True)
-        close_account(users_dir=state.users_dir, user_email=user.user_email)
+        close_account(database=state.database, user_email=user.user_email)
         with sole_server(state.settings.data_dir):
-            bring_in_order(users_dir=state.users_dir)
+            bring_in_order(database=state.database)
             state.account_erasure.erase_closed()
     except ServerRunningError:
         click.echo(f"{user.user_email} is closed. The running server erases what it had.")
@@ -100,11 +100,11 @@ def delete(email: str, yes: bool) -> None:
 @click.option("--read-only", is_flag=True, help="The token may look, and change nothing.")
 def token(email: str, name: str, read_only: bool) -> None:
     """Make an API token and print it; it is shown this once."""
-    users_dir = current_state().users_dir
+    database = current_state().database
     try:
-        user = users.get_user(users_dir=users_dir, user_email=email)
+        user = users.get_user(database=database, user_email=email)
         _, secret = api_tokens.create_token(
-            users_dir=users_dir, user_email=user.user_email, name=name, read_only=read_only
+            database=database, user_email=user.user_email, name=name, read_only=read_only
         )
     except StoreError as error:
         raise click.ClickException(error.message) from None

@@ -11,10 +11,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, Text, bindparam, insert, select, update
 
 from database.engine.clock import now_iso
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 
-from .connection import open_store
 from .errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from .schema import activities, threads
 
@@ -207,7 +206,7 @@ def _open_thread(connection: Connection, *, user_email: str, root: Row[*tuple[An
     return thread_id
 
 
-def store_changes(*, users_dir: str, user_email: str, changes: Sequence[dict[str, Any]]) -> int:
+def store_changes(*, database: Database, user_email: str, changes: Sequence[dict[str, Any]]) -> int:
     """Store changes of `user_email`'s memories as activities; how many were new.
 
     Each is `{id, action, object_type, object_id, title, detail, created_at}`; its id becomes the activity's. They
@@ -223,10 +222,10 @@ def store_changes(*, users_dir: str, user_email: str, changes: Sequence[dict[str
         insert_activities(connection, born, user_email=user_email, conversation_id=_room(user_email))
         return len(born)
 
-    return open_store(users_dir).write(job, urgency=Urgency.INDEX)
+    return database.write(job, urgency=Urgency.INDEX)
 
 
-def blank_changes(*, users_dir: str, ids: Sequence[str]) -> None:
+def blank_changes(*, database: Database, ids: Sequence[str]) -> None:
     """Take titles and details out of the activities of these changes; their kind and time stay."""
 
     def job(connection: Connection) -> None:
@@ -236,7 +235,7 @@ def blank_changes(*, users_dir: str, ids: Sequence[str]) -> None:
             blank = {**row.payload, "title": "", "detail": {}}
             connection.execute(update(activities).where(activities.c.seq == row.seq).values(payload=blank))
 
-    open_store(users_dir).write(job, urgency=Urgency.INDEX)
+    database.write(job, urgency=Urgency.INDEX)
 
 
 def _room(user_email: str) -> str:

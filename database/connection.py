@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
+from database.engine.database import Database
 from database.engine.sqlite import connect_sqlite
-from database.engine.store import Store
 
 from .errors import StorageFailedError
 from .migrations import migrate
 
-_stores: dict[str, Store] = {}
+T = TypeVar("T")
+_stores: dict[str, Database] = {}
 _lock = threading.Lock()
 
 
@@ -32,8 +36,8 @@ def create_tables(*, users_dir: str | Path) -> None:
     open_store(users_dir)
 
 
-def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Store:
-    """The store of `users_dir`, opened and migrated at the first call, shared by all later ones of this process."""
+def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Database:
+    """The database of the data folder `users_dir`, opened and migrated once, shared by all callers in this process."""
     key = str(users_dir)
     store = _stores.get(key)
     if store is not None:
@@ -45,7 +49,7 @@ def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Store:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
-            opened = Store(folder / "users.db", synchronous=synchronous)
+            opened = Database(folder / "users.db", synchronous=synchronous)
             try:
                 migrate(opened)
             except BaseException:
@@ -53,6 +57,21 @@ def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Store:
                 raise
             _stores[key] = opened
         return _stores[key]
+
+
+def database_of(users_dir: str | Path | None) -> Database | None:
+    """The database of a data folder; None where no folder is named."""
+    return None if users_dir is None else open_store(users_dir)
+
+
+def by_folder(function: Callable[..., T]) -> Callable[..., T]:
+    """`function`, which takes `database`, for callers that give `users_dir` instead; arguments are keyword-only."""
+
+    @wraps(function)
+    def call(*, users_dir: str | Path, **arguments: Any) -> T:
+        return function(database=open_store(users_dir), **arguments)
+
+    return call
 
 
 def close_store(users_dir: str | Path) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, Select, Text, bindparam, delete, func, insert, literal, select, update
 
 from database.conversations.conversation import touch_quietly
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 from database.messages.message import answering_model
 
-from .connection import open_store
 from .errors import MessageNotFoundError
 from .schema import conversations, message_references, messages
 
@@ -36,7 +35,7 @@ _FORGET = Prepared(delete(message_references).where(message_references.c.message
 _REFER = Prepared(insert(message_references), columns=[column.name for column in message_references.c])
 
 
-def store_report(*, users_dir: str, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+def store_report(*, database: Database, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
     """Keep the reference report of a message, in place of an earlier one, and let its targets know of it.
 
     report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`,
@@ -50,7 +49,7 @@ def store_report(*, users_dir: str, user_email: str, message_id: str, report: Se
         # What is asked counts as something new, and has been counted already.
         touch_quietly(connection, conversation_id)
 
-    open_store(users_dir).write(store, urgency=Urgency.STREAM)
+    database.write(store, urgency=Urgency.STREAM)
 
 
 def store_report_in(
@@ -73,14 +72,14 @@ def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user
     ]
 
 
-def backlinks(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, Any]]:
+def backlinks(*, database: Database, user_email: str, message_id: str) -> list[dict[str, Any]]:
     """The live messages of this user that refer to this one, each once, newest first, at most 200.
 
     Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
     model, preview, created_at}`.
     A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         _access(connection, user_email=user_email, message_id=message_id)
         rows = connection.execute(_referring(user_email, message_id)).mappings().all()
     return [
@@ -167,7 +166,7 @@ class NamedConversation:
 
 
 def conversations_by_friendly_id(
-    *, users_dir: str, user_email: str, friendly_ids: Collection[str]
+    *, database: Database, user_email: str, friendly_ids: Collection[str]
 ) -> dict[str, NamedConversation]:
     """The conversations of this user that bear one of `friendly_ids`; ids that nobody bears are left out."""
     if not friendly_ids:
@@ -176,7 +175,7 @@ def conversations_by_friendly_id(
     # A statement for 1, 2, 4, 8, … of them: the last one fills what is left.
     wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
     named = {f"wanted_{number}": friendly_id for number, friendly_id in enumerate(wanted)}
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         rows = _bearing(len(wanted)).rows(connection, user_email=user_email, **named)
     return {
         friendly_id: NamedConversation(conversation_id=conversation_id, title=title, deleted=deleted_at is not None)

@@ -13,6 +13,7 @@ from chat.turns.history import refuse_fixed
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.conversations.summary import Said, Unsummarised
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 from portability.bundles import Bundle, save_bundle
@@ -33,7 +34,7 @@ class BundleHistory:
     store_turns: brings that store's copy of the conversation up to these messages, under this title.
     """
 
-    users_dir: str | None = None
+    database: Database | None = None
     register: Callable[[dict[str, Any]], None] | None = None
     store_turns: Callable[[Sequence[Message], str], None] | None = None
 

@@ -10,9 +10,11 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from database.conversations.conversation import ConversationRow
 from database.conversations.repository import get_conversation
+from database.engine.database import Database
 from database.messages.reading import MessagePage, message_pages
 
 from . import export_html, export_json, export_markdown
@@ -62,13 +64,13 @@ MEDIA_TYPES = (*(media for _, media, _ in _FORMATS.values()), "application/zip")
 
 
 def export_conversation(
-    *, users_dir: str, user_email: str, conversation_id: str, fmt: str, save: Callable[[Path], object]
+    *, database: Database, user_email: str, conversation_id: str, fmt: str, save: Callable[[Path], object]
 ) -> Export:
     """The conversation as "markdown", "html", "json" or "bundle"; deleted messages and what is not kept stay out.
 
     save: writes the conversation's bundle into a folder. Raises ConversationNotFoundError, KeyError (another format).
     """
-    who = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    who: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
     conversation = get_conversation(**who)
     if fmt == BUNDLE:
         chunks = _zipped(conversation_id, save)

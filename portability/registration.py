@@ -7,24 +7,25 @@ from typing import Any
 
 from database.conversations.friendly_ids import friendly_id_candidates
 from database.conversations.repository import (
-    addConversation,
+    add_conversation,
     get_conversation,
-    setConversationFriendlyId,
+    set_friendly_id,
     update_conversation,
 )
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.turns.turns import accept_turn, finish_turn
 
 
-def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversation_id: str, domain: str) -> None:
+def register(memory: dict[str, Any], *, database: Database, user_id: str, conversation_id: str, domain: str) -> None:
     """Give `memory` the friendly id of the conversation in the store of `users_dir`, made there if it has none yet.
 
     memory: title, and created_at or last_updated; without a title nothing happens. An id that exists never changes.
     """
     if memory.get("conversation_friendly_id") or not memory.get("title"):
         return
-    who = {"users_dir": users_dir, "user_email": user_id, "conversation_id": conversation_id}
-    addConversation(**who, domain=domain)
+    who: dict[str, Any] = {"database": database, "user_email": user_id, "conversation_id": conversation_id}
+    add_conversation(**who, domain=domain)
     row = get_conversation(**who)
     stored = row.conversation_friendly_id
     if not row.title:
@@ -34,7 +35,7 @@ def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversati
     for candidate in candidates:
         try:
             if candidate != stored:
-                setConversationFriendlyId(**who, conversation_friendly_id=candidate)
+                set_friendly_id(**who, conversation_friendly_id=candidate)
         except FriendlyIdTakenError:
             continue
         memory["conversation_friendly_id"] = candidate
@@ -42,14 +43,14 @@ def register(memory: dict[str, Any], *, users_dir: str, user_id: str, conversati
 
 
 def store_turns(
-    messages: Sequence[Mapping[str, Any]], *, users_dir: str, user_id: str, conversation_id: str, title: str
+    messages: Sequence[Mapping[str, Any]], *, database: Database, user_id: str, conversation_id: str, title: str
 ) -> None:
     """Append those turns of a bundle to its registered conversation that the store of `users_dir` doesn't have yet.
 
     messages: all of the bundle, in order, each question followed by its finished answer. A conversation that isn't
     registered is left alone.
     """
-    who = {"users_dir": users_dir, "user_email": user_id, "conversation_id": conversation_id}
+    who: dict[str, Any] = {"database": database, "user_email": user_id, "conversation_id": conversation_id}
     try:
         stored = get_conversation(**who).message_count
     except ConversationNotFoundError:

@@ -12,9 +12,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user
+from database.connection import open_store
 from endpoints.http.guards import SESSION_COOKIE
 from tests.http_client import Client
 
@@ -133,7 +135,7 @@ class LiveServer:
 def new_account(server: LiveServer, email: str | None = None, *, is_admin: bool = False) -> Client:
     """Somebody with a new account, put into the server's store, and signed in. Without `email`, one nobody has yet."""
     email = email or f"person-{next(_numbers)}@example.org"
-    who = {"users_dir": server.users_dir, "user_email": email}
+    who: dict[str, Any] = {"database": open_store(server.users_dir), "user_email": email}
     create_user(**who, password=PASSWORD, is_admin=is_admin)
     client = server.client()
     client.cookies[SESSION_COOKIE] = create_session(**who)

@@ -25,7 +25,7 @@ from flask import Flask
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.search.indexing import index_pending
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
@@ -98,8 +98,8 @@ class Teller:
     def __init__(self, app: Flask, email: str) -> None:
         self.email = email
         self._client = app.test_client()
-        users_dir = app.extensions[EXTENSION].users_dir
-        self._client.set_cookie(SESSION_COOKIE, create_session(users_dir=users_dir, user_email=email))
+        users_dir = app.extensions[EXTENSION].settings.users_dir
+        self._client.set_cookie(SESSION_COOKIE, create_session(database=open_store(users_dir), user_email=email))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """The decoded answer, which must be a success."""
@@ -142,15 +142,15 @@ def _steady(answer: Any) -> Any:
 
 def _fill(app: Flask) -> list[tuple[str, str]]:
     """A store with a row in every table that people fill; the GETs, as (who, path), that tell of it."""
-    users_dir = app.extensions[EXTENSION].users_dir
-    create_user(users_dir=users_dir, user_email=ADA, password="correct horse battery", is_admin=True)
-    create_user(users_dir=users_dir, user_email=EVE, password="correct horse battery")
-    create_token(users_dir=users_dir, user_email=ADA, name="shell")
+    users_dir = app.extensions[EXTENSION].settings.users_dir
+    create_user(database=open_store(users_dir), user_email=ADA, password="correct horse battery", is_admin=True)
+    create_user(database=open_store(users_dir), user_email=EVE, password="correct horse battery")
+    create_token(database=open_store(users_dir), user_email=ADA, name="shell")
     ada, eve = Teller(app, ADA), Teller(app, EVE)
     paths = [*_conversations(ada), *_knowledge(ada)]
     hers = eve.ask("POST", "/create_conversation/assistant/")["conversation_id"]
     eve.say(hers, "A secret of Eve's: the key lies under the mat.")
-    while index_pending(users_dir=users_dir):
+    while index_pending(database=open_store(users_dir)):
         pass
     return [*((ADA, path) for path in paths), (EVE, f"/list_messages_by_conversation/{hers}"), (EVE, "/search?q=mat")]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from database.connection import close_store, open_store
+from database.engine.database import Database
 
 
 @cache
@@ -17,6 +18,12 @@ def _template() -> TemporaryDirectory[str]:
     open_store(folder.name)
     close_store(folder.name)
     return folder
+
+
+def restarted(database: Database) -> Database:
+    """The same store as a new process would see it."""
+    close_store(database.folder)
+    return open_store(database.folder)
 
 
 def put_empty_store(users_dir: str | Path) -> str:

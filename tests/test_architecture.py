@@ -180,7 +180,7 @@ def test_a_function_that_touches_a_persons_data_asks_whose():
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
         for names in [{argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}]
-        if "users_dir" in names and names & ids and "user_email" not in names
+        if "database" in names and names & ids and "user_email" not in names
     ]
     assert careless == []
 

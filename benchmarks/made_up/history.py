@@ -19,10 +19,9 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from conversation_reference_utils import unique_message_short_hash
-from database.connection import open_store
 from database.conversations.friendly_ids import friendly_id_candidates
 from database.engine.clock import iso
-from database.engine.store import Urgency
+from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
 from database.workspaces.default import ensure_default_workspace
@@ -82,7 +81,7 @@ class _Seeded:
     hashes: set[str] = field(default_factory=set)
 
 
-def seed(*, users_dir: str, user_email: str, plan: SeedPlan) -> Iterator[int]:
+def seed(*, database: Database, user_email: str, plan: SeedPlan) -> Iterator[int]:
     """Store what `plan` says as `user_email`'s; yields, after each transaction, how many messages are there.
 
     The account itself and the full-text index are left to others. Raises InvalidChangeError for a plan that makes no
@@ -93,11 +92,10 @@ def seed(*, users_dir: str, user_email: str, plan: SeedPlan) -> Iterator[int]:
     seeded = [_conversation(random, texts, user_email, turns) for turns in plan.turns()]
     if plan.named:
         _give_friendly_ids(seeded)
-    store = open_store(users_dir)
-    first_seq = store.write(partial(_store_conversations, user_email=user_email, plan=plan, seeded=seeded))
+    first_seq = database.write(partial(_store_conversations, user_email=user_email, plan=plan, seeded=seeded))
     rows, made = _turns(random, texts, user_email, plan, seeded, first_seq), 0
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        store.write(partial(_store_messages, batch=batch), urgency=Urgency.INDEX)
+        database.write(partial(_store_messages, batch=batch), urgency=Urgency.INDEX)
         made += len(batch)
         yield made
 

@@ -11,6 +11,7 @@ from chat.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.turns.threads import in_thread, to_its_end
 from chat.turns.turn import Turn
 from conversation_reference_utils import parse_references, partition
+from database.engine.database import Database
 from database.references import NamedConversation, conversations_by_friendly_id
 
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn, kind_of
@@ -149,24 +150,24 @@ def resolve_report(
     references: Sequence[str],
     *,
     user_email: str,
-    users_dir: str,
+    database: Database,
     loader: ConversationLoader,
     claim_ids: Sequence[str] = (),
     services: TurnServices | None = None,
 ) -> list[dict[str, Any]]:
     """The report entries that a message with these `references` (without "@") and claim ids would get."""
     caps = services.caps if services is not None else ReferenceCaps()
-    conversations = ConversationReferences(lookup=stored_lookup(users_dir, user_email), load=loader, caps=caps)
-    knowledge = knowledge_of(user_email, users_dir=users_dir, services=services)
+    conversations = ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps)
+    knowledge = knowledge_of(user_email, database=database, services=services)
     request = KnowledgeRequest(claim_ids=claim_ids)
     return gather(references, conversations=conversations, knowledge=knowledge, request=request).report_dicts()
 
 
-def stored_lookup(users_dir: str, user_email: str) -> FriendlyIdLookup:
+def stored_lookup(database: Database, user_email: str) -> FriendlyIdLookup:
     """A lookup of friendly ids among the stored conversations of `user_email`."""
 
     def lookup(friendly_ids: Sequence[str]) -> Mapping[str, NamedConversation]:
-        return conversations_by_friendly_id(users_dir=users_dir, user_email=user_email, friendly_ids=friendly_ids)
+        return conversations_by_friendly_id(database=database, user_email=user_email, friendly_ids=friendly_ids)
 
     return lookup
 
@@ -245,7 +246,7 @@ def lost_report(
     user_email: str,
     question: str,
     *,
-    users_dir: str,
+    database: Database,
     loader_for: Callable[[str], ConversationLoader],
     services: TurnServices,
 ) -> list[dict[str, Any]]:
@@ -258,7 +259,7 @@ def lost_report(
             named.friendly_ids,
             claim_ids=named.claim_ids,
             user_email=user_email,
-            users_dir=users_dir,
+            database=database,
             loader=loader_for(user_email),
             services=services,
         )

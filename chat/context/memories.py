@@ -14,6 +14,7 @@ from chat.runtime.knowledge import knowledge_in
 from chat.turns.turn import Turn
 from conversation_reference_utils import _extract_meaningful_words, parse_references
 from database.engine.clock import now, now_iso
+from database.engine.database import Database
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
@@ -317,12 +318,12 @@ def rendered_memories(claims: Sequence[Claim]) -> str:
     return render([_item(claim, "auto") for claim in claims])
 
 
-def knowledge_of(user_email: str, *, users_dir: str | None, services: TurnServices | None) -> Knowledge:
+def knowledge_of(user_email: str, *, database: Database | None, services: TurnServices | None) -> Knowledge:
     """What `user_email` knows, as one message asks for it; nothing where there is no data folder."""
     limits = services.knowledge_limits if services is not None else KnowledgeLimits()
     door = services.knowledge if services is not None else None
-    if door is None and users_dir is not None:
-        door = knowledge_in(users_dir)
+    if door is None and database is not None:
+        door = knowledge_in(database.folder)
     return Knowledge(api=partial(door.for_user, user_email) if door is not None else None, limits=limits)
 
 

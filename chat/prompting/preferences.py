@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chat.context.items import cut, neutralised
 from database.accounts.users import told_to_models
+from database.engine.database import Database
 from language_models.ports import ChatModel
 
 from .prompt import context_chars, template
@@ -39,11 +40,11 @@ class Preferences:
         return neutralised(template("preferences").render(about=about, manner=manner))
 
 
-def preferences_of(user_email: str, *, users_dir: str | None) -> Preferences:
+def preferences_of(user_email: str, *, database: Database | None) -> Preferences:
     """What `user_email` wrote; nothing where there is no store."""
-    if users_dir is None:
+    if database is None:
         return Preferences()
-    about, manner = told_to_models(users_dir=users_dir, user_email=user_email)
+    about, manner = told_to_models(database=database, user_email=user_email)
     return Preferences(about=about.strip(), manner=manner.strip())
 
 

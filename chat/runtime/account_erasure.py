@@ -9,7 +9,7 @@ from pathlib import Path
 
 from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
 from database.activities import blank_changes
-from database.connection import open_store
+from database.engine.database import Database
 from database.maintenance.compaction import compact_file, merge_message_index
 from truth_management_system.interface.structured_api import (
     changes_before,
@@ -40,13 +40,13 @@ class AccountErasure:
     def __init__(
         self,
         *,
-        users_dir: str,
+        database: Database,
         knowledge: KnowledgeAccess,
         compact_up_to: int,
         forget: Callable[[str], None] = lambda _user_email: None,
         is_busy: Callable[[str], bool] = lambda _user_email: False,
     ) -> None:
-        self._users_dir = users_dir
+        self._database = database
         self._knowledge = knowledge
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
@@ -58,14 +58,14 @@ class AccountErasure:
         Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
         """
         erased = 0
-        for user_email in closed_accounts(users_dir=self._users_dir):
+        for user_email in closed_accounts(database=self._database):
             self._forget(user_email)
             # Requests first: one that is under way may begin a turn, but no turn begins a request.
-            if self._is_busy(user_email) or has_running_turn(users_dir=self._users_dir, user_email=user_email):
+            if self._is_busy(user_email) or has_running_turn(database=self._database, user_email=user_email):
                 continue
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)
-            erase_account(users_dir=self._users_dir, user_email=user_email)
+            erase_account(database=self._database, user_email=user_email)
             erased += 1
         if erased:
             log.info("%d accounts were erased", erased)
@@ -81,11 +81,11 @@ class AccountErasure:
         database, erased, forgotten = self._knowledge.database(), 0, 0
         while claim_ids := retracted_before(database, before, user_email=user_email):
             # The claims go last: by them a run that was broken off is gone on with.
-            blank_changes(users_dir=self._users_dir, ids=changes_of(database, claim_ids))
+            blank_changes(database=self._database, ids=changes_of(database, claim_ids))
             erase_claims(database, claim_ids)
             erased += len(claim_ids)
         while audit_ids := changes_before(database, before, user_email=user_email):
-            blank_changes(users_dir=self._users_dir, ids=audit_ids)
+            blank_changes(database=self._database, ids=audit_ids)
             forget_former_texts(database, audit_ids)
             forgotten += len(audit_ids)
         if erased or forgotten:
@@ -101,7 +101,7 @@ class AccountErasure:
 
         Raises StoreError, KnowledgeUnavailableError.
         """
-        merge_message_index(users_dir=self._users_dir)
+        merge_message_index(database=self._database)
         merge_search_indexes(self._knowledge.database())
         before = self._bytes()
         for file in self._files():
@@ -118,11 +118,11 @@ class AccountErasure:
             log.warning("the stores are too large to be compacted now: run `flask --app server data compact`")
 
     def _files(self) -> list[Path]:
-        files = (open_store(self._users_dir).path, self._knowledge.path)
+        files = (self._database.path, self._knowledge.path)
         return [file for file in files if file.exists()]
 
     def _remove_bundles(self, user_email: str) -> None:
-        for folder in (Path(self._users_dir) / _BUNDLES).glob("*"):
+        for folder in (self._database.folder / _BUNDLES).glob("*"):
             # A conversation's id begins with the address of its owner.
             if folder.name.rpartition("_")[0] == user_email:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from database.activities import store_changes
+from database.engine.database import Database
 from database.errors import MessageNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow
@@ -181,16 +183,16 @@ _EMBED_SECONDS = 0.5
 _USABLE = frozenset({"waiting", "ready"})
 
 
-def tell_changes(*, users_dir: str, knowledge: KnowledgeAccess) -> int:
+def tell_changes(*, database: Database, knowledge: KnowledgeAccess) -> int:
     """Make activities of the changes that are none yet; how many. What was told already is not told twice."""
-    database = knowledge.database()
-    changes = undelivered(database)
+    memories = knowledge.database()
+    changes = undelivered(memories)
     by_user: dict[str, list[dict[str, object]]] = defaultdict(list)
     for change in changes:
         by_user[change.user_email].append({**asdict(change), "id": change.audit_id})
     for user_email, theirs in by_user.items():
-        store_changes(users_dir=users_dir, user_email=user_email, changes=theirs)
-    mark_delivered(database, [change.audit_id for change in changes])
+        store_changes(database=database, user_email=user_email, changes=theirs)
+    mark_delivered(memories, [change.audit_id for change in changes])
     return len(changes)
 
 
@@ -240,9 +242,9 @@ class TurnToRemember:
     answer: str
 
 
-def turn_to_remember(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> TurnToRemember:
+def turn_to_remember(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> TurnToRemember:
     """The turn that a message belongs to. Raises MessageNotFoundError."""
-    where = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    where: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
     message = reading.message_by_id(**where, message_id=message_id)
     if message is None or message.deleted_at is not None:
         raise MessageNotFoundError

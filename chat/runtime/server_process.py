@@ -13,7 +13,7 @@ from typing import Any
 
 from chat.turns.runner import TurnRunner
 from database.conversations.copying import remove_unfinished_clones
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import StorageFailedError
 from database.maintenance.soundness import FileWatch, watch_store
 from database.turns.recovery import ReportMaker, close_interrupted_turns
@@ -83,7 +83,7 @@ class ServerProcess:
         self,
         *,
         data_dir: Path,
-        store: Store,
+        database: Database,
         turns: TurnRunner,
         models: ModelRoles,
         knowledge: KnowledgeAccess,
@@ -91,7 +91,7 @@ class ServerProcess:
         tidy: Callable[[], object],
     ) -> None:
         self._data_dir = data_dir
-        self._store = store
+        self._database = database
         self._turns = turns
         self._models = models
         self._knowledge = knowledge
@@ -119,8 +119,8 @@ class ServerProcess:
                 self._holding.enter_context(sole_server(self._data_dir))
             self._tidy()
             self._watch_files()
-            if self._store.damage is None:
-                bring_in_order(users_dir=self._turns.users_dir, report_of=self._turns.report_of)
+            if self._database.damage is None:
+                bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
             if upkeep:
                 self._running = self._turns.in_background(self._start())
             self._begun_in = os.getpid()
@@ -138,7 +138,10 @@ class ServerProcess:
     def _watch_files(self) -> None:
         """Look for damaged pages; a file that is checked within a second has no request answered before that."""
         if not self._watches:
-            self._watches = (watch_store(self._store), FileWatch(self._knowledge.path, told=self._knowledge.set_damage))
+            self._watches = (
+                watch_store(self._database),
+                FileWatch(self._knowledge.path, told=self._knowledge.set_damage),
+            )
             for watch in self._watches:
                 watch.begin(wait=_CHECK_SECONDS)
 
@@ -147,12 +150,12 @@ class ServerProcess:
         await self._keep_up()
 
 
-def bring_in_order(*, users_dir: str, report_of: ReportMaker | None = None) -> None:
+def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) -> None:
     """Before the first request: close turns that a crash interrupted, and clear away other unfinished work.
 
     report_of: what the references of a turn mean that had not told yet.
     """
-    closed = close_interrupted_turns(users_dir=users_dir, report_of=report_of)
+    closed = close_interrupted_turns(database=database, report_of=report_of)
     if closed:
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
-    remove_unfinished_clones(users_dir=users_dir)
+    remove_unfinished_clones(database=database)

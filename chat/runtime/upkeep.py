@@ -9,6 +9,7 @@ from functools import partial
 
 from chat.turns.threads import WorkerThreads
 from database.conversations.deletion import purge_bin
+from database.engine.database import Database
 from database.errors import StoreError
 from database.maintenance.statistics import optimize
 from database.search.indexing import clear_retired_index, index_pending
@@ -27,7 +28,7 @@ _PURGE_AFTER_FAILURE = 60.0
 
 
 async def keep_up(
-    *, users_dir: str, knowledge: KnowledgeAccess, erase_closed_accounts: Callable[[], object] = lambda: None
+    *, database: Database, knowledge: KnowledgeAccess, erase_closed_accounts: Callable[[], object] = lambda: None
 ) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
 
@@ -37,17 +38,17 @@ async def keep_up(
 
     def tell_and_erase() -> None:
         # One after the other: a change that is being told must not come back after its account was erased.
-        tell_changes(users_dir=users_dir, knowledge=knowledge)
+        tell_changes(database=database, knowledge=knowledge)
         erase_closed_accounts()
 
     quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
     hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
     await asyncio.gather(
-        quickly(partial(index_pending, users_dir=users_dir), what="the search index"),
-        hourly(partial(purge_events, users_dir=users_dir), what="events of old answers"),
-        hourly(partial(purge_bin, users_dir=users_dir), what="the bin"),
-        hourly(partial(clear_retired_index, users_dir=users_dir), what="an old search index"),
-        hourly(partial(optimize, users_dir=users_dir), what="statistics"),
+        quickly(partial(index_pending, database=database), what="the search index"),
+        hourly(partial(purge_events, database=database), what="events of old answers"),
+        hourly(partial(purge_bin, database=database), what="the bin"),
+        hourly(partial(clear_retired_index, database=database), what="an old search index"),
+        hourly(partial(optimize, database=database), what="statistics"),
         hourly(lambda: knowledge.database().optimize(), what="statistics of memories"),
         quickly(tell_and_erase, what="memories"),
         # The first page is not to wait while a model is loaded.

@@ -10,6 +10,7 @@ from chat.ports import TurnServices
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
+from database.connection import database_of
 from database.engine.text import storable
 from database.turns.identity import AcceptedTurn
 from language_models.errors import ModelNotAllowedError
@@ -149,7 +150,7 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
     return _Means(
         services=services,
         chosen=chosen_model(query, history.metadata()["conversation_settings"], services=services),
-        preferences=preferences_of(user_email, users_dir=history.users_dir or query.get("_users_dir")),
+        preferences=preferences_of(user_email, database=history.database or database_of(query.get("_users_dir"))),
     )
 
 

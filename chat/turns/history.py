@@ -11,6 +11,7 @@ from database.conversations import repository as conversations
 from database.conversations import summary as running_summary
 from database.conversations.conversation import ConversationRow, conversation_metadata
 from database.conversations.summary import Unsummarised
+from database.engine.database import Database
 from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
 from database.turns import turns
@@ -32,8 +33,8 @@ class History(Protocol):
     """What `Conversation` asks of the place that keeps it. Indexes are 1-based over live messages."""
 
     @property
-    def users_dir(self) -> str | None:
-        """The folder of the store, where there is one."""
+    def database(self) -> Database | None:
+        """The database that holds it; None for a bundle."""
         ...
 
     def memory(self) -> dict[str, Any]:
@@ -129,16 +130,15 @@ class StoredHistory:
     The messages that references named are remembered; `version` tells whether the snapshot still holds.
     """
 
-    def __init__(self, *, users_dir: str, user_email: str, conversation_id: str) -> None:
-        who = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
-        self._who: dict[str, Any] = who
+    def __init__(self, *, database: Database, user_email: str, conversation_id: str) -> None:
+        self._who: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
         self._row: ConversationRow = conversations.get_conversation(**self._who)
         self._named: dict[int | str, Message | None] = {}
 
     @property
-    def users_dir(self) -> str:
-        """The folder of the store."""
-        return str(self._who["users_dir"])
+    def database(self) -> Database:
+        """See `History`."""
+        return cast(Database, self._who["database"])
 
     @property
     def snapshot_version(self) -> int:
@@ -246,7 +246,7 @@ class StoredHistory:
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
         """See `History`."""
-        who = {name: self._who[name] for name in ("users_dir", "user_email")}
+        who = {name: self._who[name] for name in ("database", "user_email")}
         references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
 
     def finish(

@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from chat.runtime.metrics import Metrics
-from database.connection import open_store
 from database.conversations.repository import get_conversation
-from database.engine.store import Urgency
+from database.engine.database import Database, Urgency
 from database.errors import AlreadySentError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
@@ -69,13 +68,13 @@ class TurnRunner:
     def __init__(
         self,
         *,
-        users_dir: str,
+        database: Database,
         metrics: Metrics,
         report_of: ReportMaker | None = None,
         most_per_person: int | None = None,
     ) -> None:
         self.report_of = report_of
-        self.users_dir = users_dir
+        self.database = database
         self._metrics = metrics
         self._streams: dict[str, LiveStream] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -123,7 +122,7 @@ class TurnRunner:
             # store, was not called.
             conversation_id, again, text = sent.what
             refuse_sent_before(
-                users_dir=self.users_dir,
+                database=self.database,
                 user_email=sent.user_email,
                 conversation_id=conversation_id,
                 client_message_id=sent.client_message_id,
@@ -181,7 +180,7 @@ class TurnRunner:
             stream = self._streams.get(message_id) or self._ended.get(message_id)
         if stream is not None and stream.user_email == user_email:
             return stream
-        stored = read_events(users_dir=self.users_dir, user_email=user_email, message_id=message_id, after=after)
+        stored = read_events(database=self.database, user_email=user_email, message_id=message_id, after=after)
         return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
 
     def cancel(self, *, user_email: str, conversation_id: str) -> bool:
@@ -189,7 +188,7 @@ class TurnRunner:
 
         Raises ConversationNotFoundError for what is missing or another's.
         """
-        get_conversation(users_dir=self.users_dir, user_email=user_email, conversation_id=conversation_id)
+        get_conversation(database=self.database, user_email=user_email, conversation_id=conversation_id)
         with self._lock:
             running = [stream for stream in self._streams.values() if stream.conversation_id == conversation_id]
         for stream in running:
@@ -267,7 +266,7 @@ class TurnRunner:
             try:
                 await in_thread(
                     close_interrupted_turns,
-                    users_dir=self.users_dir,
+                    database=self.database,
                     only=stream.message_id,
                     report_of=self.report_of,
                 )
@@ -310,8 +309,7 @@ class TurnRunner:
         return self._journal
 
     def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
-        store = open_store(self.users_dir)
-        return store.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
+        return self.database.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
 
     def _storage_failed(self, stream: LiveStream, error: Exception) -> None:
         self._stop(stream, STORAGE_FAILED)

@@ -8,10 +8,9 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from database.connection import open_store
 from database.engine.clock import iso, now, now_iso
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 from database.engine.text import storable
 from database.errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
 from database.schema import api_tokens, users
@@ -52,7 +51,7 @@ class TokenOwner:
     read_only: bool
 
 
-def create_token(*, users_dir: str, user_email: str, name: str, read_only: bool = False) -> tuple[TokenRow, str]:
+def create_token(*, database: Database, user_email: str, name: str, read_only: bool = False) -> tuple[TokenRow, str]:
     """A new token and the secret that proves it, told this once.
 
     Raises:
@@ -79,17 +78,17 @@ def create_token(*, users_dir: str, user_email: str, name: str, read_only: bool 
             )
         )
 
-    open_store(users_dir).write(job)
+    database.write(job)
     return row, secret
 
 
-def find_token(*, users_dir: str, token: str) -> TokenOwner | None:
+def find_token(*, database: Database, token: str) -> TokenOwner | None:
     """Whom the token lets in; None for an unknown or revoked one, or a disabled account.
 
     Notes at most once a minute that the token is in use, behind the answer.
     """
     token_hash, moment = fingerprint(token), now()
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         row = _OWNER.row(connection, fingerprint=token_hash)
     if row is None:
@@ -101,14 +100,14 @@ def find_token(*, users_dir: str, token: str) -> TokenOwner | None:
     return TokenOwner(user_email=user_email, token_id=token_id, read_only=bool(read_only))
 
 
-def list_tokens(*, users_dir: str, user_email: str) -> list[TokenRow]:
+def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
     """The user's tokens, oldest first."""
     query = (
         select(_c.token_id, _c.name, _c.read_only, _c.created_at, _c.last_used_at)
         .where(_c.user_email == user_email)
         .order_by(_c.created_at, _c.token_id)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return [
             TokenRow(
                 token_id=row.token_id,
@@ -121,12 +120,12 @@ def list_tokens(*, users_dir: str, user_email: str) -> list[TokenRow]:
         ]
 
 
-def revoke_token(*, users_dir: str, user_email: str, token_id: str) -> None:
+def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:
     """Make a token of the user useless.
 
     Raises:
         TokenNotFoundError: missing or somebody else's.
     """
     own = delete(api_tokens).where(_c.user_email == user_email, _c.token_id == token_id)
-    if open_store(users_dir).write(lambda connection: connection.execute(own).rowcount) == 0:
+    if database.write(lambda connection: connection.execute(own).rowcount) == 0:
         raise TokenNotFoundError

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
-from database.connection import open_store
 from database.conversations.deletion import condemn, erase
 from database.engine.clock import iso_in, now_iso
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.errors import LastAdministratorError, UserNotFoundError
 from database.schema import (
     activities,
@@ -38,7 +37,7 @@ _WAYS_IN = (sessions, api_tokens, password_links)
 _c = users.c
 
 
-def close_account(*, users_dir: str, user_email: str) -> None:
+def close_account(*, database: Database, user_email: str) -> None:
     """Shut an account out for good: nobody signs in, its conversations and shared links are gone from every list.
 
     What it had is erased by `erase_account`. Closing twice changes nothing.
@@ -62,17 +61,17 @@ def close_account(*, users_dir: str, user_email: str) -> None:
         _delete_all(connection, _WAYS_IN, key)
         condemn(connection, conversations.c.user_email == key)
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def closed_accounts(*, users_dir: str) -> list[str]:
+def closed_accounts(*, database: Database) -> list[str]:
     """The addresses of accounts that are closed and not yet erased, the first closed first."""
     query = select(_c.user_email).where(_c.erasing_since.is_not(None)).order_by(_c.erasing_since)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return list(connection.execute(query).scalars())
 
 
-def has_running_turn(*, users_dir: str, user_email: str) -> bool:
+def has_running_turn(*, database: Database, user_email: str) -> bool:
     """Whether a conversation of a closed account, even a deleted one, is being answered.
 
     A turn that has not ended `_STOP_MINUTES` after the account was closed is a damaged one, and doesn't count.
@@ -87,13 +86,13 @@ def has_running_turn(*, users_dir: str, user_email: str) -> bool:
         )
         .limit(1)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return connection.execute(query).first() is not None
 
 
-def erase_account(*, users_dir: str, user_email: str) -> None:
+def erase_account(*, database: Database, user_email: str) -> None:
     """Erase all rows of a closed account, at last the account. Its conversations must not be answering any more."""
-    store = open_store(users_dir)
+    store = database
     theirs = conversations.c.user_email == user_email
     store.write(lambda connection: condemn(connection, theirs), urgency=Urgency.INDEX)
     with store.reading() as connection:
@@ -108,7 +107,7 @@ def erase_account(*, users_dir: str, user_email: str) -> None:
     store.write(end)
 
 
-def _erase_activities(store: Store, user_email: str) -> None:
+def _erase_activities(store: Database, user_email: str) -> None:
     """What is left of them: those of memories, which belong to no conversation."""
     some = select(activities.c.seq).where(activities.c.user_email == user_email).limit(_ROWS_AT_ONCE)
     slice_of_them = delete(activities).where(activities.c.seq.in_(some))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select
 
-from database.connection import open_store
 from database.engine.clock import iso_in, now_iso
+from database.engine.database import Database
 from database.errors import ConflictError, PasswordLinkNotFoundError, UserNotFoundError
 from database.schema import password_links, users
 
@@ -28,7 +28,7 @@ class PasswordLink:
     expires_at: str
 
 
-def create_password_link(*, users_dir: str, user_email: str) -> PasswordLink:
+def create_password_link(*, database: Database, user_email: str) -> PasswordLink:
     """A link that sets the password of `user_email` once, within `LIFETIME_HOURS`. It replaces an earlier link.
 
     Raises:
@@ -52,20 +52,20 @@ def create_password_link(*, users_dir: str, user_email: str) -> PasswordLink:
             )
         )
 
-    open_store(users_dir).write(job)
+    database.write(job)
     return link
 
 
-def password_link_owner(*, users_dir: str, token: str) -> str:
+def password_link_owner(*, database: Database, token: str) -> str:
     """The e-mail address of the account whose password the link sets.
 
     Raises PasswordLinkNotFoundError for an unknown, used, replaced or expired link, and for a disabled account.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return _owner(connection, token)
 
 
-def redeem_password_link(*, users_dir: str, token: str, password: str, keep_tokens: bool = False) -> str:
+def redeem_password_link(*, database: Database, token: str, password: str, keep_tokens: bool = False) -> str:
     """Set the password and use the link up; all sessions end, and all API tokens unless `keep_tokens`.
 
     Returns the e-mail address of the account.
@@ -75,7 +75,7 @@ def redeem_password_link(*, users_dir: str, token: str, password: str, keep_toke
         InvalidChangeError: the password is too short or too long; the link can still be used.
     """
     # Checked before hashing, which is expensive, and again in the transaction: of two callers one wins.
-    password_link_owner(users_dir=users_dir, token=token)
+    password_link_owner(database=database, token=token)
     password_hash = hash_password(password)
 
     def job(connection: Connection) -> str:
@@ -83,7 +83,7 @@ def redeem_password_link(*, users_dir: str, token: str, password: str, keep_toke
         replace_password(connection, owner, password_hash, keep_tokens=keep_tokens)
         return owner
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
 def _owner(connection: Connection, token: str) -> str:

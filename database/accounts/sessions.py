@@ -8,10 +8,9 @@ from datetime import timedelta
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from typing_extensions import TypedDict
 
-from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 from database.engine.text import storable
 from database.errors import SessionNotFoundError
 from database.schema import sessions, users
@@ -44,7 +43,7 @@ class Session(TypedDict):
     current: bool
 
 
-def create_session(*, users_dir: str, user_email: str, user_agent: str = "", address: str = "") -> str:
+def create_session(*, database: Database, user_email: str, user_agent: str = "", address: str = "") -> str:
     """Begin a session of `LIFETIME_DAYS`; the token that proves it, told this once.
 
     Sessions of the user that have expired are forgotten.
@@ -66,17 +65,17 @@ def create_session(*, users_dir: str, user_email: str, user_agent: str = "", add
             )
         )
 
-    open_store(users_dir).write(job)
+    database.write(job)
     return token
 
 
-def find_session(*, users_dir: str, token: str) -> str | None:
+def find_session(*, database: Database, token: str) -> str | None:
     """The e-mail address of whom the token logs in; None for an unknown, ended or expired one, or a disabled account.
 
     Notes at most once a minute that the session is in use, behind the answer.
     """
     session_hash, moment = fingerprint(token), now()
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         row = _OWNER.row(connection, fingerprint=session_hash, moment=iso(moment))
     if row is None:
@@ -88,7 +87,7 @@ def find_session(*, users_dir: str, token: str) -> str | None:
     return str(user_email)
 
 
-def list_sessions(*, users_dir: str, user_email: str, current_token: str | None = None) -> list[Session]:
+def list_sessions(*, database: Database, user_email: str, current_token: str | None = None) -> list[Session]:
     """The user's sessions that have not expired, the last used first."""
     current = fingerprint(current_token) if current_token else None
     query = (
@@ -96,7 +95,7 @@ def list_sessions(*, users_dir: str, user_email: str, current_token: str | None 
         .where(_c.user_email == user_email, _c.expires_at > now_iso())
         .order_by(_c.last_seen_at.desc(), _c.session_id)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return [
             Session(
                 session_id=row.session_id,
@@ -111,26 +110,26 @@ def list_sessions(*, users_dir: str, user_email: str, current_token: str | None 
         ]
 
 
-def revoke_session(*, users_dir: str, user_email: str, session_id: str) -> None:
+def revoke_session(*, database: Database, user_email: str, session_id: str) -> None:
     """End one session of the user.
 
     Raises:
         SessionNotFoundError: missing or somebody else's.
     """
     own = delete(sessions).where(_c.user_email == user_email, _c.session_id == session_id)
-    if open_store(users_dir).write(lambda connection: connection.execute(own).rowcount) == 0:
+    if database.write(lambda connection: connection.execute(own).rowcount) == 0:
         raise SessionNotFoundError
 
 
-def revoke_all_sessions(*, users_dir: str, user_email: str, except_token: str | None = None) -> int:
+def revoke_all_sessions(*, database: Database, user_email: str, except_token: str | None = None) -> int:
     """End all sessions of the user, but for that of `except_token`; how many."""
     own = delete(sessions).where(_c.user_email == user_email)
     if except_token is not None:
         own = own.where(_c.session_hash != fingerprint(except_token))
-    return open_store(users_dir).write(lambda connection: connection.execute(own).rowcount)
+    return database.write(lambda connection: connection.execute(own).rowcount)
 
 
-def end_session(*, users_dir: str, token: str) -> None:
+def end_session(*, database: Database, token: str) -> None:
     """Log out: the token proves nothing any more. A no-op for one that did not."""
     gone = delete(sessions).where(_c.session_hash == fingerprint(token))
-    open_store(users_dir).write(lambda connection: connection.execute(gone).rowcount)
+    database.write(lambda connection: connection.execute(gone).rowcount)

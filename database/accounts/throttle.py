@@ -8,11 +8,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from database.connection import open_store
 from database.engine.clock import iso_in, now, now_iso
+from database.engine.database import Database
 from database.schema import login_attempts
 
 _WINDOW_MINUTES = 15
@@ -21,7 +22,7 @@ _MOST_ROWS = 30_000
 _IPV6_NETWORK = 64
 
 _c = login_attempts.c
-_purged_at: dict[str, datetime] = {}
+_purged_at: dict[Path, datetime] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +60,17 @@ def login_subject(user_email: str, address: str) -> str:
     return f"login {user_email.strip().lower()} {address}"
 
 
-def record_failure(*, users_dir: str, subject: str) -> None:
+def record_failure(*, database: Database, subject: str) -> None:
     """Count a failure against `subject`."""
-    record_failures(users_dir=users_dir, limits=[Limit(subject=subject)])
+    record_failures(database=database, limits=[Limit(subject=subject)])
 
 
-def record_failures(*, users_dir: str, limits: Sequence[Limit]) -> None:
+def record_failures(*, database: Database, limits: Sequence[Limit]) -> None:
     """Count one failure against the subject of each limit.
 
     Once a minute, failures that no longer matter are forgotten, and the oldest where there are more than 30,000.
     """
-    moment, purges = now_iso(), _is_time_to_purge(users_dir)
+    moment, purges = now_iso(), _is_time_to_purge(database)
 
     def job(connection: Connection) -> None:
         if purges:
@@ -77,18 +78,18 @@ def record_failures(*, users_dir: str, limits: Sequence[Limit]) -> None:
         rows = [{"subject": _key(limit.subject), "attempted_at": moment} for limit in limits]
         connection.execute(insert(login_attempts), rows)
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def seconds_to_wait(*, users_dir: str, subject: str) -> int:
+def seconds_to_wait(*, database: Database, subject: str) -> int:
     """How long `subject` must wait before the next try.
 
     0 below five failures in 15 minutes, then 15, 30, 60 … up to 900 seconds after the last one.
     """
-    return longest_wait(users_dir=users_dir, limits=[Limit(subject=subject)])
+    return longest_wait(database=database, limits=[Limit(subject=subject)])
 
 
-def longest_wait(*, users_dir: str, limits: Sequence[Limit]) -> int:
+def longest_wait(*, database: Database, limits: Sequence[Limit]) -> int:
     """How many seconds the next try must wait by the strictest of `limits`; 0 where it need not."""
     by_key = {_key(limit.subject): limit for limit in limits}
     query = (
@@ -96,15 +97,15 @@ def longest_wait(*, users_dir: str, limits: Sequence[Limit]) -> int:
         .where(_c.subject.in_(by_key), _c.attempted_at >= iso_in(minutes=-_WINDOW_MINUTES))
         .group_by(_c.subject)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         found = connection.execute(query).all()
     return max((_wait(by_key[key], failures, last) for key, failures, last in found), default=0)
 
 
-def clear_failures(*, users_dir: str, subject: str) -> None:
+def clear_failures(*, database: Database, subject: str) -> None:
     """Forget the failures of `subject`, who has proved to be the owner."""
     forget = delete(login_attempts).where(_c.subject == _key(subject))
-    open_store(users_dir).write(lambda connection: connection.execute(forget).rowcount)
+    database.write(lambda connection: connection.execute(forget).rowcount)
 
 
 def _wait(limit: Limit, failures: int, last: str) -> int:
@@ -116,12 +117,12 @@ def _wait(limit: Limit, failures: int, last: str) -> int:
     return min(max(math.ceil(left.total_seconds()), 0), wait)
 
 
-def _is_time_to_purge(users_dir: str) -> bool:
+def _is_time_to_purge(database: Database) -> bool:
     """Whether the last purge is a minute ago: under attack, each failure must cost little."""
-    moment, last = now(), _purged_at.get(users_dir)
+    moment, last = now(), _purged_at.get(database.path)
     if last is not None and abs(moment - last) < _PURGE_EVERY:
         return False
-    _purged_at[users_dir] = moment
+    _purged_at[database.path] = moment
     return True
 
 

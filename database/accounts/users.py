@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 from sqlalchemy.exc import IntegrityError
 from typing_extensions import TypedDict
 
-from database.connection import open_store
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import InvalidChangeError, UserExistsError, UserNotFoundError
@@ -75,7 +75,9 @@ def account_key(email: str) -> str:
     return storable(normalise_email(email))
 
 
-def create_user(*, users_dir: str, user_email: str, password: str, name: str = "", is_admin: bool = False) -> UserRow:
+def create_user(
+    *, database: Database, user_email: str, password: str, name: str = "", is_admin: bool = False
+) -> UserRow:
     """A new account.
 
     Raises:
@@ -83,10 +85,10 @@ def create_user(*, users_dir: str, user_email: str, password: str, name: str = "
         InvalidChangeError: the address or the password can't be one.
     """
     values = _new_account(user_email, password, name, is_admin=is_admin)
-    return open_store(users_dir).write(lambda connection: _insert(connection, values))
+    return database.write(lambda connection: _insert(connection, values))
 
 
-def create_first_user(*, users_dir: str, user_email: str, password: str, name: str = "") -> UserRow:
+def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
     """The first account, an administrator's; of several callers at once one wins.
 
     Raises:
@@ -100,35 +102,35 @@ def create_first_user(*, users_dir: str, user_email: str, password: str, name: s
             raise UserExistsError("The first account exists already. Log in instead.")
         return _insert(connection, values)
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def any_user_exists(*, users_dir: str) -> bool:
+def any_user_exists(*, database: Database) -> bool:
     """Whether the set-up page has done its work."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return _any_user(connection)
 
 
-def get_user(*, users_dir: str, user_email: str) -> UserRow:
+def get_user(*, database: Database, user_email: str) -> UserRow:
     """The account of an address.
 
     Raises:
         UserNotFoundError: there is none.
     """
     columns = [_c[name] for name in UserRow.__dataclass_fields__]
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         row = connection.execute(select(*columns).where(_c.user_email == account_key(user_email))).first()
     if row is None:
         raise UserNotFoundError
     return _user_row(row)
 
 
-def list_users(*, users_dir: str) -> list[Account]:
+def list_users(*, database: Database) -> list[Account]:
     """All accounts, the oldest first."""
     seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
     query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
     query = query.where(_c.erasing_since.is_(None))
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return [
             Account(
                 user_email=row.user_email,
@@ -142,7 +144,7 @@ def list_users(*, users_dir: str) -> list[Account]:
         ]
 
 
-def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
+def set_disabled(*, database: Database, user_email: str, disabled: bool) -> None:
     """Shut an account out, which ends its sessions and stills its tokens, or let it in again.
 
     Raises UserNotFoundError.
@@ -159,27 +161,27 @@ def set_disabled(*, users_dir: str, user_email: str, disabled: bool) -> None:
             connection.execute(delete(sessions).where(sessions.c.user_email == key))
             connection.execute(delete(password_links).where(password_links.c.user_email == key))
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def rename_user(*, users_dir: str, user_email: str, name: str) -> None:
+def rename_user(*, database: Database, user_email: str, name: str) -> None:
     """Change what the user is called; "" for no name. Raises UserNotFoundError."""
-    _update(users_dir, account_key(user_email), {"name": storable(name.strip())})
+    _update(database, account_key(user_email), {"name": storable(name.strip())})
 
 
-def verify_password(*, users_dir: str, user_email: str, password: str) -> UserRow | None:
+def verify_password(*, database: Database, user_email: str, password: str) -> UserRow | None:
     """The account, if the password is its own and it is not disabled; else None, after the same time in each case."""
     key = account_key(user_email)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         row = connection.execute(select(_c.password_hash, _c.disabled_at).where(_c.user_email == key)).first()
     if not password_matches(password, row.password_hash if row else None) or row is None or row.disabled_at is not None:
         return None
     if needs_new_hash(row.password_hash):
-        _update(users_dir, key, {"password_hash": hash_password(password)})
-    return get_user(users_dir=users_dir, user_email=key)
+        _update(database, key, {"password_hash": hash_password(password)})
+    return get_user(database=database, user_email=key)
 
 
-def set_password(*, users_dir: str, user_email: str, password: str, keep_tokens: bool = True) -> EndedAccess:
+def set_password(*, database: Database, user_email: str, password: str, keep_tokens: bool = True) -> EndedAccess:
     """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
 
     Raises:
@@ -187,9 +189,7 @@ def set_password(*, users_dir: str, user_email: str, password: str, keep_tokens:
         InvalidChangeError: the password is too short or too long.
     """
     key, password_hash = account_key(user_email), hash_password(password)
-    return open_store(users_dir).write(
-        lambda connection: replace_password(connection, key, password_hash, keep_tokens=keep_tokens)
-    )
+    return database.write(lambda connection: replace_password(connection, key, password_hash, keep_tokens=keep_tokens))
 
 
 def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:
@@ -206,32 +206,32 @@ def replace_password(connection: Connection, key: str, password_hash: str, *, ke
     return EndedAccess(sessions=ended, tokens=revoked)
 
 
-def get_user_detail(*, users_dir: str, user_email: str) -> dict[str, Any]:
+def get_user_detail(*, database: Database, user_email: str) -> dict[str, Any]:
     """What the user told us about themselves. Raises UserNotFoundError."""
-    return get_user(users_dir=users_dir, user_email=user_email).detail
+    return get_user(database=database, user_email=user_email).detail
 
 
-def get_user_preference(*, users_dir: str, user_email: str) -> dict[str, Any]:
+def get_user_preference(*, database: Database, user_email: str) -> dict[str, Any]:
     """How the user wants to be answered. Raises UserNotFoundError."""
-    return get_user(users_dir=users_dir, user_email=user_email).preference
+    return get_user(database=database, user_email=user_email).preference
 
 
-def modify_user_detail(*, users_dir: str, user_email: str, detail: Mapping[str, Any]) -> None:
+def modify_user_detail(*, database: Database, user_email: str, detail: Mapping[str, Any]) -> None:
     """Replace what the user told us about themselves. Raises UserNotFoundError."""
-    _update(users_dir, account_key(user_email), {"detail": dict(detail)})
+    _update(database, account_key(user_email), {"detail": dict(detail)})
 
 
-def modify_user_preference(*, users_dir: str, user_email: str, preference: Mapping[str, Any]) -> None:
+def modify_user_preference(*, database: Database, user_email: str, preference: Mapping[str, Any]) -> None:
     """Replace how the user wants to be answered. Raises UserNotFoundError."""
-    _update(users_dir, account_key(user_email), {"preference": dict(preference)})
+    _update(database, account_key(user_email), {"preference": dict(preference)})
 
 
-def told_to_models(*, users_dir: str, user_email: str) -> tuple[str, str]:
+def told_to_models(*, database: Database, user_email: str) -> tuple[str, str]:
     """What the user told us about themselves, and how they want to be answered: the `text` of each, "" without one.
 
     Also "" where there is no such account, as in a store that a script made.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         row = _TOLD.row(connection, owner=account_key(user_email))
     detail, preference = row or ({}, {})
     return str(detail.get("text") or ""), str(preference.get("text") or "")
@@ -273,9 +273,9 @@ def _user_row(row: Row[Any]) -> UserRow:
     return UserRow(**fields | {"is_admin": bool(fields["is_admin"])})
 
 
-def _update(users_dir: str, user_email: str, values: dict[str, Any]) -> None:
+def _update(database: Database, user_email: str, values: dict[str, Any]) -> None:
     def job(connection: Connection) -> None:
         if connection.execute(update(users).where(_c.user_email == user_email).values(values)).rowcount == 0:
             raise UserNotFoundError
 
-    open_store(users_dir).write(job)
+    database.write(job)

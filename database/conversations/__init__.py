@@ -1,22 +1,15 @@
 """Conversations of a user: stored, listed, copied, binned and erased.
 
-Older clients and scripts import these names from here.
+Callers that know a data folder by its path use the names below; inside, functions take the `Database`.
 """
 
-from .repository import (
-    addConversation,
-    conversationFriendlyIdExists,
-    deleteConversationForUser,
-    getConversationIdByFriendlyId,
-    getCoversationsForUser,
-    setConversationFriendlyId,
-)
+from database.connection import by_folder
 
-__all__ = [
-    "addConversation",
-    "conversationFriendlyIdExists",
-    "deleteConversationForUser",
-    "getConversationIdByFriendlyId",
-    "getCoversationsForUser",
-    "setConversationFriendlyId",
-]
+from . import repository
+
+addConversation = by_folder(repository.add_conversation)
+conversationFriendlyIdExists = by_folder(repository.friendly_id_exists)
+deleteConversationForUser = by_folder(repository.delete_conversation)
+getConversationIdByFriendlyId = by_folder(repository.find_by_friendly_id)
+getCoversationsForUser = by_folder(repository.get_conversations_for_user)
+setConversationFriendlyId = by_folder(repository.set_friendly_id)

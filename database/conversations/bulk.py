@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
-from database.connection import open_store
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, conversations
 from database.workspaces.repository import access_workspace
@@ -26,7 +26,7 @@ _c = conversations.c
 
 
 def change_conversations(
-    *, users_dir: str, user_email: str, conversation_ids: Iterable[str], change: Change, value: str | None = None
+    *, database: Database, user_email: str, conversation_ids: Iterable[str], change: Change, value: str | None = None
 ) -> dict[str, Fate]:
     """Do `change` to each conversation of the user; what became of each id, in the order given.
 
@@ -43,7 +43,7 @@ def change_conversations(
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
     ids = list(dict.fromkeys(conversation_ids))
     fates: dict[str, Fate] = dict.fromkeys(ids, "not_found")
-    store = open_store(users_dir)
+    store = database
     for some in slices(ids):
         if change == "move":
             fates |= store.write(partial(_move, user_email=user_email, ids=some, workspace_id=str(value)))
@@ -52,10 +52,10 @@ def change_conversations(
     return fates
 
 
-def being_answered(*, users_dir: str, user_email: str, conversation_ids: Sequence[str]) -> list[str]:
+def being_answered(*, database: Database, user_email: str, conversation_ids: Sequence[str]) -> list[str]:
     """Those of the user's live conversations in which an answer is being written. One query a slice."""
     found: list[str] = []
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         for some in slices(conversation_ids):
             running = and_(_own(user_email, some), _c.deleted_at.is_(None), _c.running_message_id.is_not(None))
             found += connection.execute(select(_c.conversation_id).where(running)).scalars()

@@ -12,9 +12,8 @@ from sqlalchemy import Connection, Row, Select, Table, func, insert, select, upd
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities import NewActivity, Place, insert_activities
-from database.connection import open_store
 from database.engine.clock import now_iso
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.errors import MessageNotFoundError
 from database.messages.message import row_with_id
 from database.messages.parts import part_rows, told_parts
@@ -152,7 +151,7 @@ class _Copy:
     last_ordinal: int = 0
 
 
-def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+def clone_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
     An answer in the making is copied as far as it got, and marked as interrupted. Variants of answers and earlier
@@ -161,14 +160,14 @@ def clone_conversation(*, users_dir: str, user_email: str, conversation_id: str)
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
     """
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
         copy = _plan(connection, source, suffix="copy")
     return _filled(store, copy)
 
 
-def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
+def fork_conversation(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
     """A copy of a conversation up to a message, with that one: from there it can go another way.
 
     A summary that tells of what comes later stays behind.
@@ -177,7 +176,7 @@ def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         MessageNotFoundError: it has no such live message.
     """
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
         last = row_with_id(connection, conversation_id, message_id)
@@ -189,7 +188,7 @@ def fork_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
     return _filled(store, copy)
 
 
-def _filled(store: Store, copy: _Copy) -> ConversationRow:
+def _filled(store: Database, copy: _Copy) -> ConversationRow:
     store.write(lambda connection: _begin(connection, copy))
     for message_ids in copy.slices:
         # One long read would keep the log from being folded into the file: whoever writes next would wait for that.
@@ -200,9 +199,9 @@ def _filled(store: Store, copy: _Copy) -> ConversationRow:
     return store.write(lambda connection: _reveal(connection, copy))
 
 
-def remove_unfinished_clones(*, users_dir: str) -> int:
+def remove_unfinished_clones(*, database: Database) -> int:
     """Erase the clones that a crash left unfinished, for the start of a server; how many."""
-    return erase_incomplete(users_dir=users_dir)
+    return erase_incomplete(database=database)
 
 
 def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:

@@ -11,9 +11,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
 
-from database.connection import open_store
 from database.engine.clock import iso, iso_in, now, now_iso
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import activities, conversations, messages, purge_clock, share_pages, stream_events, threads
 from database.search.index import forget
@@ -28,7 +27,7 @@ _PAGES_AT_ONCE = 8
 _c = conversations.c
 
 
-def purge_bin(*, users_dir: str, older_than_days: float = BIN_DAYS) -> int:
+def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
     """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many.
 
     Of the bin nothing is erased for a day after the clock was set: after a wrong date everything in it looks old.
@@ -43,7 +42,7 @@ def purge_bin(*, users_dir: str, older_than_days: float = BIN_DAYS) -> int:
     def job(connection: Connection) -> Sequence[str]:
         return condemn(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
 
-    store = open_store(users_dir)
+    store = database
     condemned = store.write(job, urgency=Urgency.INDEX)
     erase(store, condemned)
     return len(condemned)
@@ -79,15 +78,15 @@ def condemn(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]
     return found
 
 
-def erase(store: Store, condemned: Sequence[str]) -> None:
+def erase(store: Database, condemned: Sequence[str]) -> None:
     """Erase condemned conversations, slice by slice."""
     for conversation_id in condemned:
         _erase(store, conversation_id)
 
 
-def erase_incomplete(*, users_dir: str) -> int:
+def erase_incomplete(*, database: Database) -> int:
     """Erase what a crash left half made or half erased; how many conversations. For the start of a server."""
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
         found = connection.execute(query).scalars().all()
@@ -104,7 +103,7 @@ def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
     connection.execute(delete(activities).where(activities.c.seq.in_(which)))
 
 
-def delete_share_pages(store: Store, conversation_id: str, *, keep: ColumnElement[Any] | None = None) -> None:
+def delete_share_pages(store: Database, conversation_id: str, *, keep: ColumnElement[Any] | None = None) -> None:
     """Delete the pages of a conversation's snapshots, a few at a time; keep: a query for the `snapshot_id` to keep."""
     stale = share_pages.c.conversation_id == conversation_id
     if keep is not None:
@@ -118,7 +117,7 @@ def delete_share_pages(store: Store, conversation_id: str, *, keep: ColumnElemen
         pass
 
 
-def _erase(store: Store, conversation_id: str) -> None:
+def _erase(store: Database, conversation_id: str) -> None:
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
     delete_share_pages(store, conversation_id)
@@ -154,14 +153,14 @@ class BinnedConversation:
     days_left: int
 
 
-def list_bin(*, users_dir: str, user_email: str, domain: str) -> list[BinnedConversation]:
+def list_bin(*, database: Database, user_email: str, domain: str) -> list[BinnedConversation]:
     """The user's deleted conversations of `domain`, the newest deletion first. One query."""
     query = (
         select(_c.conversation_id, _c.title, _c.flag, _c.message_count, _c.deleted_at)
         .where(_in_bin(user_email), _c.domain == domain)
         .order_by(_c.deleted_at.desc(), _c.conversation_id)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         found = connection.execute(query).all()
     return [
         BinnedConversation(
@@ -176,7 +175,7 @@ def list_bin(*, users_dir: str, user_email: str, domain: str) -> list[BinnedConv
     ]
 
 
-def erase_binned(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+def erase_binned(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Erase one conversation that is in the bin, for good.
 
     Raises:
@@ -193,15 +192,15 @@ def erase_binned(*, users_dir: str, user_email: str, conversation_id: str) -> No
             raise TurnInProgressError
         condemn(connection, which)
 
-    store = open_store(users_dir)
+    store = database
     store.write(job)
     erase(store, [conversation_id])
 
 
-def empty_bin(*, users_dir: str, user_email: str, domain: str) -> int:
+def empty_bin(*, database: Database, user_email: str, domain: str) -> int:
     """Erase what is in the bin of `domain`, for good; how many conversations. What is still being answered stays."""
     which = and_(_in_bin(user_email), _c.domain == domain, _c.running_message_id.is_(None))
-    store = open_store(users_dir)
+    store = database
     condemned = store.write(lambda connection: condemn(connection, which))
     erase(store, condemned)
     return len(condemned)

@@ -10,7 +10,7 @@ from sqlalchemy import BindParameter, Connection, Row, and_, bindparam, exists, 
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.sqlite import attempt
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError
@@ -67,7 +67,7 @@ def assign_friendly_id(
     return next(candidate for candidate in candidates if _take(connection, own, candidate))
 
 
-def ensure_friendly_id(*, users_dir: str, user_email: str, conversation_id: str) -> str:
+def ensure_friendly_id(*, database: Database, user_email: str, conversation_id: str) -> str:
     """The friendly id of a live conversation, made from its title now if it has none.
 
     Raises:
@@ -91,17 +91,17 @@ def ensure_friendly_id(*, users_dir: str, user_email: str, conversation_id: str)
             created_at=row.created_at,
         )
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def backfill_friendly_ids(*, users_dir: str, user_email: str, domain: str, all_messages: bool = False) -> int:
+def backfill_friendly_ids(*, database: Database, user_email: str, domain: str, all_messages: bool = False) -> int:
     """Give the user's old conversations of `domain` friendly ids, and their old messages hashes; how many got an id.
 
     Only conversations with a finished turn, never empty or running ones. A thousand conversations are one transaction;
     hashes follow in slices of their own, 2,000 messages a call unless `all_messages` are asked for. Where nothing is
     missing, one indexed query says so and nothing is written.
     """
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         work_to_do = connection.execute(_WORK_TO_DO, {"user_email": user_email, "domain": domain}).scalar_one()
     if not work_to_do:

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from database.activities import NewActivity, insert_activities
-from database.connection import open_store
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.messages.hashes import TakenHashes
 from database.references import reference_rows
 from database.schema import conversations, message_references, messages, workspaces
@@ -87,7 +87,12 @@ StoreConversation = Callable[..., tuple[str, list[dict[str, Any]]]]
 
 
 def import_for_newcomer(
-    *, users_dir: str, user_email: str, domain: str, conversation_id: str, write: Callable[[StoreConversation], object]
+    *,
+    database: Database,
+    user_email: str,
+    domain: str,
+    conversation_id: str,
+    write: Callable[[StoreConversation], object],
 ) -> str | None:
     """Let `write` store `conversation_id` for a user who never had a conversation; the id, also where it exists.
 
@@ -107,12 +112,12 @@ def import_for_newcomer(
         write(partial(import_conversation, connection, user_email=user_email, domain=domain))
         return conversation_id
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def had_conversations(*, users_dir: str, user_email: str) -> bool:
+def had_conversations(*, database: Database, user_email: str) -> bool:
     """Whether the user has, or ever had, a conversation."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return _had_conversations(connection, user_email)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, select, tuple_
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.statements import Prepared, Row
 from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, conversations, workspaces
@@ -61,24 +61,24 @@ class ListPage(TypedDict, total=False):
 
 
 def list_conversations(
-    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+    *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
     Temporary ones are never listed. Two queries. Raises InvalidChangeError for a cursor that we did not make.
     """
-    return _listed(ConversationListRow, users_dir, user_email, domain, **page)
+    return _listed(ConversationListRow, database, user_email, domain, **page)
 
 
 def list_conversation_items(
-    *, users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+    *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[dict[str, Any]], str | None]:
     """What `list_conversations` gives, in the shape of `conversation_metadata`: at once, since they may be 10,000."""
-    return _listed(listed_shape, users_dir, user_email, domain, **page)
+    return _listed(listed_shape, database, user_email, domain, **page)
 
 
 def _listed(
-    make: Callable[..., T], users_dir: str, user_email: str, domain: str, **page: Unpack[ListPage]
+    make: Callable[..., T], database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[T], str | None]:
     limit, cursor = page.get("limit"), page.get("cursor")
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
@@ -88,7 +88,7 @@ def _listed(
         wanted["at_most"] = limit + 1
     archived = None if page.get("archived_only") else page.get("include_archived", False)
     query = _page(archived=archived, continued=cursor is not None, limited=limit is not None)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         names = _workspace_names(connection, user_email=user_email, domain=domain)
         found = query.rows(connection, **wanted)
     shown = found if limit is None else found[:limit]

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from database.connection import open_store
 from database.engine.clock import iso_in, now_iso
+from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, conversations, workspaces
@@ -41,7 +41,7 @@ def new_conversation_id(user_email: str) -> str:
 
 
 def create_conversation(
-    *, users_dir: str, user_email: str, domain: str, workspace_id: str | None = None, title: str = ""
+    *, database: Database, user_email: str, domain: str, workspace_id: str | None = None, title: str = ""
 ) -> ConversationRow:
     """A new, empty conversation in `workspace_id`, or in the default workspace of `domain`.
 
@@ -56,7 +56,7 @@ def create_conversation(
         insert_conversation(connection, values, workspace_id=workspace_id)
         return read_live(connection, user_email=user_email, conversation_id=conversation_id)
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
 def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
@@ -96,13 +96,13 @@ def workspace_for(connection: Connection, *, user_email: str, domain: str, works
     return workspace_id
 
 
-def get_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> ConversationRow:
+def get_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
     """One live conversation of this user.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin; which of them is not told.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return read_live(connection, user_email=user_email, conversation_id=conversation_id)
 
 
@@ -114,14 +114,16 @@ def read_live(connection: Connection, *, user_email: str, conversation_id: str) 
     return conversation_row(row)
 
 
-def conversation_version(*, users_dir: str, user_email: str, conversation_id: str) -> int | None:
+def conversation_version(*, database: Database, user_email: str, conversation_id: str) -> int | None:
     """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         row = _LIVE_VERSION.row(connection, owner=user_email, conversation=conversation_id)
     return None if row is None else row[0]
 
 
-def update_conversation(*, users_dir: str, user_email: str, conversation_id: str, changes: Mapping[str, Any]) -> None:
+def update_conversation(
+    *, database: Database, user_email: str, conversation_id: str, changes: Mapping[str, Any]
+) -> None:
     """Set columns named in `CHANGEABLE`. The place in the list stays: only turns count as activity.
 
     Raises:
@@ -132,10 +134,10 @@ def update_conversation(*, users_dir: str, user_email: str, conversation_id: str
     if unknown:
         raise ValueError(f"a conversation has no changeable {', '.join(sorted(unknown))}")
     values = {name: int(value) if name in _FLAGS else value for name, value in changes.items()}
-    _change(users_dir, _live(user_email, conversation_id), values)
+    _change(database, _live(user_email, conversation_id), values)
 
 
-def move_conversation(*, users_dir: str, user_email: str, conversation_id: str, workspace_id: str) -> None:
+def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:
     """Put a conversation into another workspace of the same domain.
 
     Raises:
@@ -156,10 +158,10 @@ def move_conversation(*, users_dir: str, user_email: str, conversation_id: str, 
         )
         _update(connection, _live(user_email, conversation_id), {})
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def delete_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+def delete_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Put a conversation into the bin, from where `restore_conversation` brings it back as it was.
 
     A temporary one is gone at once, and erased with the next purge.
@@ -167,10 +169,10 @@ def delete_conversation(*, users_dir: str, user_email: str, conversation_id: str
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin already.
     """
-    _change(users_dir, _live(user_email, conversation_id), {"deleted_at": now_iso()})
+    _change(database, _live(user_email, conversation_id), {"deleted_at": now_iso()})
 
 
-def restore_conversation(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+def restore_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Take a conversation out of the bin; one that is not there stays as it is.
 
     Raises:
@@ -178,11 +180,16 @@ def restore_conversation(*, users_dir: str, user_email: str, conversation_id: st
     """
     c = conversations.c
     own = and_(_own(user_email, conversation_id), c.incomplete_since.is_(None), c.expires_at.is_(None))
-    _change(users_dir, own, {"deleted_at": None})
+    _change(database, own, {"deleted_at": None})
 
 
-def addConversation(
-    *, user_email: str, users_dir: str, conversation_id: str, workspace_id: str | None = None, domain: str | None = None
+def add_conversation(
+    *,
+    user_email: str,
+    database: Database,
+    conversation_id: str,
+    workspace_id: str | None = None,
+    domain: str | None = None,
 ) -> None:
     """Store a conversation whose id the caller has made already; one that is there stays as it is.
 
@@ -199,10 +206,12 @@ def addConversation(
         if connection.execute(query).first() is None:
             insert_conversation(connection, values, workspace_id=workspace_id)
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def getCoversationsForUser(*, user_email: str, users_dir: str, domain: str = "assistant") -> list[ConversationRow]:
+def get_conversations_for_user(
+    *, user_email: str, database: Database, domain: str = "assistant"
+) -> list[ConversationRow]:
     """All live conversations of the user in `domain`, archived ones too, newest first, with everything about them."""
     c = conversations.c
     query = (
@@ -210,17 +219,12 @@ def getCoversationsForUser(*, user_email: str, users_dir: str, domain: str = "as
         .where(c.user_email == user_email, c.domain == domain, c.deleted_at.is_(None))
         .order_by(c.updated_at.desc(), c.conversation_id.desc())
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return [conversation_row(row) for row in connection.execute(query)]
 
 
-def deleteConversationForUser(*, user_email: str, conversation_id: str, users_dir: str) -> None:
-    """`delete_conversation` under its older name."""
-    delete_conversation(users_dir=users_dir, user_email=user_email, conversation_id=conversation_id)
-
-
-def setConversationFriendlyId(
-    *, users_dir: str, user_email: str, conversation_id: str, conversation_friendly_id: str
+def set_friendly_id(
+    *, database: Database, user_email: str, conversation_id: str, conversation_friendly_id: str
 ) -> None:
     """Give a live conversation exactly this friendly id.
 
@@ -230,28 +234,28 @@ def setConversationFriendlyId(
     """
     changes = {"conversation_friendly_id": conversation_friendly_id}
     try:
-        _change(users_dir, _live(user_email, conversation_id), changes)
+        _change(database, _live(user_email, conversation_id), changes)
     except IntegrityError as error:
         raise FriendlyIdTakenError("Another conversation has this friendly id.") from error
 
 
-def getConversationIdByFriendlyId(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> str | None:
+def find_by_friendly_id(*, database: Database, user_email: str, conversation_friendly_id: str) -> str | None:
     """The id of the user's live conversation of this friendly id, if there is one."""
     c = conversations.c
     query = select(c.conversation_id).where(
         c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id, c.deleted_at.is_(None)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return connection.execute(query).scalar()
 
 
-def conversationFriendlyIdExists(*, users_dir: str, user_email: str, conversation_friendly_id: str) -> bool:
+def friendly_id_exists(*, database: Database, user_email: str, conversation_friendly_id: str) -> bool:
     """Whether a conversation of this user, in the bin or not, holds this friendly id."""
     c = conversations.c
     query = select(c.conversation_id).where(
         c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return connection.execute(query).first() is not None
 
 
@@ -263,8 +267,8 @@ def _live(user_email: str, conversation_id: str) -> ColumnElement[bool]:
     return and_(_own(user_email, conversation_id), conversations.c.deleted_at.is_(None))
 
 
-def _change(users_dir: str, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
-    open_store(users_dir).write(lambda connection: _update(connection, which, values))
+def _change(database: Database, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    database.write(lambda connection: _update(connection, which, values))
 
 
 def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
@@ -276,7 +280,7 @@ def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[
 FLAGS = ("none", "red", "orange", "yellow", "green", "blue", "purple")
 
 
-def set_flag(*, users_dir: str, user_email: str, conversation_id: str, flag: str) -> None:
+def set_flag(*, database: Database, user_email: str, conversation_id: str, flag: str) -> None:
     """Give a conversation one of `FLAGS`.
 
     Raises:
@@ -285,11 +289,11 @@ def set_flag(*, users_dir: str, user_email: str, conversation_id: str, flag: str
     """
     if flag not in FLAGS:
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
-    own = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+    own: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
     update_conversation(**own, changes={"flag": flag})
 
 
-def set_pinned(*, users_dir: str, user_email: str, conversation_id: str, pinned: bool) -> None:
+def set_pinned(*, database: Database, user_email: str, conversation_id: str, pinned: bool) -> None:
     """Pin a conversation, or take its pin away; one that is pinned already keeps the time of its pin.
 
     Raises:
@@ -304,14 +308,14 @@ def set_pinned(*, users_dir: str, user_email: str, conversation_id: str, pinned:
         own = conversations.c.conversation_id == conversation_id
         connection.execute(update(conversations).where(own).values(changed))
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
 FIELD = "pinned_claim_ids"
 MOST_PINNED = 200
 
 
-def pin_claim(*, users_dir: str, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
+def pin_claim(*, database: Database, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
     """Pin a claim to a conversation; returns all pinned ids, the newest last.
 
     Raises ConversationNotFoundError, and InvalidChangeError for more than 200.
@@ -323,16 +327,16 @@ def pin_claim(*, users_dir: str, user_email: str, conversation_id: str, claim_id
             raise InvalidChangeError(f"At most {MOST_PINNED} memories can be pinned to one conversation.")
         return [*others, claim_id]
 
-    return _changed(users_dir, user_email, conversation_id, pinned)
+    return _changed(database, user_email, conversation_id, pinned)
 
 
-def unpin_claim(*, users_dir: str, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
+def unpin_claim(*, database: Database, user_email: str, conversation_id: str, claim_id: str) -> list[str]:
     """Take a pinned claim off a conversation; returns those that stay. Raises ConversationNotFoundError."""
-    return _changed(users_dir, user_email, conversation_id, lambda ids: [other for other in ids if other != claim_id])
+    return _changed(database, user_email, conversation_id, lambda ids: [other for other in ids if other != claim_id])
 
 
 def _changed(
-    users_dir: str, user_email: str, conversation_id: str, change: Callable[[list[str]], list[str]]
+    database: Database, user_email: str, conversation_id: str, change: Callable[[list[str]], list[str]]
 ) -> list[str]:
     def job(connection: Connection) -> list[str]:
         row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
@@ -345,13 +349,13 @@ def _changed(
         connection.execute(update(conversations).where(own).values(changed))
         return ids
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
 _HOURS = 24
 
 
-def create_temporary_conversation(*, users_dir: str, user_email: str, domain: str) -> ConversationRow:
+def create_temporary_conversation(*, database: Database, user_email: str, domain: str) -> ConversationRow:
     """A new, empty conversation that ends when it is deleted, or else in 24 hours."""
     conversation_id = new_conversation_id(user_email)
     values = {
@@ -365,4 +369,4 @@ def create_temporary_conversation(*, users_dir: str, user_email: str, domain: st
         insert_conversation(connection, values, workspace_id=None)
         return read_live(connection, user_email=user_email, conversation_id=conversation_id)
 
-    return open_store(users_dir).write(job)
+    return database.write(job)

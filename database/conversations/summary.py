@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Text, bindparam, func, select, update
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError
 from database.messages.message import live_in
@@ -80,9 +80,11 @@ class Unsummarised:
     max_chars: int
 
 
-def unsummarised(*, users_dir: str, user_email: str, conversation_id: str, limit: int, max_chars: int) -> Unsummarised:
+def unsummarised(
+    *, database: Database, user_email: str, conversation_id: str, limit: int, max_chars: int
+) -> Unsummarised:
     """The first `limit` messages that the summary has still to tell of. Raises ConversationNotFoundError."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         summary, ordinal = _stored(connection, user_email=user_email, conversation_id=conversation_id)
         said = _said(connection, conversation_id, after=ordinal, limit=limit, max_chars=max_chars)
     settled = tuple(takewhile(lambda message: message.settled, said))
@@ -90,7 +92,7 @@ def unsummarised(*, users_dir: str, user_email: str, conversation_id: str, limit
 
 
 def store_summary(
-    *, users_dir: str, user_email: str, conversation_id: str, summary: str, since: Unsummarised, read: int
+    *, database: Database, user_email: str, conversation_id: str, summary: str, since: Unsummarised, read: int
 ) -> bool:
     """Store `summary`, which tells of the first `read` messages of `since` too.
 
@@ -108,12 +110,12 @@ def store_summary(
         touch_quietly(connection, conversation_id, running_summary=summary, summarised_ordinal=told[-1].ordinal)
         return True
 
-    return open_store(users_dir).write(store)
+    return database.write(store)
 
 
-def count_summarised(*, users_dir: str, user_email: str, conversation_id: str) -> int:
+def count_summarised(*, database: Database, user_email: str, conversation_id: str) -> int:
     """How many live messages come up to the last that the summary tells of. Raises ConversationNotFoundError."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         _, ordinal = _stored(connection, user_email=user_email, conversation_id=conversation_id)
         row = _COUNT.row(connection, conversation_id=conversation_id, up_to=ordinal)
     return 0 if row is None else int(row[0])

@@ -12,9 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from database.connection import open_store
+from database.engine.database import Database, Urgency
 from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, store_error
-from database.engine.store import Urgency
 
 _PAGES_A_MERGE = 200
 _UNCHANGED = 2
@@ -32,9 +31,9 @@ def merge_fulltext(index: str, run: Run) -> None:
         changed = run(statement, (_PAGES_A_MERGE,))
 
 
-def merge_message_index(*, users_dir: str) -> None:
+def merge_message_index(*, database: Database) -> None:
     """`merge_fulltext` of the index over messages."""
-    store = open_store(users_dir)
+    store = database
 
     def run(statement: str, parameters: tuple[Any, ...]) -> int:
         def job(connection: Connection) -> int:

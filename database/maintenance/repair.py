@@ -7,8 +7,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from database.connection import open_store
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.search.indexing import reindex_messages
 
 from .invariants import BROKEN_COUNTS, COUNTS, INDEX, LOST_THREADS, NO_RUNNING_ANSWER, REFERENCES, RUNNING, THREADS
@@ -48,16 +47,16 @@ _REFER = """
 """
 
 
-def repair_store(*, users_dir: str, rules: Collection[str]) -> Iterator[str]:
+def repair_store(*, database: Database, rules: Collection[str]) -> Iterator[str]:
     """Make anew what `rules`, names out of findings that are derived, are about; a sentence for each."""
     for rule, (repair, done) in _REPAIRS.items():
         if rule in rules:
-            yield f"{repair(users_dir)} {done}"
+            yield f"{repair(database)} {done}"
 
 
-def _each(broken: str, statement: str, users_dir: str) -> int:
+def _each(broken: str, statement: str, database: Database) -> int:
     """Run `statement` for whatever the query `broken` names first; how many."""
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         named = [row[0] for row in connection.exec_driver_sql(broken)]
     for start in range(0, len(named), _AT_ONCE):
@@ -70,8 +69,8 @@ def _run_each(connection: Connection, *, statement: str, values: list[tuple[str]
     connection.exec_driver_sql(statement, values)
 
 
-def _references_anew(users_dir: str) -> int:
-    store, mended, last = open_store(users_dir), 0, -1
+def _references_anew(database: Database) -> int:
+    store, mended, last = database, 0, -1
     while True:
         count, last = _reference_slice(store, last)
         if last < 0:
@@ -79,7 +78,7 @@ def _references_anew(users_dir: str) -> int:
         mended += count
 
 
-def _reference_slice(store: Store, after: int) -> tuple[int, int]:
+def _reference_slice(store: Database, after: int) -> tuple[int, int]:
     """(how many messages got other references, the last message looked at; -1 where there was none)."""
 
     def job(connection: Connection) -> tuple[int, int]:
@@ -100,11 +99,11 @@ def _reference_slice(store: Store, after: int) -> tuple[int, int]:
     return store.write(job, urgency=Urgency.INDEX)
 
 
-def _index_anew(users_dir: str) -> int:
-    return sum(indexed for indexed, _ in reindex_messages(users_dir=users_dir))
+def _index_anew(database: Database) -> int:
+    return sum(indexed for indexed, _ in reindex_messages(database=database))
 
 
-_REPAIRS: Mapping[str, tuple[Callable[[str], int], str]] = {
+_REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
     COUNTS: (partial(_each, BROKEN_COUNTS, _COUNT_ANEW), "conversations were counted anew."),
     RUNNING: (partial(_each, NO_RUNNING_ANSWER, _WAIT_NO_LONGER), "conversations wait no longer for an answer."),
     THREADS: (partial(_each, LOST_THREADS, _THREAD_ANEW), "threads were made anew from their first messages."),

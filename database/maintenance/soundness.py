@@ -15,9 +15,8 @@ from concurrent.futures import TimeoutError as TooLong
 from contextlib import closing
 from pathlib import Path
 
-from database.connection import open_store
 from database.engine import sqlite
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import StorageBusyError, StorageFailedError, StoreError
 
 log = logging.getLogger(__name__)
@@ -107,7 +106,7 @@ class FileWatch:
         return True
 
 
-def watch_store(store: Store) -> FileWatch:
+def watch_store(store: Database) -> FileWatch:
     """A watch over the file of `store`, which answers nothing while that is known to be damaged."""
 
     def told(damage: str | None) -> None:
@@ -120,13 +119,13 @@ def watch_store(store: Store) -> FileWatch:
     return watch
 
 
-def require_usable(*, users_dir: str) -> None:
+def require_usable(*, database: Database) -> None:
     """Raise the StoreError for which the store can't be read or written now; the writer is tried every five seconds.
 
     A disk with less than 1 MB of room counts as full.
     """
-    store = open_store(users_dir)
-    if shutil.disk_usage(users_dir).free < _LEAST_ROOM:
+    store = database
+    if shutil.disk_usage(database.folder).free < _LEAST_ROOM:
         # A small write may still fit into the log of changes; a message may not.
         raise StorageFailedError("The disk is full.")
     with store.reading() as connection:

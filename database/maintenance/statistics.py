@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from database.connection import open_store
-from database.engine.store import Urgency
+from database.engine.database import Database, Urgency
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 """Runs one statement as a transaction of its own and returns its rows."""
@@ -21,12 +20,12 @@ _ANALYSED_TABLES = "SELECT DISTINCT tbl FROM sqlite_stat1"
 _OPTIMIZE = "PRAGMA optimize(0x10002)"
 
 
-def optimize(*, users_dir: str) -> None:
+def optimize(*, database: Database) -> None:
     """Make the statistics of the store that are missing, and renew those of tables that have grown a lot since.
 
     Each table is a small job of the writer: `PRAGMA analysis_limit` bounds what is read of it.
     """
-    store = open_store(users_dir)
+    store = database
     renew_statistics(
         lambda sql: store.write(
             lambda connection: connection.connection.cursor().execute(sql).fetchall(), urgency=Urgency.INDEX

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from database.engine.database import Database
 from database.references import reference_rows
 from database.search.index import indexed_text
 
@@ -34,9 +35,14 @@ _INDEXED = """
 _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
 
 
-def verify_store(*, users_dir: str) -> Iterator[Finding]:
+def verify_store(*, database: Database) -> Iterator[Finding]:
     """What is not as it should be in the store of `users_dir`, as it is found. Changes nothing."""
-    return examine(Path(users_dir) / "users.db", _broken_rules)
+    return verify_file(database.path)
+
+
+def verify_file(path: Path) -> Iterator[Finding]:
+    """`verify_store` for a file that may be too damaged to be opened as a store."""
+    return examine(path, _broken_rules)
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
-from database.connection import open_store
 from database.conversations.conversation import access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import MessageNotFoundError, StaleTextError
 from database.schema import activities, message_edits, messages
@@ -26,21 +26,21 @@ def keep_text(connection: Connection, *, message_id: str, text: str, replaced_at
     connection.execute(insert(message_edits).values(message_id=message_id, text=text, replaced_at=replaced_at))
 
 
-def edits_of(*, users_dir: str, user_email: str, message_id: str) -> list[dict[str, str]]:
+def edits_of(*, database: Database, user_email: str, message_id: str) -> list[dict[str, str]]:
     """The earlier texts of a live message, oldest first: `{text, replaced_at}` each. Raises MessageNotFoundError."""
     query = (
         select(message_edits.c.text, message_edits.c.replaced_at)
         .where(message_edits.c.message_id == message_id)
         .order_by(message_edits.c.edit_id)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         access_message(connection, user_email=user_email, message_id=message_id)
         return [{"text": text, "replaced_at": replaced_at} for text, replaced_at in connection.execute(query)]
 
 
 def edit_message(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     message_id: str,
@@ -76,11 +76,11 @@ def edit_message(
         touch(connection, conversation_id)
         return rows_where(connection, messages.c.seq == message.seq)[0]
 
-    return open_store(users_dir).write(edit)
+    return database.write(edit)
 
 
 def delete_message(
-    *, users_dir: str, user_email: str, conversation_id: str, message_id: str, index: int | None
+    *, database: Database, user_email: str, conversation_id: str, message_id: str, index: int | None
 ) -> None:
     """Take a message out of the conversation; the indexes of those behind it shift. Its row stays, marked as deleted.
 
@@ -99,10 +99,10 @@ def delete_message(
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - 1)
 
-    open_store(users_dir).write(remove)
+    database.write(remove)
 
 
-def restore_message(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> None:
+def restore_message(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> None:
     """Bring a deleted message back to its old place; the indexes of those behind it shift. Its hash was kept.
 
     A live one stays as it is. Raises ConversationNotFoundError, MessageNotFoundError.
@@ -121,12 +121,12 @@ def restore_message(*, users_dir: str, user_email: str, conversation_id: str, me
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count + 1)
 
-    open_store(users_dir).write(restore)
+    database.write(restore)
 
 
 def move_messages(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     message_ids: Sequence[str],
@@ -154,7 +154,7 @@ def move_messages(
             touch(connection, conversation_id)
 
     if chosen:
-        open_store(users_dir).write(move)
+        database.write(move)
 
 
 def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:
@@ -200,7 +200,7 @@ _PREVIEW = 200
 
 def show_or_hide_message(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     message_id: str,
@@ -223,10 +223,10 @@ def show_or_hide_message(
             forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
 
-    open_store(users_dir).write(mark)
+    database.write(mark)
 
 
-def pin_message(*, users_dir: str, user_email: str, message_id: str, pinned: bool) -> None:
+def pin_message(*, database: Database, user_email: str, message_id: str, pinned: bool) -> None:
     """Pin a message, or take its pin away; one that is pinned stays as it is. Raises MessageNotFoundError."""
 
     def pin(connection: Connection) -> None:
@@ -237,10 +237,10 @@ def pin_message(*, users_dir: str, user_email: str, message_id: str, pinned: boo
         connection.execute(update(messages).where(messages.c.seq == message.seq).values(pinned_at=pinned_at))
         touch(connection, message.conversation_id)
 
-    open_store(users_dir).write(pin)
+    database.write(pin)
 
 
-def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
+def pinned_messages(*, database: Database, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
     """The pinned live messages of a conversation in order.
 
     Each: `{message_id, message_index, message_short_hash, sender, model, preview, pinned_at}`; `model` is the name of
@@ -275,7 +275,7 @@ def pinned_messages(*, users_dir: str, user_email: str, conversation_id: str) ->
         .where(messages.c.seq.in_(pinned), messages.c.deleted_at.is_(None))
         .order_by(messages.c.ordinal)
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         rows = connection.execute(query).all()
     return [

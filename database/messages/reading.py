@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
-from database.connection import open_store
 from database.conversations.conversation import ConversationHead, access_head
 from database.conversations.friendly_ids import ensure_friendly_id
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
 from database.schema import activities, conversations, message_edits, message_variants, messages
 from database.turns.ephemeral import is_unkept
@@ -85,7 +85,7 @@ _PLACES = select(messages.c.message_id, messages.c.conversation_id).join(
 
 def list_messages(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     before: int | None = None,
@@ -101,7 +101,7 @@ def list_messages(
     Finished messages of old that have no hash yet get theirs now.
     Raises ConversationNotFoundError, MessageNotFoundError (an `around` that names no live message).
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         if before is None and after is None and around is None and limit is None:
             rows = all_rows(connection, conversation_id)
@@ -112,31 +112,31 @@ def list_messages(
             else:
                 start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
             rows = rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
-    return _hashed(rows, head, users_dir=users_dir)
+    return _hashed(rows, head, database=database)
 
 
-def message_at(*, users_dir: str, user_email: str, conversation_id: str, index: int) -> MessageRow | None:
+def message_at(*, database: Database, user_email: str, conversation_id: str, index: int) -> MessageRow | None:
     """The live message with this 1-based index, or None. Raises ConversationNotFoundError."""
     found = messages_between(
-        users_dir=users_dir, user_email=user_email, conversation_id=conversation_id, start=index, end=index
+        database=database, user_email=user_email, conversation_id=conversation_id, start=index, end=index
     )
     return found[0] if found else None
 
 
 def messages_between(
-    *, users_dir: str, user_email: str, conversation_id: str, start: int, end: int
+    *, database: Database, user_email: str, conversation_id: str, start: int, end: int
 ) -> list[MessageRow]:
     """Live messages `start` to `end`, 1-based and inclusive, as far as they exist. Raises ConversationNotFoundError."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         first, last = max(start, 1), min(end, head.message_count)
         if first > last:
             return []
         rows = rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1)
-    return _hashed(rows, head, users_dir=users_dir)
+    return _hashed(rows, head, database=database)
 
 
-def _hashed(rows: list[MessageRow], head: ConversationHead, *, users_dir: str) -> list[MessageRow]:
+def _hashed(rows: list[MessageRow], head: ConversationHead, *, database: Database) -> list[MessageRow]:
     """`rows` with a hash for each finished one; what an older version stored without is given one and stored.
 
     While a first turn runs, its conversation has no friendly id yet, and its question no hash.
@@ -145,38 +145,38 @@ def _hashed(rows: list[MessageRow], head: ConversationHead, *, users_dir: str) -
     if not unhashed or head.running_message_id is not None:
         return rows
     who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
-    friendly_id = head.friendly_id or ensure_friendly_id(users_dir=users_dir, **who)
+    friendly_id = head.friendly_id or ensure_friendly_id(database=database, **who)
     given: dict[str, str] = {}
     for start in range(0, len(unhashed), _HASHED_AT_ONCE):
         some = [(row.message_id, row.text) for row in unhashed[start : start + _HASHED_AT_ONCE]]
         hashing = partial(give_hashes, unhashed=some, conversation_id=head.conversation_id, friendly_id=friendly_id)
-        given |= open_store(users_dir).write(hashing)
+        given |= database.write(hashing)
     return [row._replace(message_short_hash=given.get(row.message_id, row.message_short_hash)) for row in rows]
 
 
-def message_by_hash(*, users_dir: str, user_email: str, conversation_id: str, short_hash: str) -> MessageRow | None:
+def message_by_hash(*, database: Database, user_email: str, conversation_id: str, short_hash: str) -> MessageRow | None:
     """The message born with this short hash, also a deleted one (`deleted_at` is set then), or None.
 
     Raises ConversationNotFoundError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return row_with_hash(connection, conversation_id, short_hash.lower())
 
 
-def message_by_id(*, users_dir: str, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
+def message_by_id(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> MessageRow | None:
     """The message with this id, also a deleted one (`deleted_at` is set then), or None.
 
     Raises ConversationNotFoundError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return row_with_id(connection, conversation_id, message_id)
 
 
 def last_messages(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     before: int | None = None,
@@ -189,7 +189,7 @@ def last_messages(
     At least one, if there is one. before: only messages with a smaller 1-based index. hidden: also those that are
     hidden from models. Raises ConversationNotFoundError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
         wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
@@ -198,20 +198,20 @@ def last_messages(
             return (list(rows) if max_chars is None else _fitting(rows, max_chars))[::-1]
 
 
-def message_count(*, users_dir: str, user_email: str, conversation_id: str) -> int:
+def message_count(*, database: Database, user_email: str, conversation_id: str) -> int:
     """How many live messages there are. Raises ConversationNotFoundError."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return access_head(connection, user_email=user_email, conversation_id=conversation_id).message_count
 
 
-def message_location(*, users_dir: str, user_email: str, message_id: str) -> tuple[str, MessageRow]:
+def message_location(*, database: Database, user_email: str, message_id: str) -> tuple[str, MessageRow]:
     """The conversation_id and the row of a live message of this user, wherever it is. Raises MessageNotFoundError."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         found = access_message(connection, user_email=user_email, message_id=message_id)
         return found.conversation_id, found
 
 
-def conversations_of_messages(*, users_dir: str, user_email: str, message_ids: Collection[str]) -> dict[str, str]:
+def conversations_of_messages(*, database: Database, user_email: str, message_ids: Collection[str]) -> dict[str, str]:
     """The conversation_id of each of these messages that is this user's and live, wherever it is; others are left out.
 
     One statement, or one for every 10,000 of them.
@@ -225,7 +225,7 @@ def conversations_of_messages(*, users_dir: str, user_email: str, message_ids: C
             & messages.c.deleted_at.is_(None)
             & conversations.c.deleted_at.is_(None)
         )
-        with open_store(users_dir).reading() as connection:
+        with database.reading() as connection:
             found |= dict(map(tuple, connection.execute(_PLACES.where(condition))))
     return found
 
@@ -286,9 +286,9 @@ class MessagePage:
     variants: dict[str, list[dict[str, Any]]]
 
 
-def message_pages(*, users_dir: str, user_email: str, conversation_id: str) -> Iterator[MessagePage]:
+def message_pages(*, database: Database, user_email: str, conversation_id: str) -> Iterator[MessagePage]:
     """All live messages that are kept. Raises ConversationNotFoundError, also when it is deleted meanwhile."""
-    store, ordinal, index = open_store(users_dir), 0, 0
+    store, ordinal, index = database, 0, 0
     while True:
         with store.reading() as connection:
             access_head(connection, user_email=user_email, conversation_id=conversation_id)

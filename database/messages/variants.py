@@ -11,11 +11,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from database.connection import open_store
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
-from database.engine.store import Urgency
+from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
 from database.schema import message_variants, messages, stream_events
 from database.search import index as fulltext_index
@@ -33,7 +32,7 @@ _ENDED = {"complete", "cancelled"}
 
 def accept_again(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     message_id: str,
@@ -63,10 +62,10 @@ def accept_again(
         touch(connection, conversation_id, running_message_id=message_id)
         return _repeated(head, question, answer, created_at=created_at)
 
-    return open_store(users_dir).write(accept, urgency=Urgency.ACCEPT)
+    return database.write(accept, urgency=Urgency.ACCEPT)
 
 
-def choose_variant(*, users_dir: str, user_email: str, message_id: str, number: int) -> None:
+def choose_variant(*, database: Database, user_email: str, message_id: str, number: int) -> None:
     """Let a message be another of its variants. Its hash and its place stay.
 
     Raises MessageNotFoundError, VariantNotFoundError, TurnInProgressError (one is still being written).
@@ -83,7 +82,7 @@ def choose_variant(*, users_dir: str, user_email: str, message_id: str, number: 
             _become(connection, message, variant)
             touch(connection, message.conversation_id)
 
-    open_store(users_dir).write(choose)
+    database.write(choose)
 
 
 def finish_variant(

@@ -33,7 +33,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from database.engine.store import Store
+    from database.engine.database import Database
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0001_initial.upgrade,
@@ -58,7 +58,7 @@ def current_version(connection: Connection) -> int:
     return max(connection.execute(select(schema_version.c.version)).scalars(), default=0)
 
 
-def migrate(store: Store) -> None:
+def migrate(store: Database) -> None:
     """Apply the migrations that are missing.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from sqlalchemy import Connection, Row, Select, func, select, union_all
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.text import storable
 from database.schema import conversations
 
@@ -39,7 +39,7 @@ class ConversationSuggestion(TypedDict):
 
 
 def autocomplete_conversations(
-    *, users_dir: str, user_email: str, q: str, domain: str | None = None, limit: int = 10
+    *, database: Database, user_email: str, q: str, domain: str | None = None, limit: int = 10
 ) -> list[ConversationSuggestion]:
     """The user's live conversations that `q` may mean, at most `limit`; temporary ones are not offered.
 
@@ -48,7 +48,7 @@ def autocomplete_conversations(
     is not offered. At most two queries.
     """
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         if not typed:
             return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
         found = _by_friendly_id(connection, _offered(user_email, domain), typed, limit)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from database.connection import open_store
 from database.conversations.conversation import access_head
-from database.engine.store import Urgency
+from database.engine.database import Database, Urgency
 from database.messages.message import MessageRow, live_in, rows_numbered
 from database.schema import messages
 
@@ -23,17 +22,17 @@ _QUERY_LENGTH = 2_000
 _CANDIDATES = 1_000
 
 
-def index_pending(*, users_dir: str, slice_ms: float = 20) -> int:
+def index_pending(*, database: Database, slice_ms: float = 20) -> int:
     """Index what is not indexed yet, in slices that hold the writer for about `slice_ms`; how many messages it were.
 
     What comes after an answer that is still being written waits for it; searches read that tail themselves.
     """
-    return sum(indexed for indexed, _ in index_slices(users_dir=users_dir, slice_ms=slice_ms))
+    return sum(indexed for indexed, _ in index_slices(database=database, slice_ms=slice_ms))
 
 
-def index_slices(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
+def index_slices(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
     """The same slice by slice: how many messages each indexed, and up to which `seq` the index reaches after it."""
-    store, more = open_store(users_dir), True
+    store, more = database, True
     while more:
         indexed, mark, more = store.write(
             lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
@@ -42,7 +41,7 @@ def index_slices(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int,
 
 
 def search_conversation(
-    *, users_dir: str, user_email: str, conversation_id: str, q: str, limit: int = 20
+    *, database: Database, user_email: str, conversation_id: str, q: str, limit: int = 20
 ) -> list[MessageRow]:
     """The live messages of a conversation that hold every word of `q`, best first, then newest.
 
@@ -51,7 +50,7 @@ def search_conversation(
     Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side
     by side. Among more than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         phrases = _phrases(q)
         if not phrases:
@@ -126,29 +125,29 @@ _PARTS = tuple(
 )
 
 
-def reindex_messages(*, users_dir: str, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
+def reindex_messages(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
     """Fill a new index, or go on where an earlier run was stopped.
 
     Yields, for each slice, how many messages it indexed and up to which `seq` the index reaches after it; a slice holds
     the writer for about 20 ms.
     """
-    open_store(users_dir).write(_begin, urgency=Urgency.INDEX)
-    yield from index_slices(users_dir=users_dir, slice_ms=slice_ms)
-    clear_retired_index(users_dir=users_dir)
+    database.write(_begin, urgency=Urgency.INDEX)
+    yield from index_slices(database=database, slice_ms=slice_ms)
+    clear_retired_index(database=database)
 
 
-def clear_retired_index(*, users_dir: str) -> None:
+def clear_retired_index(*, database: Database) -> None:
     """Remove what is left of an old index, slice by slice; a no-op where there is nothing."""
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         left = _has_retired(connection)
     while left:
         left = store.write(_clear_slice, urgency=Urgency.INDEX)
 
 
-def newest_seq(*, users_dir: str) -> int:
+def newest_seq(*, database: Database) -> int:
     """The `seq` of the newest message, up to which an index reaches that is complete; 0 where there is none."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return connection.execute(select(func.max(messages.c.seq))).scalar() or 0
 
 

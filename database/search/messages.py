@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, or_, select
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError
 from database.messages.message import MessageRow, rows_numbered
@@ -112,7 +112,7 @@ class FoundMessages:
 
 
 def search_messages(
-    *, users_dir: str, user_email: str, query: SearchQuery, limit: int = 20, cursor: str | None = None
+    *, database: Database, user_email: str, query: SearchQuery, limit: int = 20, cursor: str | None = None
 ) -> FoundMessages:
     """The user's live messages that fit `query`, in archived conversations too, best first, then newest.
 
@@ -124,7 +124,7 @@ def search_messages(
     nothing = FoundMessages(messages=[], next=None, warnings=[])
     if not (query.phrases or query.filters):
         return nothing
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         conversation_id = _conversation_id(connection, user_email, query.conversation)
         if query.conversation and conversation_id is None:
             return FoundMessages(messages=[], next=None, warnings=[f"There is no conversation “{query.conversation}”."])

@@ -15,12 +15,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, insert, select
 
 from database.accounts.secret_tokens import derived_secret, fingerprint
-from database.connection import open_store
 from database.conversations.conversation import head_even_in_bin
 from database.conversations.deletion import delete_share_pages
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import ConflictError, NotShareableError, ShareNotFoundError
 from database.schema import conversations, shares, users
 
@@ -79,7 +78,7 @@ class SharedPage:
 
 def share_conversation(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     secret_key: str,
@@ -95,7 +94,7 @@ def share_conversation(
         NotShareableError: temporary, or without a finished message that is not hidden.
         ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
     """
-    store = open_store(users_dir)
+    store = database
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with store.reading() as connection:
         if read_live(connection, **own).expires_at is not None:
@@ -115,14 +114,14 @@ def share_conversation(
         _delete_stale_pages(store, conversation_id)
 
 
-def preview_share(*, users_dir: str, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
+def preview_share(*, database: Database, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
     """Whether and since when a conversation is shared, and what sharing it now would show.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         read_live(connection, **own)
         row = connection.execute(_select_shares(user_email).where(_c.conversation_id == conversation_id)).first()
         shown, hidden = count_messages(connection, **own)
@@ -130,21 +129,21 @@ def preview_share(*, users_dir: str, user_email: str, conversation_id: str, secr
     return SharePreview(share=share, message_count=shown, hidden_count=hidden)
 
 
-def list_shares(*, users_dir: str, user_email: str, secret_key: str) -> list[Share]:
+def list_shares(*, database: Database, user_email: str, secret_key: str) -> list[Share]:
     """The user's shares, the newest snapshot first. One query."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(_select_shares(user_email).order_by(_c.created_at.desc())).all()
     return [_share(row, secret_key) for row in rows]
 
 
-def revoke_share(*, users_dir: str, user_email: str, conversation_id: str) -> None:
+def revoke_share(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Delete the link of a conversation, also of one in the bin.
 
     Raises:
         ConversationNotFoundError: missing, or somebody else's.
         ShareNotFoundError: it is not shared.
     """
-    store = open_store(users_dir)
+    store = database
 
     def job(connection: Connection) -> None:
         head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
@@ -156,7 +155,7 @@ def revoke_share(*, users_dir: str, user_email: str, conversation_id: str) -> No
     _delete_stale_pages(store, conversation_id)
 
 
-def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:
+def read_share(*, database: Database, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:
     """The messages after number `after` of the snapshot behind `token`: at most `limit`, fewer where they are long.
 
     Raises:
@@ -168,7 +167,7 @@ def read_share(*, users_dir: str, token: str, after: int = 0, limit: int = MESSA
         .outerjoin(users, users.c.user_email == _c.user_email)
         .where(_c.token_hash == fingerprint(token), conversations.c.deleted_at.is_(None), users.c.disabled_at.is_(None))
     )
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         row = connection.execute(query).first()
         if row is None:
             raise ShareNotFoundError
@@ -217,7 +216,7 @@ def _publish(
     )
 
 
-def _delete_stale_pages(store: Store, conversation_id: str) -> None:
+def _delete_stale_pages(store: Database, conversation_id: str) -> None:
     """Delete the pages that the conversation's link does not show, also those that a crash left."""
     shown = select(_c.snapshot_id).where(_c.conversation_id == conversation_id).scalar_subquery()
     delete_share_pages(store, conversation_id, keep=shown)

@@ -11,7 +11,7 @@ from typing import Any, NotRequired
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 from typing_extensions import TypedDict
 
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.messages.message import live_in
 from database.messages.parts import parts_of
 from database.schema import messages, share_pages
@@ -62,7 +62,7 @@ def count_messages(connection: Connection, *, user_email: str, conversation_id: 
     return shown, left_out
 
 
-def take_snapshot(store: Store, *, user_email: str, conversation_id: str, show_part: PartFilter) -> Snapshot:
+def take_snapshot(store: Database, *, user_email: str, conversation_id: str, show_part: PartFilter) -> Snapshot:
     """Copy the messages that may be shared, page by page, so that the writer is never held for long."""
     snapshot_id, page_count, copied = secrets.token_hex(16), 0, 0
     with store.reading() as connection:

@@ -11,11 +11,10 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select
 
-from database.connection import open_store
 from database.conversations.conversation import access_head
 from database.engine.clock import iso_in
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 from database.errors import MessageNotFoundError, StreamExpiredError
 from database.messages.parts import parts_of, told_parts
 from database.schema import conversations, message_variants, messages, stream_events
@@ -60,7 +59,7 @@ def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]
         )
 
 
-def read_events(*, users_dir: str, user_email: str, message_id: str, after: int) -> StreamRead:
+def read_events(*, database: Database, user_email: str, message_id: str, after: int) -> StreamRead:
     """The events of an answer whose seq is greater than `after`.
 
     A finished answer always ends with its closing events: if a crash took them, they are made again from what is
@@ -68,7 +67,7 @@ def read_events(*, users_dir: str, user_email: str, message_id: str, after: int)
     whole text, one event each.
     Raises MessageNotFoundError (also for a message that is no answer), StreamExpiredError.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         answer = _access_answer(connection, user_email=user_email, message_id=message_id)
         events = stored_events(connection, message_id, after=after)
         if answer.status == "streaming":
@@ -95,9 +94,9 @@ def numbered(contents: Sequence[Mapping[str, Any]], *, after: int) -> Iterator[t
         yield seq, orjson.dumps({"seq": seq, "text": "", "status": "", **content})
 
 
-def purge_events(*, users_dir: str, older_than_hours: float = KEPT_HOURS) -> int:
+def purge_events(*, database: Database, older_than_hours: float = KEPT_HOURS) -> int:
     """Forget the events of answers begun (again) `older_than_hours` ago or earlier and finished; how many answers."""
-    store = open_store(users_dir)
+    store = database
     since = iso_in(hours=-older_than_hours)
     made_again = select(message_variants.c.message_id).where(message_variants.c.created_at >= since)
     kept = exists().where(

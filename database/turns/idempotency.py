@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, select
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import AlreadySentError, ConflictError, StreamExpiredError
@@ -21,14 +21,14 @@ _SENT = Prepared(
 
 
 def refuse_sent_before(
-    *, users_dir: str, user_email: str, conversation_id: str, client_message_id: str, text: str, again: str | None
+    *, database: Database, user_email: str, conversation_id: str, client_message_id: str, text: str, again: str | None
 ) -> None:
     """Does nothing for a request that is not stored yet. It changes nothing in the store.
 
     again: the answer (message_id) that the request wants made again; None: it sends `text`.
     Raises AlreadySentError, ConflictError, StreamExpiredError: see below.
     """
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         if again is not None:
             refuse_attempt_sent_before(connection, message_id=again, client_message_id=client_message_id)
             return

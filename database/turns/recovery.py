@@ -9,10 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, exists, select, update
 
-from database.connection import open_store
 from database.conversations.conversation import head_even_in_bin, touch_quietly
 from database.conversations.titles import heuristic_title
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from database.maintenance.invariants import NO_RUNNING_ANSWER
 from database.messages.parts import told_parts
@@ -27,7 +26,9 @@ ReportMaker = Callable[[str, str], Sequence[Mapping[str, Any]]]
 """Email of a person and text of their question → what became of its references, as `store_report` keeps it."""
 
 
-def close_interrupted_turns(*, users_dir: str, only: str | None = None, report_of: ReportMaker | None = None) -> int:
+def close_interrupted_turns(
+    *, database: Database, only: str | None = None, report_of: ReportMaker | None = None
+) -> int:
     """Finish every turn that is still streaming as "interrupted"; how many there were.
 
     For a server that is just starting, or for one answer (`only`, its message id) that nobody writes any more.
@@ -40,7 +41,7 @@ def close_interrupted_turns(*, users_dir: str, only: str | None = None, report_o
     A turn whose rows are damaged is logged and only marked as interrupted, so that it stops neither the others nor its
     conversation. Raises StorageFailedError, StorageBusyError where the store itself can't be written.
     """
-    store = open_store(users_dir)
+    store = database
     with store.reading() as connection:
         running = connection.execute(_streaming(only)).all()
     for answer in running:
@@ -50,7 +51,7 @@ def close_interrupted_turns(*, users_dir: str, only: str | None = None, report_o
     return len(running)
 
 
-def _close_or_mark(store: Store, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> None:
+def _close_or_mark(store: Database, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> None:
     try:
         lost = _lost_report(answer, report_of)
         store.write(partial(_close, answer=answer, lost_report=lost), urgency=Urgency.ACCEPT)
@@ -63,7 +64,7 @@ def _close_or_mark(store: Store, answer: Row[*tuple[Any, ...]], report_of: Repor
         _mark(store, answer)
 
 
-def _mark(store: Store, answer: Row[*tuple[Any, ...]]) -> None:
+def _mark(store: Database, answer: Row[*tuple[Any, ...]]) -> None:
     """Mark a damaged turn as interrupted, and nothing else; where not even that can be written, log it."""
     log.error("the turn %s can't be closed as it should be; it is marked as interrupted", answer.message_id)
     try:

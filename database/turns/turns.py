@@ -12,12 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities
-from database.connection import open_store
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
+from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
-from database.engine.store import Urgency
 from database.engine.text import storable
 from database.errors import MessageNotFoundError, TurnInProgressError
 from database.messages.hashes import TakenHashes, hash_unhashed
@@ -72,7 +71,7 @@ class _Question:
 
 def accept_turn(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     text: str,
@@ -115,12 +114,12 @@ def accept_turn(
         )
         return _accept(connection, head, question, place)
 
-    return open_store(users_dir).write(accept, urgency=Urgency.ACCEPT)
+    return database.write(accept, urgency=Urgency.ACCEPT)
 
 
 def finish_turn(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     conversation_id: str,
     response_message_id: str,
@@ -153,7 +152,7 @@ def finish_turn(
             parts=parts,
         )
 
-    return open_store(users_dir).write(finish, urgency=Urgency.STREAM)
+    return database.write(finish, urgency=Urgency.STREAM)
 
 
 def finish_in(

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
 from typing_extensions import TypedDict
 
-from database.connection import open_store
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, conversations, workspaces
@@ -101,10 +101,10 @@ _c = workspaces.c
 _place = conversation_workspaces.c
 
 
-def load_workspaces_for_user(*, users_dir: str, user_email: str, domain: str) -> list[Workspace]:
+def load_workspaces(*, database: Database, user_email: str, domain: str) -> list[Workspace]:
     """All workspaces of the user in `domain`, the default one first, then by name. Two queries."""
     query = select(workspaces).where(_c.user_email == user_email, _c.domain == domain)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(query).all()
         counted = _conversation_counts(connection, user_email=user_email, domain=domain)
     default_id = default_workspace_id(user_email, domain)
@@ -119,9 +119,9 @@ def load_workspaces_for_user(*, users_dir: str, user_email: str, domain: str) ->
     )
 
 
-def createWorkspace(
+def create_workspace(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     domain: str,
     workspace_name: str,
@@ -153,19 +153,17 @@ def createWorkspace(
         connection.execute(insert(workspaces).values(values))
         return _workspace(access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"])))
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def renameWorkspace(*, users_dir: str, user_email: str, workspace_id: str, workspace_name: str) -> None:
+def rename_workspace(*, database: Database, user_email: str, workspace_id: str, workspace_name: str) -> None:
     """Give a workspace another name. Raises as `updateWorkspace` does."""
-    updateWorkspace(
-        users_dir=users_dir, user_email=user_email, workspace_id=workspace_id, workspace_name=workspace_name
-    )
+    update_workspace(database=database, user_email=user_email, workspace_id=workspace_id, workspace_name=workspace_name)
 
 
-def updateWorkspace(
+def update_workspace(
     *,
-    users_dir: str,
+    database: Database,
     user_email: str,
     workspace_id: str,
     workspace_name: str | None = None,
@@ -192,10 +190,12 @@ def updateWorkspace(
         if workspace_name is not None:
             _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def setWorkspacesExpanded(*, users_dir: str, user_email: str, workspace_ids: Collection[str], expanded: bool) -> int:
+def set_workspaces_expanded(
+    *, database: Database, user_email: str, workspace_ids: Collection[str], expanded: bool
+) -> int:
     """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over.
 
     At most three statements, however many there are.
@@ -206,12 +206,10 @@ def setWorkspacesExpanded(*, users_dir: str, user_email: str, workspace_ids: Col
         these = and_(_c.user_email == user_email, _c.workspace_id.in_(list(workspace_ids)))
         return connection.execute(update(workspaces).where(these).values(expanded=int(expanded))).rowcount
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def moveWorkspaceToParent(
-    *, users_dir: str, user_email: str, workspace_id: str, parent_workspace_id: str | None
-) -> None:
+def move_workspace(*, database: Database, user_email: str, workspace_id: str, parent_workspace_id: str | None) -> None:
     """Put a workspace, with all below it, below another one; None: at the top.
 
     Raises:
@@ -231,11 +229,11 @@ def moveWorkspaceToParent(
         values = {"parent_workspace_id": parent_workspace_id, "updated_at": now_iso()}
         connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def deleteWorkspace(
-    *, users_dir: str, user_email: str, workspace_id: str, domain: str | None = None
+def delete_workspace(
+    *, database: Database, user_email: str, workspace_id: str, domain: str | None = None
 ) -> RemovedWorkspace:
     """Remove a workspace; its contents go to its parent, or to the default workspace where it has none.
 
@@ -271,17 +269,17 @@ def deleteWorkspace(
         connection.execute(delete(workspaces).where(_own(user_email, workspace_id)))
         return removed
 
-    return open_store(users_dir).write(job)
+    return database.write(job)
 
 
-def getWorkspacePath(*, users_dir: str, user_email: str, workspace_id: str) -> list[dict[str, str]]:
+def get_workspace_path(*, database: Database, user_email: str, workspace_id: str) -> list[dict[str, str]]:
     """`{workspace_id, workspace_name}` of the workspaces from the top down to this one.
 
     Raises:
         WorkspaceNotFoundError: missing or somebody else's.
     """
     default_domain = domain_of_default(user_email, workspace_id)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         chain = _chain(connection, user_email=user_email, workspace_id=workspace_id)
     if not chain and default_domain is not None:
         return [{"workspace_id": workspace_id, "workspace_name": DEFAULT_WORKSPACE_NAME}]

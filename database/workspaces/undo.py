@@ -7,9 +7,9 @@ from functools import partial
 
 from sqlalchemy import Connection, and_, insert, select, update
 
-from database.connection import open_store
 from database.conversations.bulk import place, slices
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
 
@@ -20,7 +20,7 @@ _c = workspaces.c
 _place = conversation_workspaces.c
 
 
-def restore_workspace(*, users_dir: str, user_email: str, domain: str, removed: RemovedWorkspace) -> None:
+def restore_workspace(*, database: Database, user_email: str, domain: str, removed: RemovedWorkspace) -> None:
     """Undo `deleteWorkspace`, which returned `removed`. Repeating it changes nothing.
 
     Conversations and workspaces that were moved meanwhile stay where they are. If the parent is gone too, the
@@ -32,7 +32,7 @@ def restore_workspace(*, users_dir: str, user_email: str, domain: str, removed: 
     """
     if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
         raise InvalidChangeError("The default workspace can't be deleted.")
-    store = open_store(users_dir)
+    store = database
     new_parent = store.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
     taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], new_parent=new_parent)
     for some in slices(removed["conversation_ids"]):

@@ -32,7 +32,7 @@ def create_password_link(user_email: str) -> Response:
         raise ForbiddenError("A token can't make password links.")
     if users.normalise_email(user_email) == own()["user_email"]:
         raise InvalidRequestError("Change your own password in the settings.")
-    link = password_links.create_password_link(users_dir=current_state().users_dir, user_email=user_email)
+    link = password_links.create_password_link(database=current_state().database, user_email=user_email)
     return json_reply({"path": f"/reset/{link.token}", "expires_at": link.expires_at})
 
 
@@ -61,22 +61,22 @@ def reset_password(token: str, body: account_models.PasswordReset) -> BaseRespon
     All sessions of the account end. Its API tokens are revoked unless `keep_tokens` is set.
     """
     _owner_of(token)
-    users_dir = current_state().users_dir
+    database = current_state().database
     owner = password_links.redeem_password_link(
-        users_dir=users_dir, token=token, password=body.password, keep_tokens=body.keep_tokens
+        database=database, token=token, password=body.password, keep_tokens=body.keep_tokens
     )
-    return signed_in(users.get_user(users_dir=users_dir, user_email=owner))
+    return signed_in(users.get_user(database=database, user_email=owner))
 
 
 def _owner_of(token: str) -> str:
     """Whose password the link sets. Failures are throttled by address, as those of signing in are."""
-    users_dir = current_state().users_dir
+    database = current_state().database
     subject = throttle.login_subject("password link", request.remote_addr or "")
-    seconds = throttle.seconds_to_wait(users_dir=users_dir, subject=subject)
+    seconds = throttle.seconds_to_wait(database=database, subject=subject)
     if seconds:
         raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
     try:
-        return password_links.password_link_owner(users_dir=users_dir, token=token)
+        return password_links.password_link_owner(database=database, token=token)
     except PasswordLinkNotFoundError:
-        throttle.record_failure(users_dir=users_dir, subject=subject)
+        throttle.record_failure(database=database, subject=subject)
         raise

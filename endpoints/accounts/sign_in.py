@@ -70,7 +70,7 @@ def shown_again_in(template: str) -> Callable[[View], View]:
 @fails("store_incomplete")
 def login_page() -> BaseResponse:
     """The sign-in page; while there is no account, the way to `/setup`."""
-    if not users.any_user_exists(users_dir=current_state().users_dir):
+    if not users.any_user_exists(database=current_state().database):
         return redirect("/setup")
     return _page("login.html", next=safe_next(request.args.get("next", "")))
 
@@ -95,7 +95,7 @@ def logout(body: http_models.Nothing) -> BaseResponse:
     """End this session."""
     secret = request.cookies.get(SESSION_COOKIE)
     if secret:
-        sessions.end_session(users_dir=current_state().users_dir, token=secret)
+        sessions.end_session(database=current_state().database, token=secret)
     answer: BaseResponse = redirect("/login", code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
@@ -107,7 +107,7 @@ def logout(body: http_models.Nothing) -> BaseResponse:
 @fails("store_incomplete")
 def setup_page() -> BaseResponse:
     """The page that makes the first account; afterwards the way to `/login`."""
-    if users.any_user_exists(users_dir=current_state().users_dir):
+    if users.any_user_exists(database=current_state().database):
         return redirect("/login")
     _refuse_incomplete_store()
     return _page("setup.html", next=safe_next(request.args.get("next", "")))
@@ -127,7 +127,7 @@ def setup(body: account_models.FirstAccount) -> BaseResponse:
     """
     _refuse_incomplete_store()
     user = users.create_first_user(
-        users_dir=current_state().users_dir, user_email=body.email, password=body.password, name=body.name
+        database=current_state().database, user_email=body.email, password=body.password, name=body.name
     )
     return signed_in(user, next_page=body.next)
 
@@ -141,7 +141,7 @@ def _refuse_incomplete_store() -> None:
 def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     """A new session for `user`, as a cookie: for forms on the way to the next page, else with who they are."""
     secret = sessions.create_session(
-        users_dir=current_state().users_dir,
+        database=current_state().database,
         user_email=user.user_email,
         user_agent=request.user_agent.string[:300],
         address=request.remote_addr or "",
@@ -165,7 +165,7 @@ def _way_on(user: users.UserRow, next_page: str) -> str:
     target = safe_next(next_page) or HOME
     if target not in ("/", HOME):
         return target
-    return HOME if had_conversations(users_dir=current_state().users_dir, user_email=user.user_email) else WELCOME
+    return HOME if had_conversations(database=current_state().database, user_email=user.user_email) else WELCOME
 
 
 def user_info(user: users.UserRow) -> dict[str, object]:
@@ -183,16 +183,16 @@ def safe_next(target: str) -> str:
 
 
 def _verified(body: account_models.Credentials) -> users.UserRow:
-    users_dir = current_state().users_dir
+    database = current_state().database
     limits = throttle.login_limits(body.email, request.remote_addr or "", device=_known_device(body.email))
-    seconds = throttle.longest_wait(users_dir=users_dir, limits=limits)
+    seconds = throttle.longest_wait(database=database, limits=limits)
     if seconds:
         raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
-    user = users.verify_password(users_dir=users_dir, user_email=body.email, password=body.password)
+    user = users.verify_password(database=database, user_email=body.email, password=body.password)
     if user is None:
-        throttle.record_failures(users_dir=users_dir, limits=limits)
+        throttle.record_failures(database=database, limits=limits)
         raise UnauthorizedError("The e-mail address or the password is wrong.")
-    throttle.clear_failures(users_dir=users_dir, subject=limits[0].subject)
+    throttle.clear_failures(database=database, subject=limits[0].subject)
     return user
 
 

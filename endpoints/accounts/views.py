@@ -34,7 +34,7 @@ def create_user(body: account_models.NewAccount) -> Response:
     """Make a further account; administrators only."""
     require_administrator("Only an administrator makes accounts.")
     user = users.create_user(
-        users_dir=current_state().users_dir,
+        database=current_state().database,
         user_email=body.email,
         password=body.password,
         name=body.name,
@@ -49,7 +49,7 @@ def create_user(body: account_models.NewAccount) -> Response:
 def list_users() -> Response:
     """All accounts of this server; administrators only."""
     require_administrator("Only an administrator sees the accounts.")
-    return json_reply(users.list_users(users_dir=current_state().users_dir))
+    return json_reply(users.list_users(database=current_state().database))
 
 
 @blueprint.put("/users/<user_email>")
@@ -60,7 +60,7 @@ def change_user(user_email: str, body: account_models.AccountState) -> Response:
     require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == own()["user_email"]:
         raise InvalidRequestError("You can't shut yourself out.")
-    users.set_disabled(users_dir=current_state().users_dir, user_email=user_email, disabled=body.disabled)
+    users.set_disabled(database=current_state().database, user_email=user_email, disabled=body.disabled)
     return ok()
 
 
@@ -216,12 +216,12 @@ def _proved_again(password: str, *, refusal: str) -> users.UserRow:
     if current_access().by != "session":
         raise ForbiddenError(refusal)
     subject = throttle.login_subject(me["user_email"], "password-change")
-    seconds = throttle.seconds_to_wait(users_dir=me["users_dir"], subject=subject)
+    seconds = throttle.seconds_to_wait(database=me["database"], subject=subject)
     if seconds:
         raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
     user = users.verify_password(**me, password=password)
     if user is None:
-        throttle.record_failure(users_dir=me["users_dir"], subject=subject)
+        throttle.record_failure(database=me["database"], subject=subject)
         raise ForbiddenError("The current password is wrong.")
     return user
 
@@ -229,6 +229,6 @@ def _proved_again(password: str, *, refusal: str) -> users.UserRow:
 def _closed(user_email: str) -> Response:
     """Close an account; upkeep erases it as soon as its running answers have stopped."""
     state = current_state()
-    close_account(users_dir=state.users_dir, user_email=user_email)
+    close_account(database=state.database, user_email=user_email)
     state.turns.cancel_all(user_email=users.normalise_email(user_email))
     return ok(compacts_itself=state.account_erasure.compacts_itself())

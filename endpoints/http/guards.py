@@ -14,6 +14,7 @@ from werkzeug.wrappers import Response
 
 from database.accounts.api_tokens import find_token
 from database.accounts.sessions import find_session
+from database.engine.database import Database
 
 from .error_responses import wants_page
 from .errors import ForbiddenError, InvalidRequestError, UnauthorizedError, UnsupportedMediaError
@@ -70,7 +71,7 @@ def is_public(view: Callable[..., Any] | None) -> bool:
     return bool(getattr(view, "is_public", False))
 
 
-def who_asks(users_dir: str, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
+def who_asks(database: Database, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
     """Who the credentials in ASGI's headers prove to be asking; None for missing or invalid ones.
 
     Raises StoreError.
@@ -83,7 +84,7 @@ def who_asks(users_dir: str, headers: Iterable[tuple[bytes, bytes]]) -> Access |
         elif name == b"cookie":
             cookies.append(value.decode("latin-1"))
     session = parse_cookie("; ".join(cookies)).get(SESSION_COOKIE, "")
-    return _access(users_dir, authorization=authorization, session=session)
+    return _access(database, authorization=authorization, session=session)
 
 
 def find_out_who_asks() -> Response | None:
@@ -93,7 +94,7 @@ def find_out_who_asks() -> Response | None:
     state, this = current_state(), request_id()
     state.requests.begin(this)
     access = _access(
-        state.users_dir,
+        state.database,
         authorization=request.headers.get("Authorization"),
         session=request.cookies.get(SESSION_COOKIE, ""),
     )
@@ -146,19 +147,19 @@ def _refuse_foreign_body() -> None:
         raise UnsupportedMediaError("Send the body as application/json.")
 
 
-def _access(users_dir: str, *, authorization: str | None, session: str) -> Access | None:
+def _access(database: Database, *, authorization: str | None, session: str) -> Access | None:
     """By the bearer token in `authorization`; only where that header is missing, by the session's cookie."""
     if authorization is not None:
-        return _access_by_token(users_dir, authorization)
-    user_email = find_session(users_dir=users_dir, token=session) if session else None
+        return _access_by_token(database, authorization)
+    user_email = find_session(database=database, token=session) if session else None
     return None if user_email is None else Access(user_email=user_email, by="session", credential=session)
 
 
-def _access_by_token(users_dir: str, authorization: str) -> Access | None:
+def _access_by_token(database: Database, authorization: str) -> Access | None:
     scheme, _, secret = authorization.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         return None
-    found = find_token(users_dir=users_dir, token=secret.strip())
+    found = find_token(database=database, token=secret.strip())
     if found is None:
         return None
     return Access(user_email=found.user_email, by="token", credential=secret.strip(), read_only=found.read_only)

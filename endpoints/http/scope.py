@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, cast
 from flask import current_app, g
 
 from database.accounts.users import get_user
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from language_models.menu import AllowedModels, AllowedNames
 
@@ -73,7 +74,7 @@ class AppState:
     """What one server consists of; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
 
     settings: Settings
-    users_dir: str
+    database: Database
     conversation_cache: DefaultDictQueue[str, Conversation]
     turns: TurnRunner
     models: ModelRoles
@@ -173,10 +174,10 @@ def allowed_models() -> AllowedModels:
 class Own(TypedDict):
     """The arguments that every door to the store takes."""
 
-    users_dir: str
+    database: Database
     user_email: str
 
 
 def own() -> Own:
     """Where the store is, and whose things may be seen."""
-    return Own(users_dir=current_state().users_dir, user_email=current_user_email())
+    return Own(database=current_state().database, user_email=current_user_email())

@@ -98,7 +98,7 @@ class Bridge:
         self._state.turns.attach(loop)
         self._state.models.start()
         upkeep = keep_up(
-            users_dir=self._state.users_dir,
+            database=self._state.database,
             knowledge=self._state.knowledge,
             erase_closed_accounts=self._state.account_erasure.erase_closed,
         )
@@ -117,7 +117,7 @@ class Bridge:
             pool.shutdown()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._state.knowledge.close)
-        await loop.run_in_executor(None, close_store, self._state.users_dir)
+        await loop.run_in_executor(None, close_store, self._state.settings.users_dir)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = answer_on_loop(scope, self._state)
@@ -181,7 +181,7 @@ class Bridge:
         """The address of the account that asks; None where no valid credentials were sent."""
         if not shows_credentials(scope["headers"]):
             return None
-        work = partial(who_asks, self._state.users_dir, scope["headers"])
+        work = partial(who_asks, self._state.database, scope["headers"])
         access = await self._pools[Work.SHORT].run(work, client=_address(scope), gone=gone)
         return None if access is None else access.user_email
 

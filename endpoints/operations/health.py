@@ -69,7 +69,7 @@ def metrics() -> Response:
 def _store_state() -> str:
     """Whether the store can be read and written, and whether its file is whole."""
     try:
-        require_usable(users_dir=current_state().users_dir)
+        require_usable(database=current_state().database)
     except DatabaseDamagedError:
         return "damaged"
     except StoreError:

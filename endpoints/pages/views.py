@@ -62,7 +62,7 @@ def account() -> Response:
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def permalink(friendly_id: str, identifier: str) -> Response:
     """The way to a message, named by its short hash or its index."""
-    conversation_id = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
+    conversation_id = conversations.find_by_friendly_id(**own(), conversation_friendly_id=friendly_id.lower())
     if conversation_id is None:
         raise ConversationNotFoundError
     message_id = _message_id(conversation_id, identifier.lower())

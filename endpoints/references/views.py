@@ -89,7 +89,7 @@ def list_backlinks(message_id: str) -> Response:
 
 
 def _conversation_of(friendly_id: str) -> str:
-    found = conversations.getConversationIdByFriendlyId(**own(), conversation_friendly_id=friendly_id.lower())
+    found = conversations.find_by_friendly_id(**own(), conversation_friendly_id=friendly_id.lower())
     if found is None:
         raise ConversationNotFoundError
     return found

@@ -35,8 +35,8 @@ def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
     There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `created_at` that
     changes on the way is that of a newer snapshot.
     """
-    users_dir = current_state().users_dir
-    page = read_share(users_dir=users_dir, token=token, after=query.after, limit=query.limit)
+    database = current_state().database
+    page = read_share(database=database, token=token, after=query.after, limit=query.limit)
     if wants_page():
         return Response(render_template("shared.html", shared=asdict(page)), mimetype="text/html")
     return json_reply(page)

@@ -104,7 +104,7 @@ def _query(
     return {
         **body.model_dump(),
         ANSWER_AGAIN: again,
-        "_users_dir": current_state().users_dir,
+        "_users_dir": current_state().settings.users_dir,
         "_services": replace(current_state().services, models=allowed_models()),
         "_conversation_loader": conversation_loader(current_user_email()),
         "conversation_pinned_claim_ids": conversation.get_field(PINNED) or [],

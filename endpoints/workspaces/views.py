@@ -28,7 +28,7 @@ _LONGEST_NAME = 200
 @answers(list[workspaces.Workspace])
 def list_workspaces(domain: str) -> Response:
     """The workspaces of a domain, the default one among them, with the number of their conversations."""
-    return json_reply(workspaces.load_workspaces_for_user(**own(), domain=check_domain(domain)))
+    return json_reply(workspaces.load_workspaces(**own(), domain=check_domain(domain)))
 
 
 @blueprint.post("/create_workspace/<domain>/<path:name>")
@@ -39,7 +39,7 @@ def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDra
     """A new, empty workspace."""
     if len(name) > _LONGEST_NAME or not name.strip():
         raise InvalidRequestError(f"A workspace's name has 1 to {_LONGEST_NAME} characters.")
-    workspace = workspaces.createWorkspace(
+    workspace = workspaces.create_workspace(
         **own(),
         domain=check_domain(domain),
         workspace_name=name,
@@ -54,7 +54,7 @@ def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDra
 @answers(http_models.Done)
 def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) -> Response:
     """Change a workspace's name, colour, or whether it is open in the sidebar."""
-    workspaces.updateWorkspace(**own(), workspace_id=workspace_id, **body.model_dump())
+    workspaces.update_workspace(**own(), workspace_id=workspace_id, **body.model_dump())
     return ok()
 
 
@@ -63,7 +63,7 @@ def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) 
 @answers(http_models.Done)
 def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
     """Close workspaces in the sidebar; ids that name none of yours are passed over."""
-    workspaces.setWorkspacesExpanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
+    workspaces.set_workspaces_expanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
     return ok()
 
 
@@ -72,7 +72,7 @@ def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
 @works(Work.LONG)
 def delete_workspace(domain: str, workspace_id: str) -> Response:
     """Remove a workspace; what is in it goes to its parent, else to the default one."""
-    removed = workspaces.deleteWorkspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    removed = workspaces.delete_workspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
     return json_reply({"status": "ok", "removed": removed})
 
 
@@ -94,7 +94,7 @@ def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Resp
 @fails("workspace_not_found")
 def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> Response:
     """Put a workspace below another one, or at the top; below itself is a 400."""
-    workspaces.moveWorkspaceToParent(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
+    workspaces.move_workspace(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
     return ok()
 
 
@@ -112,4 +112,4 @@ def move_conversation(conversation_id: str, body: workspace_models.ConversationM
 @answers(list[workspace_models.PathStep])
 def get_workspace_path(workspace_id: str) -> Response:
     """The workspaces from the top down to this one."""
-    return json_reply(workspaces.getWorkspacePath(**own(), workspace_id=workspace_id))
+    return json_reply(workspaces.get_workspace_path(**own(), workspace_id=workspace_id))

@@ -12,6 +12,7 @@ from flask import Flask
 
 from database.accounts.sessions import list_sessions
 from database.connection import open_store
+from database.engine.database import Database
 from endpoints.http.openapi import routes
 from language_models.testing import ScriptedChatModel
 from settings import Settings
@@ -180,7 +181,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
     details = ada.get(f"/get_conversation_details/{conversation_id}").json
     workspace = ada.post("/create_workspace/assistant/Secret", json={}).json
     token = ada.post("/api_tokens", json={"name": "script"}).json
-    session = list_sessions(users_dir=settings.users_dir, user_email=ada.email)[0]
+    session = list_sessions(database=open_store(settings.users_dir), user_email=ada.email)[0]
     return {
         "conversation_id": conversation_id,
         "message_id": last["response_message_id"],
@@ -193,10 +194,10 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
     }
 
 
-def everything_stored(users_dir: str) -> dict[str, list[Any]]:
+def everything_stored(database: Database) -> dict[str, list[Any]]:
     """All rows by table, but for those that note who came when, and the search index, which is filled behind."""
     passing = {"sessions", "login_attempts", "search_state"}
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
         return {
             name: sorted(map(repr, connection.exec_driver_sql(f'SELECT * FROM "{name}"')))
@@ -222,11 +223,11 @@ def test_what_belongs_to_somebody_else_is_missing(
         body = re.sub(rb'"request_id":"[0-9a-f]+"', b"", answer.get_data())
         return answer.status_code, re.sub(rb"Request <code>[0-9a-f]+", b"", body)
 
-    before = everything_stored(settings.users_dir)
+    before = everything_stored(open_store(settings.users_dir))
     foreign, missing = ask({**FIXED, **things}), ask({**FIXED, **MISSING})
     assert foreign == missing
     assert foreign[0] == probe.status
-    assert everything_stored(settings.users_dir) == before
+    assert everything_stored(open_store(settings.users_dir)) == before
 
 
 def test_a_foreign_reference_resolves_like_a_missing_one(things: dict[str, str], eve: Person) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from database.connection import open_store
 from database.search.indexing import index_pending
 from settings import Settings
 from tests.endpoints.conftest import Person
@@ -19,7 +20,7 @@ def hidden(ada: Person, settings: Settings, request: pytest.FixtureRequest) -> d
     ada.say(conversation_id, SECRET)
     ada.remember(SECRET)
     if request.param == "indexed":
-        index_pending(users_dir=settings.users_dir)
+        index_pending(database=open_store(settings.users_dir))
     details = ada.get(f"/get_conversation_details/{conversation_id}").json
     return {"conversation_id": conversation_id, "friendly_id": details["conversation_friendly_id"]}
 

@@ -10,14 +10,14 @@ import pytest
 from benchmarks.made_up.history import SeedPlan, seed
 from conversation_reference_utils import unique_message_short_hash
 from database.accounts.users import get_user
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.conversations.listing import list_conversations
 from database.errors import InvalidChangeError, UserNotFoundError
 from database.messages.reading import list_messages
 from database.search.indexing import index_pending, search_conversation
 from database.turns.turns import accept_turn, finish_turn
-from database.workspaces.repository import load_workspaces_for_user
+from database.workspaces.repository import load_workspaces
 from server import create_app
 from settings import load_settings
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
@@ -33,7 +33,7 @@ MEMORIES = KnowledgePlan(claims=2_000)
 
 def seeded(folder: Path, plan: SeedPlan = PLAN) -> dict[str, str]:
     """Seed a store at `folder`; whose it is, as the functions of the store take it."""
-    own = {"users_dir": str(folder), "user_email": EMAIL}
+    own = {"database": open_store(str(folder)), "user_email": EMAIL}
     assert list(seed(**own, plan=plan))[-1] == plan.messages
     return own
 
@@ -72,7 +72,7 @@ def test_messages_have_the_length_that_was_asked_for(tmp_path):
 
 def test_folders_nest_and_one_of_them_is_full(tmp_path):
     own = seeded(tmp_path / "users")
-    folders = load_workspaces_for_user(**own, domain="assistant")
+    folders = load_workspaces(**own, domain="assistant")
     assert len(folders) == 6
     assert {folder["workspace_name"] for folder in folders if folder["parent_workspace_id"]} == {
         f"Folder {number}" for number in range(2, 6)
@@ -108,7 +108,7 @@ def test_a_seeded_conversation_goes_on_like_any_other(tmp_path):
 
 def test_seeded_messages_can_be_searched(tmp_path):
     own = seeded(tmp_path / "users")
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=open_store(own["database"].folder))
     rows, _ = list_conversations(**own, domain="assistant")
     message = list_messages(**own, conversation_id=rows[0].conversation_id)[3]
     found = search_conversation(**own, conversation_id=rows[0].conversation_id, q=message.text, limit=5)
@@ -126,7 +126,13 @@ def test_a_store_of_before_friendly_ids_is_named_later(tmp_path):
 
 def test_a_plan_without_a_message_for_each_conversation_is_refused(tmp_path):
     with pytest.raises(InvalidChangeError):
-        list(seed(users_dir=str(tmp_path / "users"), user_email=EMAIL, plan=SeedPlan(conversations=10, messages=12)))
+        list(
+            seed(
+                database=open_store(str(tmp_path / "users")),
+                user_email=EMAIL,
+                plan=SeedPlan(conversations=10, messages=12),
+            )
+        )
 
 
 def test_a_plan_that_is_refused_leaves_no_account_behind(tmp_path):
@@ -137,7 +143,7 @@ def test_a_plan_that_is_refused_leaves_no_account_behind(tmp_path):
     assert result.exit_code == 1
     assert "too few" in result.output
     with pytest.raises(UserNotFoundError):
-        get_user(users_dir=settings.users_dir, user_email=EMAIL)
+        get_user(database=open_store(settings.users_dir), user_email=EMAIL)
 
 
 def test_an_account_with_conversations_is_left_alone(tmp_path):
@@ -155,7 +161,7 @@ def test_the_command_seeds_the_store_of_its_settings(tmp_path):
     result = app.test_cli_runner().invoke(args=command)
     assert result.exit_code == 0, result.output
     assert "12 conversations with 400 messages" in result.output
-    assert len(everything({"users_dir": settings.users_dir, "user_email": EMAIL})) == 12
+    assert len(everything({"database": open_store(settings.users_dir), "user_email": EMAIL})) == 12
     again = app.test_cli_runner().invoke(args=command)
     assert again.exit_code == 1
     assert "has conversations already" in again.output

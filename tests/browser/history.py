@@ -71,7 +71,7 @@ def store_talk(server: LiveServer, client: Client, title: str, *, turns: int) ->
     """A long conversation, put into the server's store as its own code would: "Question N" and "Answer N"."""
     conversation_id = client.create_conversation()
     where = {
-        "users_dir": server.users_dir,
+        "database": open_store(server.users_dir),
         "user_email": str(_succeed(client.get("/get_user_info"))["user_email"]),
         "conversation_id": conversation_id,
     }

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan, seed
-from database.connection import close_store
+from database.connection import close_store, open_store
 from tests.browser.history import hold_talk, told
 from tests.browser.transcript import AT_END, MOST_CARDS, READING, body, card, opened_id, paragraphs, send
 from tests.fakes import RecordingModel, saying
@@ -30,7 +30,11 @@ def test_ten_thousand_messages_are_opened_at_either_end_and_in_the_middle(
 ) -> None:
     person = live_server.sign_up()  # seeding numbers rows by itself, so nobody else may write meanwhile
     email = str(person.get("/get_user_info").json()["user_email"])
-    list(seed(users_dir=live_server.users_dir, user_email=email, plan=SeedPlan(conversations=1, messages=MANY)))
+    list(
+        seed(
+            database=open_store(live_server.users_dir), user_email=email, plan=SeedPlan(conversations=1, messages=MANY)
+        )
+    )
     close_store(live_server.users_dir)
     (conversation,) = person.get("/list_conversation_by_user/assistant").json()
     window = person.get(f"/list_messages_by_conversation/{conversation['conversation_id']}?around=5000&limit=1").json()

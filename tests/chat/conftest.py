@@ -22,6 +22,7 @@ from Conversation import Conversation
 from database import schema
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
+from database.engine.database import Database
 from language_models.testing import Reply, ScriptedChatModel
 from tests.stores import put_empty_store
 from truth_management_system import Claim
@@ -49,16 +50,16 @@ class ScriptedModels:
 class Talk:
     """Conversations of one store."""
 
-    def __init__(self, users_dir: str) -> None:
-        self.users_dir = users_dir
-        self.store = open_store(users_dir)
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.store = database
         self.models = ScriptedModels()
         self.services = TurnServices(models=self.models)
         self.loads: list[str] = []
 
     def new(self, *, email: str = EMAIL) -> Conversation:
         """An empty conversation."""
-        row = create_conversation(users_dir=self.users_dir, user_email=email, domain="assistant")
+        row = create_conversation(database=self.database, user_email=email, domain="assistant")
         return Conversation(email, self.store, row.conversation_id)
 
     def again(self, conversation: Conversation) -> Conversation:
@@ -90,7 +91,7 @@ class Talk:
             self.loads.append(conversation_id)
             return Conversation(email, self.store, conversation_id)
 
-        injected = {"_users_dir": self.users_dir, "_services": self.services, "_conversation_loader": load}
+        injected = {"_users_dir": str(self.database.folder), "_services": self.services, "_conversation_loader": load}
         return {"messageText": text, **injected, **more}
 
     def say(self, conversation: Conversation, text: str, **more: Any) -> list[dict[str, Any]]:
@@ -110,16 +111,16 @@ class Talk:
 @pytest.fixture
 def talk(tmp_path: Path) -> Iterator[Talk]:
     """A store with a scripted model."""
-    users_dir = put_empty_store(tmp_path / "users")
-    yield Talk(users_dir)
-    close_knowledge(users_dir)
-    close_store(users_dir)
+    database = open_store(put_empty_store(tmp_path / "users"))
+    yield Talk(database)
+    close_knowledge(database.folder)
+    close_store(database.folder)
 
 
 @pytest.fixture
 def runner(talk: Talk) -> Iterator[TurnRunner]:
     """Runs turns on a loop of its own; the test ends when they have."""
-    runner = TurnRunner(users_dir=talk.users_dir, metrics=Metrics())
+    runner = TurnRunner(database=talk.database, metrics=Metrics())
     yield runner
     wait_until(lambda: runner.running() == 0)
     if runner._loop is not None:
@@ -162,7 +163,7 @@ def slowly(*words: str) -> ScriptedChatModel:
 @pytest.fixture
 def knowledge(talk: Talk) -> Iterator[KnowledgeAccess]:
     """The knowledge base that conversations of `talk` look into."""
-    access = KnowledgeAccess(talk.users_dir)
+    access = KnowledgeAccess(talk.database.folder)
     talk.configure(knowledge=access)
     yield access
     access.close()

@@ -9,7 +9,7 @@ from Conversation import Conversation
 from conversation_reference_utils import generate_message_short_hash
 from database.accounts.users import create_user
 from database.conversations.deletion import empty_bin
-from database.conversations.repository import delete_conversation, getCoversationsForUser
+from database.conversations.repository import delete_conversation, get_conversations_for_user
 from database.errors import UserNotFoundError
 from database.references import backlinks
 from database.search.indexing import index_pending, search_conversation
@@ -20,22 +20,22 @@ from tests.load.invariants import broken_invariants
 @pytest.fixture
 def welcomed(talk: Talk) -> Conversation:
     """The welcome of somebody new."""
-    create_user(users_dir=talk.users_dir, user_email=EMAIL, password="correct horse battery")
-    conversation_id = welcome(users_dir=talk.users_dir, user_email=EMAIL)
+    create_user(database=talk.database, user_email=EMAIL, password="correct horse battery")
+    conversation_id = welcome(database=talk.database, user_email=EMAIL)
     return Conversation(EMAIL, talk.store, conversation_id or "")
 
 
 @pytest.fixture
 def trip(talk: Talk, welcomed: Conversation) -> Conversation:
     """The other conversation, which the welcome refers to."""
-    rows = getCoversationsForUser(users_dir=talk.users_dir, user_email=EMAIL)
+    rows = get_conversations_for_user(database=talk.database, user_email=EMAIL)
     other = next(row for row in rows if row.conversation_id != welcomed.conversation_id)
     return Conversation(EMAIL, talk.store, other.conversation_id)
 
 
 def test_the_store_is_sound_afterwards(talk: Talk, welcomed: Conversation) -> None:
     assert len(welcomed.get_message_list()) == 2
-    assert broken_invariants(talk.users_dir) == {}
+    assert broken_invariants(talk.database.folder) == {}
 
 
 def test_hashes_and_names_are_those_that_the_texts_give(welcomed: Conversation, trip: Conversation) -> None:
@@ -68,14 +68,14 @@ def test_its_report_says_what_resolving_the_reference_says(
 def test_the_message_that_is_referred_to_knows_it(talk: Talk, welcomed: Conversation, trip: Conversation) -> None:
     plan = trip.get_message_list()[3]
     assert plan["backlink_count"] == 1
-    found = backlinks(users_dir=talk.users_dir, user_email=EMAIL, message_id=plan["message_id"])
+    found = backlinks(database=talk.database, user_email=EMAIL, message_id=plan["message_id"])
     assert [each["conversation_id"] for each in found] == [welcomed.conversation_id]
 
 
 def test_its_words_are_found(talk: Talk, trip: Conversation) -> None:
-    assert index_pending(users_dir=talk.users_dir) == 6
+    assert index_pending(database=talk.database) == 6
     found = search_conversation(
-        users_dir=talk.users_dir, user_email=EMAIL, conversation_id=trip.conversation_id, q="cascais train"
+        database=talk.database, user_email=EMAIL, conversation_id=trip.conversation_id, q="cascais train"
     )
     assert [row.index for row in found] == [4]
 
@@ -86,14 +86,14 @@ def test_the_explanation_can_be_read_in_a_minute(welcomed: Conversation) -> None
 
 
 def test_both_can_be_deleted_for_good(talk: Talk, welcomed: Conversation, trip: Conversation) -> None:
-    own = {"users_dir": talk.users_dir, "user_email": EMAIL}
+    own = {"database": talk.database, "user_email": EMAIL}
     for conversation in (welcomed, trip):
         delete_conversation(**own, conversation_id=conversation.conversation_id)
     assert empty_bin(**own, domain="assistant") == 2
-    assert broken_invariants(talk.users_dir) == {}
+    assert broken_invariants(talk.database.folder) == {}
     assert welcome(**own) is None
 
 
 def test_nobody_is_welcomed_without_an_account(talk: Talk) -> None:
     with pytest.raises(UserNotFoundError):
-        welcome(users_dir=talk.users_dir, user_email="nobody@example.com")
+        welcome(database=talk.database, user_email="nobody@example.com")

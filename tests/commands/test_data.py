@@ -39,7 +39,7 @@ class Installation:
         self.environ["ANAPHORA_DATA_DIR"] = str(folder)
         self.settings: Settings = load_settings(self.environ, env_file=folder / "no.env")
         self.users_dir = self.settings.users_dir
-        self.own = {"users_dir": self.users_dir, "user_email": ADA}
+        self.own = {"database": open_store(self.users_dir), "user_email": ADA}
         self._runner = create_app(self.settings).test_cli_runner()
 
     def run(self, *arguments: object) -> Any:
@@ -100,7 +100,7 @@ def lived_in(install: Callable[[str], Installation]) -> Installation:
     data = install("data")
     data.say("What do whales sing?")
     data.remember("Whales sing at night")
-    index_pending(users_dir=data.users_dir)
+    index_pending(database=open_store(data.users_dir))
     return data
 
 
@@ -141,7 +141,7 @@ def test_a_backup_is_whole_while_people_write(lived_in: Installation, install: A
     assert other.run("restore", tmp_path / "2.zip").exit_code == 0
     kept = other.texts() - {"What do whales sing?"}
     assert kept == {f"Number {number}" for number in range(len(kept))}
-    index_pending(users_dir=other.users_dir)
+    index_pending(database=open_store(other.users_dir))
     assert "Nothing is wrong" in other.run("verify").output
 
 
@@ -171,9 +171,9 @@ def test_data_that_is_there_is_kept_beside_what_is_restored(lived_in: Installati
     (former,) = lived_in.folder.glob("before-restoring-*")
     assert str(former) in restored.output.replace("\n", "")
     assert {path.name for path in former.iterdir()} == {"users", "secret_key"}
-    own = {**lived_in.own, "users_dir": str(former / "users")}
+    own = {**lived_in.own, "database": open_store(str(former / "users"))}
     assert len(list_conversations(**own, domain="assistant")[0]) == 2
-    close_store(own["users_dir"])
+    close_store(own["database"].folder)
 
 
 def test_nothing_is_restored_under_a_running_server(lived_in: Installation, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from database.connection import close_store, open_store
+from database.engine.database import Database
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from tests.stores import put_empty_store
@@ -18,11 +19,17 @@ from tests.stores import put_empty_store
 
 @pytest.fixture
 def users_dir(tmp_path: Path) -> Iterator[str]:
-    """A fresh store, closed again after the test."""
+    """The folder of a fresh store, which is closed again after the test."""
     folder = put_empty_store(tmp_path / "users")
     open_store(folder)
     yield folder
     close_store(folder)
+
+
+@pytest.fixture
+def database(users_dir: str) -> Database:
+    """A fresh store."""
+    return open_store(users_dir)
 
 
 @pytest.fixture
@@ -38,7 +45,11 @@ def take_turn(users_dir: str) -> Callable[..., FinishedTurn]:
         title: str = "Greeting",
         **accepting: Any,
     ) -> FinishedTurn:
-        own = {"users_dir": users_dir, "user_email": user_email, "conversation_id": conversation_id}
+        own: dict[str, Any] = {
+            "database": open_store(users_dir),
+            "user_email": user_email,
+            "conversation_id": conversation_id,
+        }
         accepted = accept_turn(**own, text=text, config={}, **accepting)
         response_id = accepted.response_message_id
         return finish_turn(

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from database.activities import NewActivity, allocate_short_ids, insert_activities
-from database.connection import open_store
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
@@ -23,8 +23,8 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 TAIL = "ab12cd34ef56"
 
 
-def conversation(users_dir: str, user_email: str = ANN) -> str:
-    return create_conversation(users_dir=users_dir, user_email=user_email, domain="assistant").conversation_id
+def conversation(database: Database, user_email: str = ANN) -> str:
+    return create_conversation(database=database, user_email=user_email, domain="assistant").conversation_id
 
 
 def event(activity_id: str) -> NewActivity:
@@ -50,10 +50,10 @@ def ids_ending_alike() -> list[str]:
     ]
 
 
-def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(users_dir: str) -> None:
-    room = conversation(users_dir)
+def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(database: Database) -> None:
+    room = conversation(database)
     first, *others = ids_ending_alike()
-    store = open_store(users_dir)
+    store = database
 
     def one_after_the_other(connection: Any) -> list[str]:
         born = [[event(activity_id)] for activity_id in (first, *others)]
@@ -67,10 +67,10 @@ def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(users_dir:
         assert allocate_short_ids(connection, [first], conversation_id="another")[0] == TAIL[-6:]
 
 
-def test_activities_born_together_are_ordered_and_distinct(users_dir: str) -> None:
-    room = conversation(users_dir)
+def test_activities_born_together_are_ordered_and_distinct(database: Database) -> None:
+    room = conversation(database)
     born = [event(activity_id) for activity_id in ids_ending_alike()]
-    stored = open_store(users_dir).write(
+    stored = database.write(
         lambda connection: insert_activities(connection, born, user_email=ANN, conversation_id=room)
     )
     assert [new.activity_id for new in stored] == ids_ending_alike()
@@ -79,47 +79,47 @@ def test_activities_born_together_are_ordered_and_distinct(users_dir: str) -> No
 
 
 def test_a_reply_to_an_unthreaded_message_makes_a_thread_with_it_as_root(
-    users_dir: str, take_turn: Callable[..., FinishedTurn]
+    database: Database, take_turn: Callable[..., FinishedTurn]
 ) -> None:
-    room = conversation(users_dir)
+    room = conversation(database)
     root = take_turn(ANN, room)
     reply = take_turn(ANN, room, reply_to=f"#{root.response_short_id.upper()}")
 
-    rows = {row.message_id: row for row in list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)}
+    rows = {row.message_id: row for row in list_messages(database=database, user_email=ANN, conversation_id=room)}
     parent, question = rows[root.response_message_id], rows[reply.user_message_id]
     answer = rows[reply.response_message_id]
     assert parent.thread_id is not None
     assert question.thread_id == answer.thread_id == parent.thread_id
     assert (question.reply_to_id, answer.reply_to_id) == (parent.message_id, question.message_id)
     assert rows[root.user_message_id].thread_id is None
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         assert connection.execute(select(threads.c.root_activity_id)).scalars().all() == [parent.message_id]
 
 
-def test_a_second_reply_joins_the_thread(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
-    room = conversation(users_dir)
+def test_a_second_reply_joins_the_thread(database: Database, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(database)
     root = take_turn(ANN, room).user_message_id
     take_turn(ANN, room, reply_to=root)
     take_turn(ANN, room, reply_to=root)
-    rows = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)
+    rows = list_messages(database=database, user_email=ANN, conversation_id=room)
     assert len({row.thread_id for row in rows if row.thread_id}) == 1
     assert [row.thread_id is not None for row in rows] == [True, False, True, True, True, True]
 
 
-def test_a_message_joins_a_thread_by_its_id(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
-    room = conversation(users_dir)
+def test_a_message_joins_a_thread_by_its_id(database: Database, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(database)
     take_turn(ANN, room, reply_to=take_turn(ANN, room).user_message_id)
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": room}
+    own = {"database": database, "user_email": ANN, "conversation_id": room}
     thread = list_messages(**own)[0].thread_id
     take_turn(ANN, room, thread_id=thread)
     assert [(row.thread_id, row.reply_to_id) for row in list_messages(**own)][-2] == (thread, None)
 
 
-def test_a_reply_cannot_name_another_thread(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
-    room = conversation(users_dir)
+def test_a_reply_cannot_name_another_thread(database: Database, take_turn: Callable[..., FinishedTurn]) -> None:
+    room = conversation(database)
     first, second = take_turn(ANN, room), take_turn(ANN, room)
     take_turn(ANN, room, reply_to=first.user_message_id)
-    thread = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)[0].thread_id
+    thread = list_messages(database=database, user_email=ANN, conversation_id=room)[0].thread_id
     for parent in (second.user_message_id, second.response_message_id):
         with pytest.raises(ThreadMismatchError):
             take_turn(ANN, room, reply_to=parent, thread_id=thread)
@@ -127,11 +127,11 @@ def test_a_reply_cannot_name_another_thread(users_dir: str, take_turn: Callable[
 
 
 def test_what_is_foreign_deleted_or_elsewhere_cannot_be_replied_to(
-    users_dir: str, take_turn: Callable[..., FinishedTurn]
+    database: Database, take_turn: Callable[..., FinishedTurn]
 ) -> None:
-    room, elsewhere, foreign = conversation(users_dir), conversation(users_dir), conversation(users_dir, BOB)
+    room, elsewhere, foreign = conversation(database), conversation(database), conversation(database, BOB)
     gone = take_turn(ANN, room)
-    delete_message(users_dir=users_dir, user_email=ANN, conversation_id=room, message_id=gone.user_message_id, index=1)
+    delete_message(database=database, user_email=ANN, conversation_id=room, message_id=gone.user_message_id, index=1)
     for parent in (
         gone.user_message_id,
         take_turn(ANN, elsewhere).user_message_id,
@@ -142,10 +142,10 @@ def test_what_is_foreign_deleted_or_elsewhere_cannot_be_replied_to(
             take_turn(ANN, room, reply_to=parent)
 
 
-def test_a_foreign_thread_is_as_missing(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
-    room, foreign = conversation(users_dir), conversation(users_dir, BOB)
+def test_a_foreign_thread_is_as_missing(database: Database, take_turn: Callable[..., FinishedTurn]) -> None:
+    room, foreign = conversation(database), conversation(database, BOB)
     take_turn(BOB, foreign, reply_to=take_turn(BOB, foreign).user_message_id)
-    thread = list_messages(users_dir=users_dir, user_email=BOB, conversation_id=foreign)[0].thread_id
+    thread = list_messages(database=database, user_email=BOB, conversation_id=foreign)[0].thread_id
     for named in (thread, "missing"):
         with pytest.raises(ThreadNotFoundError):
             take_turn(ANN, room, thread_id=named)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from database.activities import store_changes
-from database.connection import open_store
+from database.engine.database import Database
 from database.schema import activities
 
 EMAIL = "ada@example.com"
@@ -27,16 +27,16 @@ def change(title: str) -> dict[str, Any]:
     }
 
 
-def stored(users_dir: str) -> list[Any]:
+def stored(database: Database) -> list[Any]:
     """All activities, oldest first."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return list(connection.execute(select(activities).order_by(activities.c.seq)))
 
 
-def test_a_change_becomes_an_activity_of_its_id(users_dir: str) -> None:
+def test_a_change_becomes_an_activity_of_its_id(database: Database) -> None:
     told = change("Tea is good")
-    assert store_changes(users_dir=users_dir, user_email=EMAIL, changes=[told]) == 1
-    (row,) = stored(users_dir)
+    assert store_changes(database=database, user_email=EMAIL, changes=[told]) == 1
+    (row,) = stored(database)
     assert (row.activity_id, row.recipe, row.type, row.created_at) == (
         told["id"],
         "knowledge",
@@ -48,21 +48,21 @@ def test_a_change_becomes_an_activity_of_its_id(users_dir: str) -> None:
     assert row.short_id == told["id"].replace("-", "")[-6:]
 
 
-def test_what_arrives_again_changes_nothing(users_dir: str) -> None:
+def test_what_arrives_again_changes_nothing(database: Database) -> None:
     first, second = change("Tea is good"), change("Milk too")
-    assert store_changes(users_dir=users_dir, user_email=EMAIL, changes=[first]) == 1
-    assert store_changes(users_dir=users_dir, user_email=EMAIL, changes=[first, second]) == 1
-    assert store_changes(users_dir=users_dir, user_email=EMAIL, changes=[first, second]) == 0
-    assert [row.payload["title"] for row in stored(users_dir)] == ["Tea is good", "Milk too"]
+    assert store_changes(database=database, user_email=EMAIL, changes=[first]) == 1
+    assert store_changes(database=database, user_email=EMAIL, changes=[first, second]) == 1
+    assert store_changes(database=database, user_email=EMAIL, changes=[first, second]) == 0
+    assert [row.payload["title"] for row in stored(database)] == ["Tea is good", "Milk too"]
 
 
-def test_nothing_to_tell_stores_nothing(users_dir: str) -> None:
-    assert store_changes(users_dir=users_dir, user_email=EMAIL, changes=[]) == 0
-    assert stored(users_dir) == []
+def test_nothing_to_tell_stores_nothing(database: Database) -> None:
+    assert store_changes(database=database, user_email=EMAIL, changes=[]) == 0
+    assert stored(database) == []
 
 
-def test_two_changes_with_one_ending_get_short_ids_of_their_own(users_dir: str) -> None:
+def test_two_changes_with_one_ending_get_short_ids_of_their_own(database: Database) -> None:
     one = {**change("One"), "id": "00000000-0000-4000-8000-111111abcdef"}
     other = {**change("Other"), "id": "00000000-0000-4000-8000-222222abcdef"}
-    store_changes(users_dir=users_dir, user_email=EMAIL, changes=[one, other])
-    assert [row.short_id for row in stored(users_dir)] == ["abcdef", "22abcdef"]
+    store_changes(database=database, user_email=EMAIL, changes=[one, other])
+    assert [row.short_id for row in stored(database)] == ["abcdef", "22abcdef"]

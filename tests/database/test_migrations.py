@@ -93,7 +93,7 @@ def test_what_a_released_version_wrote_is_found_and_can_be_added_to(name: str, t
     unpack(name, tmp_path / "users")
     with serving(tmp_path) as app:
         ada = Teller(app, "ada@example.org")
-        while index_pending(users_dir=str(tmp_path / "users")):
+        while index_pending(database=open_store(str(tmp_path / "users"))):
             pass
         found = ada.get("/search?q=sourdoug")["results"]
         assert any("sourdough" in str(hit).lower() for hit in found)
@@ -101,7 +101,7 @@ def test_what_a_released_version_wrote_is_found_and_can_be_added_to(name: str, t
         conversation_id = next(row["conversation_id"] for row in conversations if row["message_count"] == 2)
         ada.say(conversation_id, "And now?")
         assert [message["message_index"] for message in ada.messages(conversation_id)] == [1, 2, 3, 4]
-        assert list(verify_store(users_dir=str(tmp_path / "users"))) == []
+        assert list(verify_store(database=open_store(str(tmp_path / "users")))) == []
 
 
 @pytest.mark.parametrize("name", [RELEASES[0], RELEASES[-1]])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from database.connection import open_store
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
+from database.engine.database import Database
 from database.errors import MessageNotFoundError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
@@ -22,9 +22,9 @@ Turns = tuple[FinishedTurn, FinishedTurn]
 
 
 @pytest.fixture
-def rooms(users_dir: str) -> tuple[str, str]:
+def rooms(database: Database) -> tuple[str, str]:
     first, second = (
-        create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id for _ in range(2)
+        create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id for _ in range(2)
     )
     return first, second
 
@@ -40,25 +40,25 @@ def entry(room: str, message_id: str | None, *, kind: str = "message", ref: str 
     return {"ref": ref, "kind": kind, "status": "resolved", "target": target}
 
 
-def report(users_dir: str, turn: FinishedTurn, *entries: dict[str, Any]) -> None:
-    store_report(users_dir=users_dir, user_email=ANN, message_id=turn.user_message_id, report=entries)
+def report(database: Database, turn: FinishedTurn, *entries: dict[str, Any]) -> None:
+    store_report(database=database, user_email=ANN, message_id=turn.user_message_id, report=entries)
 
 
-def links(users_dir: str, turn: FinishedTurn, user_email: str = ANN) -> list[dict[str, Any]]:
-    return backlinks(users_dir=users_dir, user_email=user_email, message_id=turn.response_message_id)
+def links(database: Database, turn: FinishedTurn, user_email: str = ANN) -> list[dict[str, Any]]:
+    return backlinks(database=database, user_email=user_email, message_id=turn.response_message_id)
 
 
-def counts(users_dir: str, room: str) -> list[int]:
-    listed = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=room)
+def counts(database: Database, room: str) -> list[int]:
+    listed = list_messages(database=database, user_email=ANN, conversation_id=room)
     return [row.backlink_count for row in listed]
 
 
-def test_a_backlink_says_where_it_comes_from(users_dir: str, rooms: tuple[str, str], turns: Turns) -> None:
+def test_a_backlink_says_where_it_comes_from(database: Database, rooms: tuple[str, str], turns: Turns) -> None:
     target, source = turns
-    report(users_dir, source, entry(rooms[0], target.response_message_id))
+    report(database, source, entry(rooms[0], target.response_message_id))
 
-    (link,) = links(users_dir, target)
-    asked = list_messages(users_dir=users_dir, user_email=ANN, conversation_id=rooms[1])[0]
+    (link,) = links(database, target)
+    asked = list_messages(database=database, user_email=ANN, conversation_id=rooms[1])[0]
     assert link == {
         "message_id": source.user_message_id,
         "conversation_id": rooms[1],
@@ -71,66 +71,70 @@ def test_a_backlink_says_where_it_comes_from(users_dir: str, rooms: tuple[str, s
         "preview": "See that one",
         "created_at": asked.created_at,
     }
-    assert counts(users_dir, rooms[0]) == [0, 1]
+    assert counts(database, rooms[0]) == [0, 1]
     assert asked.report == [entry(rooms[0], target.response_message_id)]
 
 
-def test_two_references_in_one_message_are_one_backlink(users_dir: str, rooms: tuple[str, str], turns: Turns) -> None:
+def test_two_references_in_one_message_are_one_backlink(
+    database: Database, rooms: tuple[str, str], turns: Turns
+) -> None:
     target, source = turns
     named = [entry(rooms[0], target.response_message_id, ref=ref) for ref in ("@by_index", "@by_hash")]
-    report(users_dir, source, *named)
-    assert len(links(users_dir, target)) == 1
-    assert counts(users_dir, rooms[0]) == [0, 1]
+    report(database, source, *named)
+    assert len(links(database, target)) == 1
+    assert counts(database, rooms[0]) == [0, 1]
 
 
-def test_a_second_report_takes_the_place_of_the_first(users_dir: str, rooms: tuple[str, str], turns: Turns) -> None:
+def test_a_second_report_takes_the_place_of_the_first(database: Database, rooms: tuple[str, str], turns: Turns) -> None:
     target, source = turns
-    report(users_dir, source, entry(rooms[0], target.response_message_id))
-    before = get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=rooms[1]).version
-    report(users_dir, source)
-    assert links(users_dir, target) == []
-    assert get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=rooms[1]).version > before
+    report(database, source, entry(rooms[0], target.response_message_id))
+    before = get_conversation(database=database, user_email=ANN, conversation_id=rooms[1]).version
+    report(database, source)
+    assert links(database, target) == []
+    assert get_conversation(database=database, user_email=ANN, conversation_id=rooms[1]).version > before
 
 
 def test_ranges_and_whole_conversations_are_no_backlinks_of_a_message(
-    users_dir: str, rooms: tuple[str, str], turns: Turns
+    database: Database, rooms: tuple[str, str], turns: Turns
 ) -> None:
     target, source = turns
     ranged = entry(rooms[0], target.response_message_id, kind="message_range")
-    report(users_dir, source, ranged, entry(rooms[0], None, kind="conversation"))
-    assert links(users_dir, target) == []
-    with open_store(users_dir).reading() as connection:
+    report(database, source, ranged, entry(rooms[0], None, kind="conversation"))
+    assert links(database, target) == []
+    with database.reading() as connection:
         kept = connection.execute(select(message_references.c.target_conversation_id)).scalars().all()
     assert kept == [rooms[0], rooms[0]]
 
 
 def test_failed_references_and_claims_are_kept_with_what_is_known(
-    users_dir: str, rooms: tuple[str, str], turns: Turns
+    database: Database, rooms: tuple[str, str], turns: Turns
 ) -> None:
     missing = {"ref": "@nowhere", "kind": "message", "status": "not_found"}
     claim = {"ref": "@tea_a1b2", "kind": "claim", "status": "resolved", "target": {"claim_id": "claim-7"}}
-    report(users_dir, turns[1], missing, claim)
+    report(database, turns[1], missing, claim)
     columns = (message_references.c.ref, message_references.c.status, message_references.c.target_id)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(select(*columns).order_by(message_references.c.position)).all()
     assert [tuple(row) for row in rows] == [("@nowhere", "not_found", None), ("@tea_a1b2", "resolved", "claim-7")]
 
 
 @pytest.mark.parametrize("gone", ["message", "conversation"])
-def test_a_source_that_is_gone_refers_no_more(users_dir: str, rooms: tuple[str, str], turns: Turns, gone: str) -> None:
+def test_a_source_that_is_gone_refers_no_more(
+    database: Database, rooms: tuple[str, str], turns: Turns, gone: str
+) -> None:
     target, source = turns
-    report(users_dir, source, entry(rooms[0], target.response_message_id))
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": rooms[1]}
+    report(database, source, entry(rooms[0], target.response_message_id))
+    own = {"database": database, "user_email": ANN, "conversation_id": rooms[1]}
     if gone == "message":
         delete_message(**own, message_id=source.user_message_id, index=1)
     else:
         delete_conversation(**own)
-    assert links(users_dir, target) == []
-    assert counts(users_dir, rooms[0]) == [0, 0]
+    assert links(database, target) == []
+    assert counts(database, rooms[0]) == [0, 0]
 
 
 def test_backlinks_take_as_many_statements_whatever_their_number(
-    users_dir: str,
+    database: Database,
     rooms: tuple[str, str],
     turns: Turns,
     take_turn: Callable[..., FinishedTurn],
@@ -140,36 +144,36 @@ def test_backlinks_take_as_many_statements_whatever_their_number(
     seen_at = []
     for _ in range(2):
         for _ in range(3):
-            report(users_dir, take_turn(ANN, rooms[1]), entry(rooms[0], target.response_message_id))
+            report(database, take_turn(ANN, rooms[1]), entry(rooms[0], target.response_message_id))
         with statements() as seen:
-            links(users_dir, target)
+            links(database, target)
         seen_at.append(len(seen))
     assert seen_at == [2, 2]
-    assert [link["message_index"] for link in links(users_dir, target)] == [13, 11, 9, 7, 5, 3]
+    assert [link["message_index"] for link in links(database, target)] == [13, 11, 9, 7, 5, 3]
 
 
-def test_foreign_messages_are_as_missing(users_dir: str, rooms: tuple[str, str], turns: Turns) -> None:
+def test_foreign_messages_are_as_missing(database: Database, rooms: tuple[str, str], turns: Turns) -> None:
     target, source = turns
-    report(users_dir, source, entry(rooms[0], target.response_message_id))
+    report(database, source, entry(rooms[0], target.response_message_id))
     for user_email, message_id in ((BOB, target.response_message_id), (ANN, "nothing")):
-        who = {"users_dir": users_dir, "user_email": user_email, "message_id": message_id}
+        who = {"database": database, "user_email": user_email, "message_id": message_id}
         with pytest.raises(MessageNotFoundError):
             backlinks(**who)
         with pytest.raises(MessageNotFoundError):
             store_report(**who, report=[])
-    assert len(links(users_dir, target)) == 1
+    assert len(links(database, target)) == 1
 
 
 def test_a_foreign_source_is_never_told(
-    users_dir: str, rooms: tuple[str, str], turns: Turns, take_turn: Callable[..., FinishedTurn]
+    database: Database, rooms: tuple[str, str], turns: Turns, take_turn: Callable[..., FinishedTurn]
 ) -> None:
-    room = create_conversation(users_dir=users_dir, user_email=BOB, domain="assistant").conversation_id
+    room = create_conversation(database=database, user_email=BOB, domain="assistant").conversation_id
     theirs = take_turn(BOB, room)
     store_report(
-        users_dir=users_dir,
+        database=database,
         user_email=BOB,
         message_id=theirs.user_message_id,
         report=[entry(rooms[0], turns[0].response_message_id)],
     )
-    assert links(users_dir, turns[0]) == []
-    assert counts(users_dir, rooms[0]) == [0, 0]
+    assert links(database, turns[0]) == []
+    assert counts(database, rooms[0]) == [0, 0]

@@ -152,10 +152,10 @@ def with_shared_routes(settings: Settings, models: ModelRoles) -> Flask:
 
 def account(app: Flask, email: str, *, is_admin: bool = False) -> Person:
     """Somebody with a new account who has signed in."""
-    users_dir = app.extensions[EXTENSION].users_dir
-    create_user(users_dir=users_dir, user_email=email, password=PASSWORD, is_admin=is_admin)
+    database = app.extensions[EXTENSION].database
+    create_user(database=database, user_email=email, password=PASSWORD, is_admin=is_admin)
     client = app.test_client()
-    client.set_cookie(SESSION_COOKIE, create_session(users_dir=users_dir, user_email=email))
+    client.set_cookie(SESSION_COOKIE, create_session(database=database, user_email=email))
     return Person(email, client)
 
 

@@ -70,7 +70,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = TemporaryDirectory()
-        self.own: dict[str, Any] = {"users_dir": self.folder.name, "user_email": ADA}
+        self.own: dict[str, Any] = {"database": open_store(self.folder.name), "user_email": ADA}
         self.talks: list[Talk] = []
         self.count = itertools.count(1)
         store = open_store(self.folder.name)
@@ -276,7 +276,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         return True
 
     def _resolved(self, references: Iterable[str]) -> list[Resolution]:
-        resolver = ConversationReferences(lookup=stored_lookup(self.folder.name, ADA), load=self.cache.__getitem__)
+        resolver = ConversationReferences(lookup=stored_lookup(self.own["database"], ADA), load=self.cache.__getitem__)
         return resolver.resolve(list(references))
 
 

@@ -129,7 +129,7 @@ def test_a_store_that_stays_locked_is_busy_and_says_when_to_come_again(
     impatient: None, app: Flask, ada: Person
 ) -> None:
     conversation_id = ada.new_conversation()
-    with locked(app.extensions["anaphora"].users_dir):
+    with locked(app.extensions["anaphora"].settings.users_dir):
         refused = ada.post(f"/send_message/{conversation_id}", json={"messageText": "Hello"})
         assert (refused.status_code, refused.json["code"]) == (503, "storage_busy")
         assert int(refused.headers["Retry-After"]) >= 1
@@ -140,7 +140,7 @@ def test_a_store_that_stays_locked_is_busy_and_says_when_to_come_again(
 
 def test_a_store_that_can_only_be_read_says_so_and_goes_on_when_it_can_be_written(app: Flask, ada: Person) -> None:
     conversation_id = ada.new_conversation()
-    store = open_store(app.extensions["anaphora"].users_dir)
+    store = open_store(app.extensions["anaphora"].settings.users_dir)
     # Root may write whatever its permissions say, so it is SQLite that refuses.
     writer = store.write(lambda connection: connection.connection.driver_connection)
     writer.execute("PRAGMA query_only = ON")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.turns.turns import accept_turn
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -61,11 +61,11 @@ def start_anew(server: LiveServer) -> None:
 
 def accepted_by_the_dead(server: LiveServer, conversation_id: str, text: str) -> str:
     """The id of the answer to `text`, as a server leaves it that was killed right after it had accepted that."""
-    who = {"users_dir": str(server.users_dir), "user_email": conversation_id.rpartition("_")[0]}
+    who = {"database": open_store(str(server.users_dir)), "user_email": conversation_id.rpartition("_")[0]}
     try:
         return accept_turn(**who, conversation_id=conversation_id, text=text, config={}).response_message_id
     finally:
-        close_store(who["users_dir"])
+        close_store(who["database"].folder)
 
 
 def test_backlinks_outlive_a_kill_and_lead_from_copies_too(server: LiveServer) -> None:

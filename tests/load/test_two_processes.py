@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from database.connection import open_store
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
@@ -39,7 +40,7 @@ def elsewhere(live_server: LiveServer) -> Iterator[Callable[..., str]]:
     ) as process:
 
         def call(module: str, function: str, **keywords: Any) -> str:
-            own = {"users_dir": live_server.users_dir, "user_email": "ada@example.org"}
+            own = {"database": open_store(live_server.users_dir), "user_email": "ada@example.org"}
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(json.dumps([module, function, own | keywords]) + "\n")

@@ -184,7 +184,7 @@ def used(archive: bytes, tmp_path: Path) -> Path:
     (tmp_path / "backup.zip").write_bytes(archive)
     environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
     settings = load_settings({**environ, "ANAPHORA_DATA_DIR": str(tmp_path / "data")}, env_file=tmp_path / "no.env")
-    create_user(users_dir=settings.users_dir, user_email="old@example.org", password="correct horse battery")
+    create_user(database=open_store(settings.users_dir), user_email="old@example.org", password="correct horse battery")
     close_store(settings.users_dir)
     return settings.data_dir
 
@@ -194,7 +194,7 @@ def started(data_dir: Path) -> tuple[bool, bool]:
     environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
     settings = load_settings({**environ, "ANAPHORA_DATA_DIR": str(data_dir)}, env_file=data_dir / "no.env")
     create_app(settings)
-    there = any_user_exists(users_dir=settings.users_dir)
+    there = any_user_exists(database=open_store(settings.users_dir))
     close_store(settings.users_dir)
     return there, (data_dir / "secret_key").read_text() == "k" * 64
 

@@ -12,8 +12,8 @@ import dill
 import pytest
 
 from Conversation import Conversation
-from database.connection import close_store, create_tables, open_store
-from database.conversations.repository import addConversation, get_conversation, getConversationIdByFriendlyId
+from database.connection import close_store, open_store
+from database.conversations.repository import add_conversation, find_by_friendly_id, get_conversation
 from database.errors import ConversationNotFoundError
 from portability.bundles import FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
@@ -226,69 +226,66 @@ def test_a_bundle_that_is_there_is_opened_and_never_emptied(tmp_path: Path) -> N
 
 
 def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(tmp_path: Path) -> None:
-    users_dir = str(tmp_path / "users")
-    create_tables(users_dir=users_dir)
+    database = open_store(tmp_path / "users")
     try:
         source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        addConversation(user_email=EMAIL, users_dir=users_dir, conversation_id=source.conversation_id)
-        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=users_dir)
+        add_conversation(user_email=EMAIL, database=database, conversation_id=source.conversation_id)
+        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
         source.save_local()
         friendly_id = source.get_metadata()["conversation_friendly_id"]
-        who = {"users_dir": users_dir, "user_email": EMAIL}
-        assert getConversationIdByFriendlyId(**who, conversation_friendly_id=friendly_id) == source.conversation_id
+        who = {"database": database, "user_email": EMAIL}
+        assert find_by_friendly_id(**who, conversation_friendly_id=friendly_id) == source.conversation_id
         reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
         refs = [(f"conversation_{friendly_id}_message_2", friendly_id, "2")]
-        resolved = reader._resolve_conversation_message_refs(refs, EMAIL, users_dir)
+        resolved = reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder))
         assert [text.split(":\n", 1)[1] for _, text in resolved] == ["Like this."]
 
         def lists_only(_: str) -> Any:
             return SimpleNamespace(get_message_list=source.get_message_list, get_metadata=source.get_metadata)
 
-        assert reader._resolve_conversation_message_refs(refs, EMAIL, users_dir, lists_only) == resolved
+        assert reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder), lists_only) == resolved
     finally:
-        close_store(users_dir)
+        close_store(database.folder)
 
 
 def test_a_registered_bundle_is_in_the_list_with_its_title_and_can_be_referred_to_unsaved(tmp_path: Path) -> None:
-    users_dir = str(tmp_path / "users")
-    create_tables(users_dir=users_dir)
+    database = open_store(tmp_path / "users")
     try:
         source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=users_dir)
-        source.persist_current_turn("Why?", "Because.", users_dir=users_dir)
+        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
+        source.persist_current_turn("Why?", "Because.", users_dir=str(database.folder))
         metadata = source.get_metadata()
-        row = get_conversation(users_dir=users_dir, user_email=EMAIL, conversation_id=source.conversation_id)
+        row = get_conversation(database=database, user_email=EMAIL, conversation_id=source.conversation_id)
         assert (row.title, row.message_count) == ("React Optimization", 4)
         assert row.conversation_friendly_id == metadata["conversation_friendly_id"]
-        stored = Conversation(EMAIL, open_store(users_dir), source.conversation_id)
+        stored = Conversation(EMAIL, database, source.conversation_id)
         hashes = [message["message_short_hash"] for message in stored.get_message_list()]
         assert hashes == [message["message_short_hash"] for message in source.get_message_list()]
 
         reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
         ref = f"conversation_{metadata['conversation_friendly_id']}_message_1"
-        context = reader._get_pkb_context(EMAIL, "And?", referenced_friendly_ids=[ref], users_dir=users_dir)
+        context = reader._get_pkb_context(EMAIL, "And?", referenced_friendly_ids=[ref], users_dir=str(database.folder))
         assert reader._extract_referenced_claims(context) == context
         assert f'ref="@{ref}"' in context
         assert "How?</pkb_item>" in context
     finally:
-        close_store(users_dir)
+        close_store(database.folder)
 
 
 def test_a_friendly_id_never_changes(tmp_path: Path) -> None:
-    users_dir = str(tmp_path / "users")
-    create_tables(users_dir=users_dir)
+    database = open_store(tmp_path / "users")
     try:
         conversation = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        conversation.persist_current_turn("How?", "So.", title="First Title", users_dir=users_dir)
+        conversation.persist_current_turn("How?", "So.", title="First Title", users_dir=str(database.folder))
         before = conversation.get_metadata()["conversation_friendly_id"]
         memory = {"title": "Quite Other Words", "created_at": "2026"}
-        conversation._ensure_conversation_friendly_id(memory, users_dir)
+        conversation._ensure_conversation_friendly_id(memory, str(database.folder))
         assert memory["conversation_friendly_id"] == before
         assert conversation.get_metadata()["conversation_friendly_id"] == before
         with pytest.raises(ValueError, match="conversation_friendly_id"):
             conversation.set_field("conversation_friendly_id", "evil")
     finally:
-        close_store(users_dir)
+        close_store(database.folder)
 
 
 def test_the_memory_can_be_read_changed_and_set_again(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import Engine, event
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, update_conversation
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.messages.editing import delete_message, edit_message, show_or_hide_message
 from portability.exports import Export, export_conversation, file_name
@@ -44,24 +45,24 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def users_dir(tmp_path: Path) -> Iterator[str]:
+def database(tmp_path: Path) -> Iterator[Database]:
     folder = str(tmp_path / "users")
-    yield folder
+    yield open_store(folder)
     close_store(folder)
 
 
-def talk(users_dir: str, *turns: tuple[str, str], title: str = "Tomatoes") -> Conversation:
-    store = open_store(users_dir)
-    row = create_conversation(users_dir=users_dir, user_email=EMAIL, domain="assistant")
+def talk(database: Database, *turns: tuple[str, str], title: str = "Tomatoes") -> Conversation:
+    store = database
+    row = create_conversation(database=database, user_email=EMAIL, domain="assistant")
     conversation = Conversation(EMAIL, store, row.conversation_id)
     for question, answer in turns:
         conversation.persist_current_turn(question, answer, {"model": "a-model"}, title=title)
     return Conversation(EMAIL, store, row.conversation_id)
 
 
-def exported(users_dir: str, conversation: Conversation, fmt: str, *, email: str = EMAIL) -> Export:
+def exported(database: Database, conversation: Conversation, fmt: str, *, email: str = EMAIL) -> Export:
     return export_conversation(
-        users_dir=users_dir,
+        database=database,
         user_email=email,
         conversation_id=conversation.conversation_id,
         fmt=fmt,
@@ -73,10 +74,10 @@ def text_of(export: Export) -> str:
     return b"".join(export.chunks).decode()
 
 
-def where(users_dir: str, conversation: Conversation, index: int) -> dict[str, Any]:
+def where(database: Database, conversation: Conversation, index: int) -> dict[str, Any]:
     message = conversation.get_message_list()[index - 1]
     which = {"conversation_id": conversation.conversation_id, "message_id": message["message_id"], "index": index}
-    return {"users_dir": users_dir, "user_email": EMAIL, **which}
+    return {"database": database, "user_email": EMAIL, **which}
 
 
 @contextmanager
@@ -93,11 +94,11 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-def test_markdown_says_who_said_what_when_and_in_answer_to_what(users_dir: str) -> None:
-    conversation = talk(users_dir, ("How much *water*?", "A litre.\n\nOr two."), ("Really?", "Yes."))
-    show_or_hide_message(**where(users_dir, conversation, 3), show_hide="hide")
+def test_markdown_says_who_said_what_when_and_in_answer_to_what(database: Database) -> None:
+    conversation = talk(database, ("How much *water*?", "A litre.\n\nOr two."), ("Really?", "Yes."))
+    show_or_hide_message(**where(database, conversation, 3), show_hide="hide")
     messages = conversation.get_message_list()
-    export = exported(users_dir, conversation, "markdown")
+    export = exported(database, conversation, "markdown")
     text = text_of(export)
     assert (export.name, export.media) == ("Tomatoes.md", "text/markdown")
     assert text.startswith("# Conversation: Tomatoes\n")
@@ -113,34 +114,34 @@ def test_markdown_says_who_said_what_when_and_in_answer_to_what(users_dir: str) 
     assert text.endswith("\nMessages: 4\n")
 
 
-def test_an_empty_conversation_is_a_valid_file_in_each_form(users_dir: str) -> None:
-    conversation = talk(users_dir)
-    assert "Messages: 0" in text_of(exported(users_dir, conversation, "markdown"))
-    assert json.loads(text_of(exported(users_dir, conversation, "json")))["messages"] == []
-    assert "(untitled)" in text_of(exported(users_dir, conversation, "html"))
+def test_an_empty_conversation_is_a_valid_file_in_each_form(database: Database) -> None:
+    conversation = talk(database)
+    assert "Messages: 0" in text_of(exported(database, conversation, "markdown"))
+    assert json.loads(text_of(exported(database, conversation, "json")))["messages"] == []
+    assert "(untitled)" in text_of(exported(database, conversation, "html"))
 
 
-def test_no_body_reaches_beyond_its_quote(users_dir: str) -> None:
+def test_no_body_reaches_beyond_its_quote(database: Database) -> None:
     bodies = ["```\nnever closed", "a\r# forged\r\n**[#a1b2c3] You** (now)", "~~~~\n> x\n</blockquote>", "<!--"]
-    conversation = talk(users_dir, *[(body, "plain") for body in bodies])
-    tokens = MarkdownIt("commonmark").parse(text_of(exported(users_dir, conversation, "markdown")))
+    conversation = talk(database, *[(body, "plain") for body in bodies])
+    tokens = MarkdownIt("commonmark").parse(text_of(exported(database, conversation, "markdown")))
     outside = [token.tag for token in tokens if token.level == 0 and token.nesting >= 0]
     assert outside.count("blockquote") == 8
     assert outside.count("h1") == 1
     assert not [token for token in tokens if token.level == 0 and token.type in {"fence", "html_block"}]
 
 
-def test_a_web_page_holds_nothing_that_runs_or_asks_for_anything(users_dir: str) -> None:
+def test_a_web_page_holds_nothing_that_runs_or_asks_for_anything(database: Database) -> None:
     conversation = talk(
-        users_dir, (HOSTILE, f'{HOSTILE}\n\n```x" onclick="alert(1)\n{HOSTILE}\n```\n\n| a |\n|---|\n| b |')
+        database, (HOSTILE, f'{HOSTILE}\n\n```x" onclick="alert(1)\n{HOSTILE}\n```\n\n| a |\n|---|\n| b |')
     )
     update_conversation(
-        users_dir=users_dir,
+        database=database,
         user_email=EMAIL,
         conversation_id=conversation.conversation_id,
         changes={"title": "</title><script>alert(1)</script>"},
     )
-    page = text_of(exported(users_dir, conversation, "html"))
+    page = text_of(exported(database, conversation, "html"))
     tags = Tags(page).found
     assert not {tag for tag, _ in tags} & {"script", "img", "svg", "iframe", "object", "link", "base", "form"}
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
@@ -152,11 +153,11 @@ def test_a_web_page_holds_nothing_that_runs_or_asks_for_anything(users_dir: str)
     assert ("td", {}) in tags
 
 
-def test_json_holds_what_bringing_it_in_takes(users_dir: str) -> None:
-    conversation = talk(users_dir, ("How much?", "A litre."), ("Really?", "Yes."))
-    edit_message(**where(users_dir, conversation, 2), text="Two litres.")
-    delete_message(**where(users_dir, conversation, 3))
-    whole = json.loads(text_of(exported(users_dir, conversation, "json")))
+def test_json_holds_what_bringing_it_in_takes(database: Database) -> None:
+    conversation = talk(database, ("How much?", "A litre."), ("Really?", "Yes."))
+    edit_message(**where(database, conversation, 2), text="Two litres.")
+    delete_message(**where(database, conversation, 3))
+    whole = json.loads(text_of(exported(database, conversation, "json")))
     assert (whole["format"], whole["version"]) == ("anaphora-export", 1)
     assert whole["conversation"]["title"] == "Tomatoes"
     assert whole["conversation"]["conversation_friendly_id"].startswith("tomatoes_")
@@ -167,9 +168,9 @@ def test_json_holds_what_bringing_it_in_takes(users_dir: str) -> None:
     assert whole["messages"][1]["in_answer_to"] == whole["messages"][0]["message_id"]
 
 
-def test_a_bundle_is_one_that_opens_again(users_dir: str, tmp_path: Path) -> None:
-    conversation = talk(users_dir, ("How much?", "A litre."))
-    export = exported(users_dir, conversation, "bundle")
+def test_a_bundle_is_one_that_opens_again(database: Database, tmp_path: Path) -> None:
+    conversation = talk(database, ("How much?", "A litre."))
+    export = exported(database, conversation, "bundle")
     assert (export.name, export.media) == ("Tomatoes.zip", "application/zip")
     with zipfile.ZipFile(io.BytesIO(b"".join(export.chunks))) as archive:
         assert archive.testzip() is None
@@ -179,11 +180,11 @@ def test_a_bundle_is_one_that_opens_again(users_dir: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("fmt", ["markdown", "html", "json", "bundle"])
-def test_what_is_not_kept_gets_into_no_file(users_dir: str, fmt: str, tmp_path: Path) -> None:
-    conversation = talk(users_dir, ("How much?", "A litre."))
+def test_what_is_not_kept_gets_into_no_file(database: Database, fmt: str, tmp_path: Path) -> None:
+    conversation = talk(database, ("How much?", "A litre."))
     conversation.set_field("stateless", True)
     with conversation.reply({"messageText": "My secret is parsley."}):
-        content = b"".join(exported(users_dir, conversation, fmt).chunks)
+        content = b"".join(exported(database, conversation, fmt).chunks)
     if fmt == "bundle":
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(tmp_path / "out")
@@ -192,20 +193,20 @@ def test_what_is_not_kept_gets_into_no_file(users_dir: str, fmt: str, tmp_path: 
     assert b"parsley" not in content
 
 
-def test_nobody_else_gets_anything(users_dir: str) -> None:
-    conversation = talk(users_dir, ("How much?", "A litre."))
+def test_nobody_else_gets_anything(database: Database) -> None:
+    conversation = talk(database, ("How much?", "A litre."))
     for fmt in ("markdown", "html", "json", "bundle"):
         with pytest.raises(ConversationNotFoundError):
-            exported(users_dir, conversation, fmt, email="eve@example.com")
+            exported(database, conversation, fmt, email="eve@example.com")
 
 
-def test_a_conversation_four_times_as_long_takes_a_few_reads_more(users_dir: str) -> None:
-    short, long = (talk(users_dir, *[(f"question {n}", f"answer {n}") for n in range(turns)]) for turns in (50, 300))
+def test_a_conversation_four_times_as_long_takes_a_few_reads_more(database: Database) -> None:
+    short, long = (talk(database, *[(f"question {n}", f"answer {n}") for n in range(turns)]) for turns in (50, 300))
     for fmt in ("markdown", "html", "json"):
         with statements() as few:
-            text_of(exported(users_dir, short, fmt))
+            text_of(exported(database, short, fmt))
         with statements() as more:
-            text = text_of(exported(users_dir, long, fmt))
+            text = text_of(exported(database, long, fmt))
         assert text.index("question 0") < text.index("answer 299")
         assert len(more) <= len(few) + 6, fmt
 

@@ -45,7 +45,7 @@ BODIES = {
 
 def report(talk: Talk, ref: str, *, email: str = EMAIL) -> dict[str, Any]:
     loader = talk.query("", email=email)["_conversation_loader"]
-    return resolve_report([ref.removeprefix("@")], user_email=email, users_dir=talk.users_dir, loader=loader)[0]
+    return resolve_report([ref.removeprefix("@")], user_email=email, database=talk.database, loader=loader)[0]
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
@@ -219,7 +219,7 @@ def test_a_deleted_message_is_said_to_be_deleted_and_its_text_is_gone(talk: Talk
     answer = source.get_message_list()[1]
     ref = f"@conversation_{fid(source)}_message_{answer['message_short_hash']}"
     delete_message(
-        users_dir=talk.users_dir,
+        database=talk.database,
         user_email=EMAIL,
         conversation_id=source.conversation_id,
         message_id=answer["message_id"],
@@ -231,7 +231,7 @@ def test_a_deleted_message_is_said_to_be_deleted_and_its_text_is_gone(talk: Talk
 
 def test_a_conversation_in_the_bin_is_said_to_be_deleted(talk: Talk) -> None:
     source = talk.about("Topic", ("question", "answer"))
-    delete_conversation(users_dir=talk.users_dir, user_email=EMAIL, conversation_id=source.conversation_id)
+    delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=source.conversation_id)
     assert report(talk, f"@conversation_{fid(source)}_message_1")["status"] == "deleted"
 
 
@@ -239,7 +239,7 @@ def test_an_edited_message_gives_its_current_text_and_says_so(talk: Talk) -> Non
     source = talk.about("Topic", ("question", "answer"))
     message = source.get_message_list()[1]
     edit_message(
-        users_dir=talk.users_dir,
+        database=talk.database,
         user_email=EMAIL,
         conversation_id=source.conversation_id,
         message_id=message["message_id"],
@@ -253,7 +253,7 @@ def test_an_edited_message_gives_its_current_text_and_says_so(talk: Talk) -> Non
 def test_an_answer_that_is_still_written_is_said_to_stream(talk: Talk) -> None:
     source = talk.about("Topic", ("question", "answer"))
     accept_turn(
-        users_dir=talk.users_dir,
+        database=talk.database,
         user_email=EMAIL,
         conversation_id=source.conversation_id,
         text="more",
@@ -336,7 +336,7 @@ def test_a_refresh_in_the_middle_of_reading_neither_fails_nor_keeps_the_old_text
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = talk.about("Topic", ("question", "old text"))
-    where = {"users_dir": talk.users_dir, "user_email": EMAIL, "conversation_id": source.conversation_id}
+    where = {"database": talk.database, "user_email": EMAIL, "conversation_id": source.conversation_id}
     answer = source.get_message_list()[1]
     history = StoredHistory(**where)
     history.message_at(1)

@@ -62,7 +62,7 @@ def test_a_turn_stopped_while_it_gathers_finds_out_first(talk: Talk, runner: Tur
     assert [(entry["ref"], entry["status"]) for entry in events[0]["references"]] == [(ref, "resolved")]
     assert events[-1]["answer_status"] == "cancelled"
     assert talk.models.main_model.calls == []
-    assert len(backlinks(users_dir=talk.users_dir, user_email=EMAIL, message_id=message_id)) == 1
+    assert len(backlinks(database=talk.database, user_email=EMAIL, message_id=message_id)) == 1
 
 
 def test_whoever_stops_does_not_wait_for_a_search_that_hangs(
@@ -103,17 +103,17 @@ def test_a_turn_killed_before_it_told_anything_tells_of_its_references_afterward
 ) -> None:
     ref, message_id = named(talk)
     conversation = talk.new()
-    who = {"users_dir": talk.users_dir, "user_email": EMAIL}
+    who = {"database": talk.database, "user_email": EMAIL}
     killed = accept_turn(**who, conversation_id=conversation.conversation_id, text=f"Is {ref} right?", config={})
     if store == "broken":
         monkeypatch.setattr("chat.context.gather.resolve_report", partial(int, "no number"))
     report_of = partial(
         lost_report,
-        users_dir=talk.users_dir,
+        database=talk.database,
         loader_for=lambda email: partial(Conversation, email, talk.store),
         services=talk.services,
     )
-    bring_in_order(users_dir=talk.users_dir, report_of=report_of)
+    bring_in_order(database=talk.database, report_of=report_of)
 
     read = read_events(**who, message_id=killed.response_message_id, after=0)
     events = [orjson.loads(event) for _, event in read.events]

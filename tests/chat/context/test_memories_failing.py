@@ -41,7 +41,7 @@ def file(talk: Talk, knowledge: KnowledgeAccess) -> Path:
     """The file of a knowledge base with one memory in it, closed."""
     remember(knowledge, "I prefer morning workouts", friendly_id="my_mornings")
     knowledge.close()
-    return Path(talk.users_dir) / "pkb.sqlite"
+    return talk.database.folder / "pkb.sqlite"
 
 
 def report(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -218,7 +218,7 @@ class TestSearch:
     @pytest.fixture
     def vectors(self, talk: Talk) -> Iterator[WordVectors]:
         model = WordVectors()
-        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=model))
         talk.configure(knowledge=access)
         remember(access, "I prefer morning workouts")
         yield model

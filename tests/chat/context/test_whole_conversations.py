@@ -54,7 +54,7 @@ def test_a_card_shows_the_fate_that_a_message_would_meet_under_the_settings(talk
     (card,) = resolve_report(
         [ref],
         user_email=EMAIL,
-        users_dir=talk.users_dir,
+        database=talk.database,
         loader=talk.query("")["_conversation_loader"],
         services=talk.services,
     )

@@ -13,12 +13,12 @@ from tests.chat.conftest import EMAIL, Talk, joined
 @pytest.fixture
 def talk(talk: Talk) -> Talk:
     """A talk of somebody who has an account."""
-    users.create_user(users_dir=talk.users_dir, user_email=EMAIL, password="correct horse battery")
+    users.create_user(database=talk.database, user_email=EMAIL, password="correct horse battery")
     return talk
 
 
 def write(talk: Talk, *, about: str = "", manner: str = "") -> None:
-    own = {"users_dir": talk.users_dir, "user_email": EMAIL}
+    own = {"database": talk.database, "user_email": EMAIL}
     users.modify_user_detail(**own, detail={"text": about, "colour": "red"})
     users.modify_user_preference(**own, preference={"text": manner})
 

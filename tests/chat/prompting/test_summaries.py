@@ -57,7 +57,7 @@ def test_what_is_deleted_while_it_is_summarised_stays_out(talk: Talk, runner: Tu
     parsed(runner.start(conversation, talk.query("How much water?")).lines())
     assert summarising.wait_until_reached()
     secret = conversation.get_message_list()[2]["message_id"]
-    where = {"users_dir": talk.users_dir, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    where = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
     editing.delete_message(**where, message_id=secret, index=3)
     summarising.release()
     wait_until(lambda: runner.running() == 0)
@@ -81,7 +81,7 @@ def test_a_prompt_has_the_summary_where_something_is_left_out_of_it(talk: Talk, 
 
 def test_a_bundle_goes_on_where_the_summary_of_the_store_ended(talk: Talk, tmp_path: Path) -> None:
     conversation = talk.about("Counting", *[(f"mark {n} ", f"answer {n}") for n in range(8)])
-    where = {"users_dir": talk.users_dir, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    where = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
     for message in conversation.get_message_list()[:2]:
         editing.delete_message(**where, message_id=message["message_id"], index=None)
     conversation.set_field("memory", {"running_summary": "They counted.", "summarised_ordinal": 4})

@@ -14,6 +14,7 @@ import pytest
 
 from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
+from database.engine.database import Database
 from tests.chat.conftest import EMAIL, Talk, fid
 
 ROOT = Path(__file__).parents[3]
@@ -99,29 +100,29 @@ def test_what_another_process_changes_is_seen_at_the_next_access(talk: Talk) -> 
     key = conversation.conversation_id
     assert cache[key].message_at(2)["text"] == "answer"
     for n in range(3):
-        edit_in_another_process(talk.users_dir, key, f"edited {n}")
+        edit_in_another_process(talk.database, key, f"edited {n}")
         assert cache[key].message_at(2)["text"] == f"edited {n}"
         assert cache[key].get_metadata()["title"] == f"edited {n}"
     assert cache[key] is cache[key]
     assert fid(cache[key]) == fid(conversation)
 
 
-def edit_in_another_process(users_dir: str, conversation_id: str, text: str) -> None:
+def edit_in_another_process(database: Database, conversation_id: str, text: str) -> None:
     program = """
         import sys
-        from database.connection import close_store
+        from database.connection import close_store, open_store
         from database.conversations.repository import update_conversation
         from database.messages.editing import edit_message
         from database.messages.reading import message_at
         users_dir, email, conversation_id, text = sys.argv[1:]
-        who = {"users_dir": users_dir, "user_email": email, "conversation_id": conversation_id}
+        who = {"database": open_store(users_dir), "user_email": email, "conversation_id": conversation_id}
         message = message_at(**who, index=2)
         edit_message(**who, message_id=message.message_id, index=2, text=text)
         update_conversation(**who, changes={"title": text})
         close_store(users_dir)
     """
     subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), users_dir, EMAIL, conversation_id, text],
+        [sys.executable, "-c", textwrap.dedent(program), database.folder, EMAIL, conversation_id, text],
         check=True,
         cwd=ROOT,
         timeout=60,

@@ -25,12 +25,13 @@ from truth_management_system.interface.structured_api import KnowledgeModels
 
 TELL = """
 import sys
+from database.connection import open_store
 from chat.runtime.knowledge import KnowledgeAccess, tell_changes
 knowledge = KnowledgeAccess(sys.argv[1])
 knowledge.database()
 print("ready", flush=True)
 sys.stdin.readline()
-print(tell_changes(users_dir=sys.argv[1], knowledge=knowledge))
+print(tell_changes(database=open_store(sys.argv[1]), knowledge=knowledge))
 """
 
 
@@ -42,7 +43,7 @@ def activities_in(talk: Talk) -> Sequence[Any]:
 
 
 def told(talk: Talk, knowledge: KnowledgeAccess) -> int:
-    return tell_changes(users_dir=talk.users_dir, knowledge=knowledge)
+    return tell_changes(database=talk.database, knowledge=knowledge)
 
 
 class TestTelling:
@@ -114,7 +115,7 @@ class TestTelling:
     def test_two_processes_at_once_tell_each_change_once(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         for number in range(150):
             remember(knowledge, f"Fact {number}")
-        command = [sys.executable, "-c", TELL, talk.users_dir]
+        command = [sys.executable, "-c", TELL, str(talk.database.folder)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "text": True}
         with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as other:
             for process in (one, other):
@@ -138,7 +139,7 @@ class TestEmbedding:
 
     @pytest.fixture
     def embedding(self, talk: Talk, model: WordVectors) -> Iterator[KnowledgeAccess]:
-        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=model))
         yield access
         access.close()
 
@@ -221,7 +222,7 @@ class TestEmbedding:
         EmbeddingUpkeep(embedding).embed_pending()
         loaded_again = WordVectors()
         monkeypatch.setattr(loaded_again, "state", model.state)
-        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=loaded_again))
+        access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=loaded_again))
         after_a_restart = EmbeddingUpkeep(access)
         assert [after_a_restart.embed_pending() for _ in range(3)] == [0, 0, 0]
         assert "Tea is good" not in loaded_again.embedded
@@ -264,7 +265,7 @@ class TestKeepingUp:
         """Keep up until the condition holds."""
 
         async def keep() -> None:
-            task = asyncio.create_task(keep_up(users_dir=talk.users_dir, knowledge=knowledge))
+            task = asyncio.create_task(keep_up(database=talk.database, knowledge=knowledge))
             async with asyncio.timeout(120):
                 while not condition() and not task.done():
                     await asyncio.sleep(0.01)
@@ -283,7 +284,7 @@ class TestKeepingUp:
         self, talk: Talk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         model = WordVectors()
-        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=model))
         remember(access, "Tea is good")
         asked, released = Event(), Event()
 
@@ -312,7 +313,7 @@ class TestKeepingUp:
         self, talk: Talk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         model = WordVectors()
-        access = KnowledgeAccess(talk.users_dir, models=lambda: KnowledgeModels(embedding=model))
+        access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=model))
         remember(access, "Tea is good")
         faults: list[Exception] = [ModelUnavailableError("Out to lunch."), RuntimeError("A bug.")]
         embed = model.embed

@@ -140,7 +140,7 @@ def test_the_first_request_closes_interrupted_turns_and_begins_to_index(
     settings: Settings, serving_app: Callable[[], ServerProcess]
 ) -> None:
     users_dir = settings.users_dir
-    own = {"users_dir": users_dir, "user_email": ADA}
+    own = {"database": open_store(users_dir), "user_email": ADA}
     own["conversation_id"] = create_conversation(**own, domain="assistant").conversation_id
     accept_turn(**own, text="What do whales sing?", config={})
     serving_app()

@@ -11,6 +11,8 @@ import pytest
 
 from chat.runtime import upkeep
 from chat.runtime.knowledge import KnowledgeAccess
+from database.connection import open_store
+from database.engine.database import Database
 
 
 class Faulty:
@@ -20,18 +22,18 @@ class Faulty:
         self.faults = list(faults)
         self.done = 0
 
-    def __call__(self, *, users_dir: str) -> None:
-        assert users_dir
+    def __call__(self, *, database: Database) -> None:
+        assert database
         if self.faults:
             raise self.faults.pop()
         self.done += 1
 
 
-def keep_up_until(condition: Callable[[], bool], users_dir: str) -> None:
-    knowledge = KnowledgeAccess(users_dir)
+def keep_up_until(condition: Callable[[], bool], database: Database) -> None:
+    knowledge = KnowledgeAccess(database.folder)
 
     async def keep() -> None:
-        task = asyncio.create_task(upkeep.keep_up(users_dir=users_dir, knowledge=knowledge))
+        task = asyncio.create_task(upkeep.keep_up(database=database, knowledge=knowledge))
         async with asyncio.timeout(120):
             while not condition() and not task.done():
                 await asyncio.sleep(0.01)
@@ -46,13 +48,14 @@ def keep_up_until(condition: Callable[[], bool], users_dir: str) -> None:
 def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    database = open_store(tmp_path)
     index, events, the_bin = Faulty(RuntimeError("A bug.")), Faulty(RuntimeError("A bug.")), Faulty(OSError("Gone."))
     for name, work in (("index_pending", index), ("purge_events", events), ("purge_bin", the_bin)):
         monkeypatch.setattr(upkeep, name, work)
     for name, seconds in (("_EVERY", 0.01), ("_AFTER_FAILURE", 0.01), ("_PURGE_AFTER_FAILURE", 0.2)):
         monkeypatch.setattr(upkeep, name, seconds)
     with caplog.at_level(logging.ERROR):
-        keep_up_until(lambda: bool(events.done and the_bin.done and index.done > 1), str(tmp_path))
+        keep_up_until(lambda: bool(events.done and the_bin.done and index.done > 1), database)
     assert (events.done, the_bin.done) == (1, 1)
     failed = sorted(message for message in caplog.messages if message.startswith("upkeep"))
     assert failed == [f"upkeep of {what} failed" for what in ("events of old answers", "the bin", "the search index")]

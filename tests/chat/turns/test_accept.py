@@ -38,7 +38,7 @@ def chosen(talk: Talk, settings: dict[str, Any]) -> Conversation:
     """A conversation with these settings."""
     conversation = talk.new()
     update_conversation(
-        users_dir=talk.users_dir,
+        database=talk.database,
         user_email=EMAIL,
         conversation_id=conversation.conversation_id,
         changes={"settings": settings},

@@ -49,7 +49,7 @@ def thinking(*more: str | Delta | Hold) -> ScriptedChatModel:
 
 
 def own(talk: Talk, conversation: Conversation) -> dict[str, str]:
-    return {"users_dir": talk.users_dir, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    return {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
 
 
 def with_parts(talk: Talk, *given: dict[str, Any], text: str = "No crumbs.") -> Conversation:
@@ -95,7 +95,7 @@ def test_thinking_is_neither_given_to_models_nor_found(talk: Talk) -> None:
     talk.say(conversation, "Are there crumbs?")
     talk.say(conversation, "And now?")
     assert not any("Hardly" in message["content"] for message in talk.models.main_model.prompts[-1])
-    while index_pending(users_dir=talk.users_dir):
+    while index_pending(database=talk.database):
         pass
     found = {word: search_conversation(**own(talk, conversation), q=word, limit=9) for word in ("hardly", "crumbs")}
     assert (found["hardly"], len(found["crumbs"])) == ([], 3)
@@ -160,18 +160,18 @@ def test_a_crash_keeps_what_was_thought(talk: Talk) -> None:
     rows = [(turn.response_message_id, seq, event) for seq, event in numbered(contents, after=0)]
     talk.store.write(lambda connection: append_events(connection, rows))
     copy = here | {"conversation_id": clone_conversation(**here).conversation_id}
-    close_interrupted_turns(users_dir=talk.users_dir)
+    close_interrupted_turns(database=talk.database)
     for place in (here, copy):
         closed = reading.list_messages(**place)[-1]
         assert (closed.text, closed.status) == ("No ", "interrupted")
         assert [part["text"] for part in closed.parts] == ["Crumbs? Hardly."]
-    assert list(verify_store(users_dir=talk.users_dir)) == []
+    assert list(verify_store(database=talk.database)) == []
 
 
 def test_whoever_watches_later_is_told_of_the_parts(talk: Talk) -> None:
     conversation = with_parts(talk, CALL)
     answer = answer_of(talk, conversation)
-    read = read_events(users_dir=talk.users_dir, user_email=EMAIL, message_id=answer["message_id"], after=0)
+    read = read_events(database=talk.database, user_email=EMAIL, message_id=answer["message_id"], after=0)
     assert [event["part"] for _, line in read.events if "part" in (event := orjson.loads(line))] == [CALL]
 
 
@@ -182,11 +182,11 @@ def test_each_variant_has_parts_of_its_own(talk: Talk) -> None:
     talk.models.main_model = thinking()
     list(talk.again(conversation).reply(talk.query("", **{ANSWER_AGAIN: message_id})))
     assert [part["kind"] for part in answer_of(talk, conversation)["parts"]] == ["thinking"]
-    choose_variant(users_dir=talk.users_dir, user_email=EMAIL, message_id=message_id, number=1)
+    choose_variant(database=talk.database, user_email=EMAIL, message_id=message_id, number=1)
     assert answer_of(talk, conversation)["parts"] == []
     variants = json.loads(exported(talk, conversation, "json"))["messages"][-1]["variants"]
     assert [[part["kind"] for part in variant["parts"]] for variant in variants] == [[], ["thinking"]]
-    assert list(verify_store(users_dir=talk.users_dir)) == []
+    assert list(verify_store(database=talk.database)) == []
 
 
 def test_parts_come_along_into_clones_and_bundles_and_go_with_their_message(talk: Talk, tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_parts_come_along_into_clones_and_bundles_and_go_with_their_message(talk
     conversation.save_local(tmp_path / "bundle")
     assert Conversation.load_local(tmp_path / "bundle").get_message_list()[-1]["parts"] == [CALL]
     for gone in (conversation.conversation_id, copy.conversation_id):
-        delete_conversation(users_dir=talk.users_dir, user_email=EMAIL, conversation_id=gone)
-        erase_binned(users_dir=talk.users_dir, user_email=EMAIL, conversation_id=gone)
+        delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=gone)
+        erase_binned(database=talk.database, user_email=EMAIL, conversation_id=gone)
     with talk.store.reading() as connection:
         assert connection.execute(select(message_parts)).all() == []
 
@@ -239,7 +239,7 @@ def test_a_shared_link_shows_no_thinking_and_of_a_tool_call_its_name_alone(talk:
     ):
         share = shares.share_conversation(**own(talk, conversation), **key, **filters)
         assert share.token is not None
-        question, answer = shares.read_share(users_dir=talk.users_dir, token=share.token).messages
+        question, answer = shares.read_share(database=talk.database, token=share.token).messages
         assert "parts" not in question
         assert answer.get("parts") == seen
 
@@ -272,7 +272,7 @@ def test_a_kind_from_outside_is_stored_exported_and_shared_like_any_other(
 def test_verify_tells_of_parts_that_nobody_sees(talk: Talk) -> None:
     with_parts(talk, CALL)
     talk.store.write(lambda connection: connection.execute(update(messages).values(has_parts=0)))
-    assert [finding.rule for finding in verify_store(users_dir=talk.users_dir)] == ["parts"]
+    assert [finding.rule for finding in verify_store(database=talk.database)] == ["parts"]
 
 
 def test_notices_of_earlier_versions_become_parts(talk: Talk) -> None:
@@ -302,4 +302,4 @@ def test_an_answer_is_cancelled_in_the_middle_of_its_thinking(talk: Talk, runner
         "",
         ["Endless"],
     )
-    assert open_store(talk.users_dir) is talk.store
+    assert open_store(talk.database) is talk.store

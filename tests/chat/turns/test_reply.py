@@ -157,7 +157,7 @@ def test_no_model_is_a_clear_error_and_the_message_is_kept(talk: Talk) -> None:
 def test_a_conversation_deleted_before_its_model_is_asked_says_so(talk: Talk, text: str) -> None:
     conversation = talk.about("Numbers", ("one?", "1"))
     stream = conversation.reply(talk.query(text))
-    delete_conversation(users_dir=talk.users_dir, user_email=EMAIL, conversation_id=conversation.conversation_id)
+    delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=conversation.conversation_id)
     events = list(stream)
     assert part(events, "error") == {
         "code": "conversation_not_found",
@@ -358,21 +358,27 @@ def test_an_answer_that_was_heard_to_its_end_is_complete_however_it_is_left(talk
 def test_a_turn_of_a_script_that_ends_in_mid_answer_is_finished(tmp_path: Path) -> None:
     script = """
 import sys
+from database.connection import open_store
 from tests.chat.conftest import Talk
-talk = Talk(sys.argv[1])
+talk = Talk(open_store(sys.argv[1]))
 events = talk.new().reply(talk.query("Tell me all of it"))
 for event in events:
     if event["text"]:
         raise SystemExit(3)
 """
-    users_dir = str(tmp_path / "users")
+    database = open_store(tmp_path / "users")
     ended = subprocess.run(
-        [sys.executable, "-c", script, users_dir], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, database.folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (ended.returncode, ended.stderr) == (3, "")
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         answer = connection.execute(
             select(messages.c.text, messages.c.status).where(messages.c.sender == "model")
         ).one()
     assert tuple(answer) == ("Fine, ", "interrupted")
-    close_store(users_dir)
+    close_store(database.folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ def tomatoes(talk: Talk) -> Conversation:
 
 def stateless(talk: Talk, conversation: Conversation, *, on: bool = True) -> Conversation:
     """The conversation from now on: what is said in it is not kept, or kept again."""
-    update_conversation(**who(conversation), users_dir=talk.users_dir, changes={"stateless": on})
+    update_conversation(**who(conversation), database=talk.database, changes={"stateless": on})
     return talk.again(conversation)
 
 
@@ -44,7 +43,7 @@ def who(conversation: Conversation) -> dict[str, str]:
 
 def everything(talk: Talk) -> dict[str, list[Any]]:
     """All rows of the store, but for what counts changes."""
-    with closing(sqlite3.connect(Path(talk.users_dir) / "users.db")) as connection:
+    with closing(sqlite3.connect(talk.database.folder / "users.db")) as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         own = [name for name in names if not name.startswith(("sqlite_", "messages_fts", "search_state"))]
         rows = {name: _rows(connection.execute(f'SELECT * FROM "{name}"')) for name in own}
@@ -202,21 +201,21 @@ def test_after_a_crash_an_interrupted_turn_is_erased_and_what_is_kept_is_whole(
     before = everything(talk)
     tomatoes._accept(talk.query("Between us?"))  # the process ends before the first event
     assert texts(talk, tomatoes) == [*KEPT, "Between us?", ""]
-    assert close_interrupted_turns(users_dir=talk.users_dir) == 1
+    assert close_interrupted_turns(database=talk.database) == 1
     assert everything(talk) == before
-    assert close_interrupted_turns(users_dir=talk.users_dir) == 0
+    assert close_interrupted_turns(database=talk.database) == 0
 
 
 def test_what_was_indexed_while_it_ran_is_found_no_more(talk: Talk, runner: TurnRunner, tomatoes: Conversation) -> None:
     hold = held(talk)
     stream = runner.start(tomatoes, talk.query("Parsley?"))
     assert hold.wait_until_reached()
-    index_pending(users_dir=talk.users_dir)
+    index_pending(database=talk.database)
     hold.release()
     parsed(stream.lines())
-    index_pending(users_dir=talk.users_dir)
+    index_pending(database=talk.database)
     for word, found in [("parsley", 0), ("salted", 0), ("litre", 1)]:
-        hits = search_conversation(**who(tomatoes), users_dir=talk.users_dir, q=word)
+        hits = search_conversation(**who(tomatoes), database=talk.database, q=word)
         assert len(hits) == found, word
 
 
@@ -236,7 +235,7 @@ def test_a_kept_answer_can_be_made_again_and_its_variant_is_kept(talk: Talk, tom
 
 
 def copied(talk: Talk, conversation: Conversation) -> Conversation:
-    row = clone_conversation(**who(conversation), users_dir=talk.users_dir)
+    row = clone_conversation(**who(conversation), database=talk.database)
     return Conversation(EMAIL, talk.store, row.conversation_id)
 
 
@@ -248,7 +247,7 @@ def test_a_copy_made_meanwhile_lacks_it_and_is_stateless_too(
     assert hold.wait_until_reached()
     copy = copied(talk, tomatoes)
     with pytest.raises(MessageNotFoundError):
-        fork_conversation(**who(tomatoes), users_dir=talk.users_dir, message_id=stream.message_id)
+        fork_conversation(**who(tomatoes), database=talk.database, message_id=stream.message_id)
     hold.release()
     parsed(stream.lines())
     assert texts(talk, copy) == [*KEPT]
@@ -258,12 +257,12 @@ def test_a_copy_made_meanwhile_lacks_it_and_is_stateless_too(
 def moved(talk: Talk, conversation: Conversation) -> None:
     question = talk.again(conversation).get_message_list()[2]["message_id"]
     for _ in range(2):
-        move_messages(**who(conversation), users_dir=talk.users_dir, message_ids=[question], direction="up")
+        move_messages(**who(conversation), database=talk.database, message_ids=[question], direction="up")
 
 
 def deleted(talk: Talk, conversation: Conversation) -> None:
     question = talk.again(conversation).get_message_list()[2]["message_id"]
-    delete_message(**who(conversation), users_dir=talk.users_dir, message_id=question, index=None)
+    delete_message(**who(conversation), database=talk.database, message_id=question, index=None)
 
 
 @pytest.mark.parametrize("change", [moved, deleted])

@@ -11,6 +11,7 @@ from database.conversations import conversation, deletion
 from database.conversations import repository as conversations
 from database.conversations.bulk import AT_ONCE, being_answered, change_conversations
 from database.conversations.repository import create_temporary_conversation
+from database.engine.database import Database
 from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces
@@ -20,104 +21,106 @@ from database.workspaces.undo import restore_workspace
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 
-def make(users_dir: str, *, email: str = ANN, domain: str = "assistant", **more: Any) -> str:
-    row = conversations.create_conversation(users_dir=users_dir, user_email=email, domain=domain, **more)
+def make(database: Database, *, email: str = ANN, domain: str = "assistant", **more: Any) -> str:
+    row = conversations.create_conversation(database=database, user_email=email, domain=domain, **more)
     return row.conversation_id
 
 
-def row_of(users_dir: str, conversation_id: str, email: str = ANN) -> conversation.ConversationRow:
-    return conversations.get_conversation(users_dir=users_dir, user_email=email, conversation_id=conversation_id)
+def row_of(database: Database, conversation_id: str, email: str = ANN) -> conversation.ConversationRow:
+    return conversations.get_conversation(database=database, user_email=email, conversation_id=conversation_id)
 
 
 @pytest.fixture
-def change(users_dir: str) -> Callable[..., dict[str, str]]:
+def change(database: Database) -> Callable[..., dict[str, str]]:
     """Changes conversations of Ann: change("flag", [ids], "red")."""
 
     def do(what: Any, ids: list[str], value: str | None = None) -> dict[str, str]:
         asked = {"conversation_ids": ids, "change": what, "value": value}
-        return dict(change_conversations(users_dir=users_dir, user_email=ANN, **asked))
+        return dict(change_conversations(database=database, user_email=ANN, **asked))
 
     return do
 
 
-def test_each_change_and_its_opposite(users_dir: str, change: Callable[..., dict[str, str]]) -> None:
-    ids = [make(users_dir), make(users_dir)]
+def test_each_change_and_its_opposite(database: Database, change: Callable[..., dict[str, str]]) -> None:
+    ids = [make(database), make(database)]
     done = dict.fromkeys(ids, "done")
-    before = row_of(users_dir, ids[0])
+    before = row_of(database, ids[0])
     for what, value in (("flag", "red"), ("pin", None), ("archive", None)):
         assert change(what, ids, value) == done
-    marked = row_of(users_dir, ids[1])
+    marked = row_of(database, ids[1])
     assert (marked.flag, marked.pinned_at is not None, marked.archived) == ("red", True, True)
-    pinned_at = row_of(users_dir, ids[0]).pinned_at
+    pinned_at = row_of(database, ids[0]).pinned_at
     assert change("pin", ids[:1]) == {ids[0]: "done"}
-    assert row_of(users_dir, ids[0]).pinned_at == pinned_at
+    assert row_of(database, ids[0]).pinned_at == pinned_at
     for what, value in (("flag", "none"), ("unpin", None), ("unarchive", None)):
         assert change(what, ids, value) == done
-    after = row_of(users_dir, ids[0])
+    after = row_of(database, ids[0])
     assert (after.flag, after.pinned_at, after.archived) == ("none", None, False)
     assert (after.updated_at, after.version) == (before.updated_at, before.version + 7)
 
 
-def test_what_is_binned_together_is_restored_together(users_dir: str, change: Callable[..., dict[str, str]]) -> None:
-    ids = [make(users_dir, title="One"), make(users_dir, title="Two")]
+def test_what_is_binned_together_is_restored_together(
+    database: Database, change: Callable[..., dict[str, str]]
+) -> None:
+    ids = [make(database, title="One"), make(database, title="Two")]
     assert set(change("delete", ids).values()) == {"done"}
-    binned = deletion.list_bin(users_dir=users_dir, user_email=ANN, domain="assistant")
+    binned = deletion.list_bin(database=database, user_email=ANN, domain="assistant")
     assert {each.title for each in binned} == {"One", "Two"}
     assert set(change("delete", ids).values()) == {"not_found"}
     assert set(change("flag", ids, "red").values()) == {"not_found"}
     assert set(change("restore", ids).values()) == {"done"}
-    assert row_of(users_dir, ids[0]).flag == "none"
+    assert row_of(database, ids[0]).flag == "none"
 
 
-def test_a_temporary_conversation_never_comes_back(users_dir: str, change: Callable[..., dict[str, str]]) -> None:
-    temporary = create_temporary_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
+def test_a_temporary_conversation_never_comes_back(database: Database, change: Callable[..., dict[str, str]]) -> None:
+    temporary = create_temporary_conversation(database=database, user_email=ANN, domain="assistant")
     gone = temporary.conversation_id
     assert change("delete", [gone]) == {gone: "done"}
     assert change("restore", [gone]) == {gone: "not_found"}
 
 
 def test_what_is_foreign_or_missing_is_not_found_and_stays_as_it_is(
-    users_dir: str, change: Callable[..., dict[str, str]]
+    database: Database, change: Callable[..., dict[str, str]]
 ) -> None:
-    own, foreign = make(users_dir), make(users_dir, email=BEN)
-    place = workspaces.createWorkspace(
-        users_dir=users_dir, user_email=ANN, domain="assistant", workspace_name="Garden"
-    )["workspace_id"]
-    before = row_of(users_dir, foreign, BEN)
+    own, foreign = make(database), make(database, email=BEN)
+    place = workspaces.create_workspace(database=database, user_email=ANN, domain="assistant", workspace_name="Garden")[
+        "workspace_id"
+    ]
+    before = row_of(database, foreign, BEN)
     for what, value in (("flag", "red"), ("pin", None), ("archive", None), ("move", place), ("delete", None)):
         fates = change(what, [foreign, own, "nowhere"], value)
         assert list(fates.items()) == [(foreign, "not_found"), (own, "done"), ("nowhere", "not_found")]
-    assert row_of(users_dir, foreign, BEN) == before
+    assert row_of(database, foreign, BEN) == before
 
 
-def test_they_move_only_within_their_domain(users_dir: str, change: Callable[..., dict[str, str]]) -> None:
-    here, there = make(users_dir), make(users_dir, domain="search")
-    garden = workspaces.createWorkspace(
-        users_dir=users_dir, user_email=ANN, domain="assistant", workspace_name="Garden"
+def test_they_move_only_within_their_domain(database: Database, change: Callable[..., dict[str, str]]) -> None:
+    here, there = make(database), make(database, domain="search")
+    garden = workspaces.create_workspace(
+        database=database, user_email=ANN, domain="assistant", workspace_name="Garden"
     )["workspace_id"]
     assert change("move", [here, there], garden) == {here: "done", there: "conflict"}
-    assert row_of(users_dir, here).workspace_id == garden
-    assert row_of(users_dir, there).workspace_id == default_workspace_id(ANN, "search")
+    assert row_of(database, here).workspace_id == garden
+    assert row_of(database, there).workspace_id == default_workspace_id(ANN, "search")
     assert change("move", [here], default_workspace_id(ANN, "assistant")) == {here: "done"}
-    assert row_of(users_dir, here).workspace_id == default_workspace_id(ANN, "assistant")
+    assert row_of(database, here).workspace_id == default_workspace_id(ANN, "assistant")
 
 
 def test_senseless_changes_are_refused_before_anything_happens(
-    users_dir: str, change: Callable[..., dict[str, str]]
+    database: Database, change: Callable[..., dict[str, str]]
 ) -> None:
-    own = make(users_dir)
+    own = make(database)
     with pytest.raises(InvalidChangeError):
         change("flag", [own], "pink")
     with pytest.raises(WorkspaceNotFoundError):
         change("move", [own], default_workspace_id(BEN, "assistant"))
-    assert row_of(users_dir, own).version == 1
+    assert row_of(database, own).version == 1
 
 
 @pytest.mark.parametrize(("what", "queries"), [("flag", 2), ("delete", 2), ("move", 6)])
 def test_queries_grow_with_slices_not_with_conversations(
-    users_dir: str, statements: Callable[[], Any], change: Callable[..., dict[str, str]], what: str, queries: int
+    database: Database, statements: Callable[[], Any], change: Callable[..., dict[str, str]], what: str, queries: int
 ) -> None:
-    ids = [make(users_dir) for _ in range(AT_ONCE + 1)]
+    ids = [make(database) for _ in range(AT_ONCE + 1)]
     value = {"flag": "red", "move": default_workspace_id(ANN, "assistant")}.get(what)
     with statements() as one:
         change(what, ids[:AT_ONCE], value)
@@ -129,24 +132,24 @@ def test_queries_grow_with_slices_not_with_conversations(
         assert list(fates) == ids
 
 
-def test_those_that_are_being_answered_are_told_apart(users_dir: str) -> None:
-    busy, idle = make(users_dir), make(users_dir)
-    accept_turn(users_dir=users_dir, user_email=ANN, conversation_id=busy, text="Hello", config={})
+def test_those_that_are_being_answered_are_told_apart(database: Database) -> None:
+    busy, idle = make(database), make(database)
+    accept_turn(database=database, user_email=ANN, conversation_id=busy, text="Hello", config={})
     for email, found in ((ANN, [busy]), (BEN, [])):
-        assert being_answered(users_dir=users_dir, user_email=email, conversation_ids=[idle, busy]) == found
+        assert being_answered(database=database, user_email=email, conversation_ids=[idle, busy]) == found
 
 
-def shapes(users_dir: str) -> dict[str, Any]:
-    found = workspaces.load_workspaces_for_user(users_dir=users_dir, user_email=ANN, domain="assistant")
+def shapes(database: Database) -> dict[str, Any]:
+    found = workspaces.load_workspaces(database=database, user_email=ANN, domain="assistant")
     return {shape["workspace_name"]: shape for shape in found}
 
 
 @pytest.mark.parametrize("has_parent", [True, False])
-def test_a_deleted_workspace_comes_back_with_all_that_lay_in_it(users_dir: str, has_parent: bool) -> None:
-    own: dict[str, Any] = {"users_dir": users_dir, "user_email": ANN}
+def test_a_deleted_workspace_comes_back_with_all_that_lay_in_it(database: Database, has_parent: bool) -> None:
+    own: dict[str, Any] = {"database": database, "user_email": ANN}
 
     def workspace(name: str, parent: str | None = None) -> str:
-        made = workspaces.createWorkspace(
+        made = workspaces.create_workspace(
             **own, domain="assistant", workspace_name=name, workspace_color="danger", parent_workspace_id=parent
         )
         return made["workspace_id"]
@@ -154,30 +157,30 @@ def test_a_deleted_workspace_comes_back_with_all_that_lay_in_it(users_dir: str, 
     doomed = workspace("Doomed", workspace("Top") if has_parent else None)
     workspace("Child", doomed)
     strayed = workspace("Strayed", doomed)
-    talks = [make(users_dir, workspace_id=doomed) for _ in range(3)]
+    talks = [make(database, workspace_id=doomed) for _ in range(3)]
     conversations.update_conversation(**own, conversation_id=talks[1], changes={"archived": True})
-    before = shapes(users_dir)
-    removed = workspaces.deleteWorkspace(**own, workspace_id=doomed)
-    assert "Doomed" not in shapes(users_dir)
-    workspaces.moveWorkspaceToParent(**own, workspace_id=strayed, parent_workspace_id=before["Child"]["workspace_id"])
+    before = shapes(database)
+    removed = workspaces.delete_workspace(**own, workspace_id=doomed)
+    assert "Doomed" not in shapes(database)
+    workspaces.move_workspace(**own, workspace_id=strayed, parent_workspace_id=before["Child"]["workspace_id"])
     conversations.move_conversation(**own, conversation_id=talks[2], workspace_id=strayed)
     for _ in range(2):
         restore_workspace(**own, domain="assistant", removed=removed)
-        after = shapes(users_dir)
+        after = shapes(database)
         assert after["Doomed"] == {**before["Doomed"], "conversation_count": 1}
         assert after["Child"] == before["Child"]
         assert after["Strayed"]["parent_workspace_id"] == before["Child"]["workspace_id"]
-    places = [row_of(users_dir, talk).workspace_id for talk in talks]
+    places = [row_of(database, talk).workspace_id for talk in talks]
     assert places == [doomed, doomed, strayed]
 
 
-def test_nothing_comes_back_from_somebody_else_or_into_another_domain(users_dir: str) -> None:
-    own: dict[str, Any] = {"users_dir": users_dir, "user_email": ANN}
-    place = workspaces.createWorkspace(**own, domain="assistant", workspace_name="Garden")["workspace_id"]
-    talk = make(users_dir, workspace_id=place)
-    removed = workspaces.deleteWorkspace(**own, workspace_id=place)
-    restore_workspace(users_dir=users_dir, user_email=BEN, domain="assistant", removed=removed)
-    assert row_of(users_dir, talk).workspace_id == default_workspace_id(ANN, "assistant")
+def test_nothing_comes_back_from_somebody_else_or_into_another_domain(database: Database) -> None:
+    own: dict[str, Any] = {"database": database, "user_email": ANN}
+    place = workspaces.create_workspace(**own, domain="assistant", workspace_name="Garden")["workspace_id"]
+    talk = make(database, workspace_id=place)
+    removed = workspaces.delete_workspace(**own, workspace_id=place)
+    restore_workspace(database=database, user_email=BEN, domain="assistant", removed=removed)
+    assert row_of(database, talk).workspace_id == default_workspace_id(ANN, "assistant")
     restore_workspace(**own, domain="assistant", removed=removed)
     with pytest.raises(InvalidChangeError):
         restore_workspace(**own, domain="search", removed=removed)

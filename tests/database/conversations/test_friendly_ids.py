@@ -13,9 +13,9 @@ from sqlalchemy import select, update
 
 from conversation_reference_utils import generate_conversation_friendly_id, generate_message_short_hash
 from database import schema
-from database.connection import open_store
 from database.conversations import friendly_ids
 from database.conversations import repository as conversations
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.messages import reading
 from database.turns.turns import accept_turn
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 _WORKER = """
 import sys
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.turns.turns import accept_turn, finish_turn
 
@@ -33,7 +33,7 @@ users_dir, count = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(count):
-    own = {"users_dir": users_dir, "user_email": "ann@example.org"}
+    own = {"database": open_store(users_dir), "user_email": "ann@example.org"}
     own["conversation_id"] = create_conversation(**own, domain="assistant").conversation_id
     turn = accept_turn(**own, text="Hello", config={})
     done = finish_turn(**own, response_message_id=turn.response_message_id, text="Hi", status="complete", config={},
@@ -43,13 +43,13 @@ close_store(users_dir)
 """
 
 
-def make(users_dir: str, *, user_email: str = ANN, **values: Any) -> str:
+def make(database: Database, *, user_email: str = ANN, **values: Any) -> str:
     return conversations.create_conversation(
-        users_dir=users_dir, user_email=user_email, **{"domain": "assistant", **values}
+        database=database, user_email=user_email, **{"domain": "assistant", **values}
     ).conversation_id
 
 
-def forget(users_dir: str, *, ids: bool = True, hashes: bool = True) -> None:
+def forget(database: Database, *, ids: bool = True, hashes: bool = True) -> None:
     """Take away what conversations and messages of before there were identifiers lack."""
 
     def job(connection: Any) -> None:
@@ -58,22 +58,22 @@ def forget(users_dir: str, *, ids: bool = True, hashes: bool = True) -> None:
         if hashes:
             connection.execute(update(schema.messages).values(message_short_hash=None))
 
-    open_store(users_dir).write(job)
+    database.write(job)
 
 
-def backfill(users_dir: str) -> int:
-    return friendly_ids.backfill_friendly_ids(users_dir=users_dir, user_email=ANN, domain="assistant")
+def backfill(database: Database) -> int:
+    return friendly_ids.backfill_friendly_ids(database=database, user_email=ANN, domain="assistant")
 
 
-def friendly_id(users_dir: str, conversation_id: str) -> str | None:
+def friendly_id(database: Database, conversation_id: str) -> str | None:
     return conversations.get_conversation(
-        users_dir=users_dir, user_email=ANN, conversation_id=conversation_id
+        database=database, user_email=ANN, conversation_id=conversation_id
     ).conversation_friendly_id
 
 
-def stored_hashes(users_dir: str, conversation_id: str) -> list[str | None]:
+def stored_hashes(database: Database, conversation_id: str) -> list[str | None]:
     query = select(schema.messages.c.message_short_hash).where(schema.messages.c.conversation_id == conversation_id)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return list(connection.execute(query.order_by(schema.messages.c.ordinal)).scalars())
 
 
@@ -86,49 +86,47 @@ def test_candidates_are_the_plain_id_then_five_salted_ones_then_longer_ones() ->
     assert len(set(candidates)) == 9
 
 
-def test_a_conversation_keeps_its_friendly_id_when_it_is_renamed(users_dir: str) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": make(users_dir, title="Learning Python")}
+def test_a_conversation_keeps_its_friendly_id_when_it_is_renamed(database: Database) -> None:
+    own = {"database": database, "user_email": ANN, "conversation_id": make(database, title="Learning Python")}
     first = friendly_ids.ensure_friendly_id(**own)
     conversations.update_conversation(**own, changes={"title": "Cooking"})
     assert first.startswith("learning_python_")
     assert friendly_ids.ensure_friendly_id(**own) == first
 
 
-def test_a_new_friendly_id_makes_cached_copies_stale(users_dir: str) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": make(users_dir)}
+def test_a_new_friendly_id_makes_cached_copies_stale(database: Database) -> None:
+    own = {"database": database, "user_email": ANN, "conversation_id": make(database)}
     before = conversations.conversation_version(**own)
     friendly_ids.ensure_friendly_id(**own)
     assert conversations.conversation_version(**own) != before
 
 
 @pytest.mark.parametrize("taken", [1, 3, 7])
-def test_when_candidates_are_taken_the_next_free_one_is_given(users_dir: str, taken: int) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN}
-    row = conversations.get_conversation(**own, conversation_id=make(users_dir, title="Debugging"))
+def test_when_candidates_are_taken_the_next_free_one_is_given(database: Database, taken: int) -> None:
+    own = {"database": database, "user_email": ANN}
+    row = conversations.get_conversation(**own, conversation_id=make(database, title="Debugging"))
     candidates = friendly_ids.friendly_id_candidates(row.title, row.created_at, row.conversation_id)
     for candidate in islice(candidates, taken):
-        conversations.setConversationFriendlyId(
-            **own, conversation_id=make(users_dir), conversation_friendly_id=candidate
-        )
+        conversations.set_friendly_id(**own, conversation_id=make(database), conversation_friendly_id=candidate)
     assert friendly_ids.ensure_friendly_id(**own, conversation_id=row.conversation_id) == next(candidates)
 
 
-def test_nobody_names_somebody_elses_conversation(users_dir: str) -> None:
-    conversation_id = make(users_dir)
+def test_nobody_names_somebody_elses_conversation(database: Database) -> None:
+    conversation_id = make(database)
     for wrong in (conversation_id, "missing"):
         with pytest.raises(ConversationNotFoundError):
-            friendly_ids.ensure_friendly_id(users_dir=users_dir, user_email=BEN, conversation_id=wrong)
+            friendly_ids.ensure_friendly_id(database=database, user_email=BEN, conversation_id=wrong)
         with pytest.raises(ConversationNotFoundError):
-            open_store(users_dir).write(
+            database.write(
                 lambda connection, wrong=wrong: friendly_ids.assign_friendly_id(
                     connection, user_email=BEN, conversation_id=wrong, title="", created_at=""
                 )
             )
-    assert friendly_id(users_dir, conversation_id) is None
+    assert friendly_id(database, conversation_id) is None
 
 
-def test_two_processes_that_name_200_conversations_of_one_title_never_give_an_id_twice(users_dir: str) -> None:
-    command = [sys.executable, "-c", _WORKER, users_dir, "100"]
+def test_two_processes_that_name_200_conversations_of_one_title_never_give_an_id_twice(database: Database) -> None:
+    command = [sys.executable, "-c", _WORKER, database.folder, "100"]
     workers = [
         subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
@@ -144,126 +142,126 @@ def test_two_processes_that_name_200_conversations_of_one_title_never_give_an_id
     assert len(given) == len(set(given)) == 200
 
 
-def test_ids_of_one_title_and_one_moment_are_all_different(users_dir: str, take_turn: Any) -> None:
-    own = [make(users_dir, title="Debugging") for _ in range(30)]
+def test_ids_of_one_title_and_one_moment_are_all_different(database: Database, take_turn: Any) -> None:
+    own = [make(database, title="Debugging") for _ in range(30)]
     for conversation_id in own:
         take_turn(ANN, conversation_id)
-    forget(users_dir)
+    forget(database)
     same = update(schema.conversations).values(created_at="2026-02-08T10:00:00.000000Z", title="Debugging")
-    open_store(users_dir).write(lambda connection: connection.execute(same).rowcount)
-    assert backfill(users_dir) == 30
-    assert len({friendly_id(users_dir, conversation_id) for conversation_id in own}) == 30
+    database.write(lambda connection: connection.execute(same).rowcount)
+    assert backfill(database) == 30
+    assert len({friendly_id(database, conversation_id) for conversation_id in own}) == 30
 
 
 def test_the_backfill_names_100_old_conversations_in_one_transaction(
-    users_dir: str, take_turn: Any, statements: Any
+    database: Database, take_turn: Any, statements: Any
 ) -> None:
-    own = [make(users_dir) for _ in range(100)]
+    own = [make(database) for _ in range(100)]
     for conversation_id in own:
         take_turn(ANN, conversation_id)
-    forget(users_dir, hashes=False)
+    forget(database, hashes=False)
     with statements() as seen:
-        assert backfill(users_dir) == 100
+        assert backfill(database) == 100
     assert sum(statement.startswith("UPDATE") for statement in seen) == 1
     assert len(seen) <= 6
-    assert all(friendly_id(users_dir, conversation_id) for conversation_id in own)
+    assert all(friendly_id(database, conversation_id) for conversation_id in own)
 
 
-def test_the_backfill_gives_no_id_that_is_taken_in_another_domain_or_in_the_bin(users_dir: str, take_turn: Any) -> None:
-    where = {"users_dir": users_dir, "user_email": ANN}
-    old, elsewhere, binned = make(users_dir), make(users_dir, domain="search"), make(users_dir)
+def test_the_backfill_gives_no_id_that_is_taken_in_another_domain_or_in_the_bin(
+    database: Database, take_turn: Any
+) -> None:
+    where = {"database": database, "user_email": ANN}
+    old, elsewhere, binned = make(database), make(database, domain="search"), make(database)
     take_turn(ANN, old)
-    forget(users_dir, hashes=False)
+    forget(database, hashes=False)
     row = conversations.get_conversation(**where, conversation_id=old)
     candidates = friendly_ids.friendly_id_candidates(row.title, row.created_at, old)
     for other in (elsewhere, binned):
-        conversations.setConversationFriendlyId(
-            **where, conversation_id=other, conversation_friendly_id=next(candidates)
-        )
+        conversations.set_friendly_id(**where, conversation_id=other, conversation_friendly_id=next(candidates))
     conversations.delete_conversation(**where, conversation_id=binned)
-    assert backfill(users_dir) == 1
-    assert friendly_id(users_dir, old) == next(candidates)
+    assert backfill(database) == 1
+    assert friendly_id(database, old) == next(candidates)
 
 
 def test_a_backfill_with_nothing_to_do_is_one_query_and_writes_nothing(
-    users_dir: str, take_turn: Any, statements: Any
+    database: Database, take_turn: Any, statements: Any
 ) -> None:
-    take_turn(ANN, make(users_dir))
-    make(users_dir)
+    take_turn(ANN, make(database))
+    make(database)
     with statements() as seen:
-        assert backfill(users_dir) == 0
+        assert backfill(database) == 0
     assert len(seen) == 1
     assert seen[0].startswith("SELECT")
 
 
-def test_empty_running_deleted_and_foreign_conversations_are_not_named(users_dir: str, take_turn: Any) -> None:
-    empty, running, deleted = make(users_dir), make(users_dir), make(users_dir)
-    other_domain, foreign = make(users_dir, domain="search"), make(users_dir, user_email=BEN)
+def test_empty_running_deleted_and_foreign_conversations_are_not_named(database: Database, take_turn: Any) -> None:
+    empty, running, deleted = make(database), make(database), make(database)
+    other_domain, foreign = make(database, domain="search"), make(database, user_email=BEN)
     take_turn(ANN, deleted)
     take_turn(ANN, other_domain)
     take_turn(BEN, foreign)
     take_turn(ANN, running)
-    accept_turn(users_dir=users_dir, user_email=ANN, conversation_id=running, text="And?", config={})
-    conversations.delete_conversation(users_dir=users_dir, user_email=ANN, conversation_id=deleted)
-    forget(users_dir)
-    assert backfill(users_dir) == 0
+    accept_turn(database=database, user_email=ANN, conversation_id=running, text="And?", config={})
+    conversations.delete_conversation(database=database, user_email=ANN, conversation_id=deleted)
+    forget(database)
+    assert backfill(database) == 0
     query = select(schema.conversations.c.conversation_friendly_id)
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         assert set(connection.execute(query).scalars()) == {None}
-    assert friendly_id(users_dir, empty) is None
+    assert friendly_id(database, empty) is None
 
 
-def test_old_messages_get_hashes_that_are_theirs_alone_and_stay(users_dir: str, take_turn: Any) -> None:
-    conversation_id = make(users_dir)
+def test_old_messages_get_hashes_that_are_theirs_alone_and_stay(database: Database, take_turn: Any) -> None:
+    conversation_id = make(database)
     for _ in range(3):
         take_turn(ANN, conversation_id, text="yes", answer="yes")
-    forget(users_dir)
-    assert backfill(users_dir) == 1
-    first = stored_hashes(users_dir, conversation_id)
+    forget(database)
+    assert backfill(database) == 1
+    first = stored_hashes(database, conversation_id)
     assert len(set(first)) == 6
     assert not any(value is None or value.isdigit() for value in first)
-    assert first[0] == generate_message_short_hash(friendly_id(users_dir, conversation_id) or "", "yes")
-    assert backfill(users_dir) == 0
-    assert stored_hashes(users_dir, conversation_id) == first
+    assert first[0] == generate_message_short_hash(friendly_id(database, conversation_id) or "", "yes")
+    assert backfill(database) == 0
+    assert stored_hashes(database, conversation_id) == first
 
 
-def test_messages_without_hash_are_found_in_conversations_that_have_an_id(users_dir: str, take_turn: Any) -> None:
-    conversation_id = make(users_dir)
+def test_messages_without_hash_are_found_in_conversations_that_have_an_id(database: Database, take_turn: Any) -> None:
+    conversation_id = make(database)
     take_turn(ANN, conversation_id)
     take_turn(ANN, conversation_id, text="yes")
-    given = stored_hashes(users_dir, conversation_id)
+    given = stored_hashes(database, conversation_id)
     one = update(schema.messages).where(schema.messages.c.ordinal == 3).values(message_short_hash=None)
-    open_store(users_dir).write(lambda connection: connection.execute(one).rowcount)
-    assert backfill(users_dir) == 0
-    assert stored_hashes(users_dir, conversation_id) == given
+    database.write(lambda connection: connection.execute(one).rowcount)
+    assert backfill(database) == 0
+    assert stored_hashes(database, conversation_id) == given
 
 
 def test_many_old_messages_are_hashed_slice_by_slice(
-    users_dir: str, take_turn: Any, monkeypatch: pytest.MonkeyPatch
+    database: Database, take_turn: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conversation_id = make(users_dir)
+    conversation_id = make(database)
     for _ in range(6):
         take_turn(ANN, conversation_id, text="yes", answer="no")
-    forget(users_dir)
+    forget(database)
     monkeypatch.setattr(friendly_ids, "_MESSAGES_AT_ONCE", 5)
     monkeypatch.setattr(friendly_ids, "_SLICES_WAITED_FOR", 2)
-    backfill(users_dir)
-    assert stored_hashes(users_dir, conversation_id).count(None) == 2
-    friendly_ids.backfill_friendly_ids(users_dir=users_dir, user_email=ANN, domain="assistant", all_messages=True)
-    hashes = stored_hashes(users_dir, conversation_id)
+    backfill(database)
+    assert stored_hashes(database, conversation_id).count(None) == 2
+    friendly_ids.backfill_friendly_ids(database=database, user_email=ANN, domain="assistant", all_messages=True)
+    hashes = stored_hashes(database, conversation_id)
     assert len(set(hashes)) == 12
     assert None not in hashes
 
 
 @pytest.mark.parametrize("window", [{}, {"limit": 2}, {"around": 3}])
 def test_messages_of_old_have_their_hashes_wherever_they_are_read_first(
-    window: dict[str, int], users_dir: str, take_turn: Any
+    window: dict[str, int], database: Database, take_turn: Any
 ) -> None:
-    conversation_id = make(users_dir)
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": conversation_id}
+    conversation_id = make(database)
+    own = {"database": database, "user_email": ANN, "conversation_id": conversation_id}
     for _ in range(2):
         take_turn(ANN, conversation_id)
-    forget(users_dir)
+    forget(database)
     listed = reading.list_messages(**own, **window)
     assert all(row.message_short_hash for row in listed)
     assert {

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from Conversation import Conversation
-from database.connection import close_store, open_store
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import (
     FIELD,
@@ -20,21 +19,23 @@ from database.conversations.repository import (
     pin_claim,
     unpin_claim,
 )
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError, InvalidChangeError
+from tests.stores import restarted
 
 EMAIL = "ada@example.com"
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
+def own(database: Database) -> dict[str, str]:
     """A conversation, as the doors to it want it named."""
-    row = create_conversation(users_dir=users_dir, user_email=EMAIL, domain="assistant")
-    return {"users_dir": users_dir, "user_email": EMAIL, "conversation_id": row.conversation_id}
+    row = create_conversation(database=database, user_email=EMAIL, domain="assistant")
+    return {"database": database, "user_email": EMAIL, "conversation_id": row.conversation_id}
 
 
 def pinned(own: dict[str, str], conversation_id: str | None = None) -> Any:
     """What is pinned to the conversation, read anew."""
-    store = open_store(own["users_dir"])
+    store = own["database"]
     return Conversation(EMAIL, store, conversation_id or own["conversation_id"]).get_field(FIELD)
 
 
@@ -49,12 +50,11 @@ def test_pins_stand_in_the_order_in_which_they_were_pinned(own: dict[str, str]) 
 
 def test_pins_survive_a_restart(own: dict[str, str]) -> None:
     pin_claim(**own, claim_id="a")
-    close_store(own["users_dir"])
-    assert pinned(own) == ["a"]
+    assert pinned({**own, "database": restarted(own["database"])}) == ["a"]
 
 
 def test_who_holds_the_conversation_learns_of_a_pin(own: dict[str, str]) -> None:
-    held = Conversation(EMAIL, open_store(own["users_dir"]), own["conversation_id"])
+    held = Conversation(EMAIL, own["database"], own["conversation_id"])
     pin_claim(**own, claim_id="a")
     assert not held.is_current()
 
@@ -79,16 +79,16 @@ def test_a_clone_has_the_pins_and_from_then_on_its_own(own: dict[str, str], take
 def test_a_bundle_carries_the_pins(own: dict[str, str], take_turn: Callable[..., Any], tmp_path: Path) -> None:
     take_turn(EMAIL, own["conversation_id"])
     pin_claim(**own, claim_id="a")
-    conversation = Conversation(EMAIL, open_store(own["users_dir"]), own["conversation_id"])
+    conversation = Conversation(EMAIL, own["database"], own["conversation_id"])
     bundle = Conversation.load_local(conversation.save_local(tmp_path / "bundle"))
     assert bundle.get_field(FIELD) == ["a"]
 
 
 def test_other_fields_of_the_memory_and_pins_leave_each_other_alone(own: dict[str, str]) -> None:
-    conversation = Conversation(EMAIL, open_store(own["users_dir"]), own["conversation_id"])
+    conversation = Conversation(EMAIL, own["database"], own["conversation_id"])
     conversation.set_field("mood", "calm")
     pin_claim(**own, claim_id="a")
-    again = Conversation(EMAIL, open_store(own["users_dir"]), own["conversation_id"])
+    again = Conversation(EMAIL, own["database"], own["conversation_id"])
     assert (again.get_field("mood"), again.get_field(FIELD)) == ("calm", ["a"])
 
 

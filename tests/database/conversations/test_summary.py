@@ -10,6 +10,7 @@ import pytest
 from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import create_conversation, get_conversation, update_conversation
 from database.conversations.summary import Unsummarised, count_summarised, store_summary, unsummarised
+from database.engine.database import Database
 from database.messages import editing, reading, variants
 from database.messages.editing import show_or_hide_message
 from database.messages.variants import accept_again
@@ -22,12 +23,12 @@ TakeTurn = Callable[..., FinishedTurn]
 
 
 @pytest.fixture
-def own(users_dir: str, take_turn: TakeTurn) -> Own:
+def own(database: Database, take_turn: TakeTurn) -> Own:
     """Where ann's conversation of six turns is; the message of ordinal 2 was deleted."""
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
     for number in range(6):
         take_turn(ANN, row.conversation_id, text=f"question {number}", answer=f"answer {number}")
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+    own = {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
     editing.delete_message(**own, message_id=id_at(own, 2), index=2)
     return own
 
@@ -111,7 +112,7 @@ def test_what_comes_back_and_what_was_chosen_anew_is_told_of_anew(own: Own) -> N
     assert summarised(own) == ("", 0)
     repeat(own, id_at(own, 4))
     store_summary(**own, summary="So far.", since=left(own), read=3)
-    variants.choose_variant(users_dir=own["users_dir"], user_email=ANN, message_id=id_at(own, 4), number=1)
+    variants.choose_variant(database=own["database"], user_email=ANN, message_id=id_at(own, 4), number=1)
     assert summarised(own) == ("", 0)
 
 

@@ -13,6 +13,7 @@ from database.accounts.users import create_user
 from database.conversations import deletion, listing
 from database.conversations import repository as conversations
 from database.engine import clock
+from database.engine.database import Database
 from database.maintenance.verification import verify_store
 from database.messages.reading import list_messages
 from database.turns.identity import FinishedTurn
@@ -36,50 +37,50 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Later:
 
 
 @pytest.fixture
-def in_bin(users_dir: str, later: Later) -> str:
+def in_bin(database: Database, later: Later) -> str:
     """A conversation that has just been deleted, in a store whose bin is purged regularly."""
-    own = {"users_dir": users_dir, "user_email": ANN}
-    deletion.purge_bin(users_dir=users_dir)
+    own = {"database": database, "user_email": ANN}
+    deletion.purge_bin(database=database)
     conversation_id = conversations.create_conversation(**own, domain="assistant").conversation_id
     conversations.delete_conversation(**own, conversation_id=conversation_id)
     return conversation_id
 
 
-def purges_until_gone(users_dir: str, later: Later, *, most: int) -> int:
+def purges_until_gone(database: Database, later: Later, *, most: int) -> int:
     """How many purges, 23 hours apart, it takes until one erases something."""
     for number in range(1, most + 1):
         later(hours=23)
-        if deletion.purge_bin(users_dir=users_dir):
+        if deletion.purge_bin(database=database):
             return number
     raise AssertionError("nothing was ever erased")
 
 
-def test_the_bin_outlives_a_clock_that_jumps_forward_and_back(users_dir: str, in_bin: str, later: Later) -> None:
+def test_the_bin_outlives_a_clock_that_jumps_forward_and_back(database: Database, in_bin: str, later: Later) -> None:
     later(days=400)
-    assert deletion.purge_bin(users_dir=users_dir) == 0
+    assert deletion.purge_bin(database=database) == 0
     later(hours=5)
-    assert deletion.purge_bin(users_dir=users_dir) == 0
+    assert deletion.purge_bin(database=database) == 0
     later(days=-400)
-    assert deletion.purge_bin(users_dir=users_dir) == 0
-    conversations.restore_conversation(users_dir=users_dir, user_email=ANN, conversation_id=in_bin)
+    assert deletion.purge_bin(database=database) == 0
+    conversations.restore_conversation(database=database, user_email=ANN, conversation_id=in_bin)
 
 
 def test_what_is_in_the_bin_is_erased_after_thirty_days_of_a_clock_that_goes_on_steadily(
-    users_dir: str, in_bin: str, later: Later
+    database: Database, in_bin: str, later: Later
 ) -> None:
-    assert purges_until_gone(users_dir, later, most=40) == 32  # 32 × 23 hours are the first that exceed 30 days
+    assert purges_until_gone(database, later, most=40) == 32  # 32 × 23 hours are the first that exceed 30 days
 
 
-def test_a_date_that_stays_is_believed_a_day_later(users_dir: str, in_bin: str, later: Later) -> None:
+def test_a_date_that_stays_is_believed_a_day_later(database: Database, in_bin: str, later: Later) -> None:
     later(days=400)
-    assert deletion.purge_bin(users_dir=users_dir) == 0
-    assert purges_until_gone(users_dir, later, most=3) == 2
+    assert deletion.purge_bin(database=database) == 0
+    assert purges_until_gone(database, later, most=3) == 2
 
 
 def test_a_clock_set_back_gives_no_two_messages_one_place_and_hides_no_conversation(
-    users_dir: str, later: Later, take_turn: Callable[..., FinishedTurn]
+    database: Database, later: Later, take_turn: Callable[..., FinishedTurn]
 ) -> None:
-    own: dict[str, Any] = {"users_dir": users_dir, "user_email": ANN}
+    own: dict[str, Any] = {"database": database, "user_email": ANN}
     made = []
     for _ in range(3):
         made.append(conversations.create_conversation(**own, domain="assistant").conversation_id)
@@ -97,17 +98,17 @@ def test_a_clock_set_back_gives_no_two_messages_one_place_and_hides_no_conversat
     assert [row.updated_at for row in listed] == sorted((row.updated_at for row in listed), reverse=True)
     assert {row.conversation_id for row in listed} == set(made)
     assert len(listed) == len(made)
-    assert list(verify_store(users_dir=users_dir)) == []
+    assert list(verify_store(database=database)) == []
 
 
 def test_a_session_outlives_a_clock_that_is_set_back_and_ends_when_its_time_is_over(
-    users_dir: str, later: Later
+    database: Database, later: Later
 ) -> None:
-    create_user(users_dir=users_dir, user_email=ANN, password="correct horse battery")
-    token = sessions.create_session(users_dir=users_dir, user_email=ANN)
+    create_user(database=database, user_email=ANN, password="correct horse battery")
+    token = sessions.create_session(database=database, user_email=ANN)
     later(days=-365)
-    assert sessions.find_session(users_dir=users_dir, token=token) == ANN
+    assert sessions.find_session(database=database, token=token) == ANN
     later(days=365 + sessions.LIFETIME_DAYS)
-    assert sessions.find_session(users_dir=users_dir, token=token) is None
+    assert sessions.find_session(database=database, token=token) is None
     later(days=-1)
-    assert sessions.find_session(users_dir=users_dir, token=token) == ANN
+    assert sessions.find_session(database=database, token=token) == ANN

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from database.connection import open_store
+from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.schema import conversations
 
@@ -21,9 +21,9 @@ ALL, ONE = Prepared(NAMED), Prepared(NAMED.where(conversations.c.conversation_id
 
 
 @pytest.fixture
-def connection(users_dir: str) -> Iterator[Connection]:
+def connection(database: Database) -> Iterator[Connection]:
     """A connection of a store that holds the conversations c0, c1 and c2 with their numbers as settings."""
-    store = open_store(users_dir)
+    store = database
     store.write(lambda writing: ADD.run_each(writing, [row(number) for number in range(3)]))
     with store.reading() as reading:
         yield reading
@@ -46,11 +46,11 @@ def test_rows_can_be_left_unread(connection: Connection) -> None:
     assert len(ALL.rows(connection)) == 3
 
 
-def test_what_a_statement_brings_along_stays_with_it(users_dir: str, connection: Connection) -> None:
+def test_what_a_statement_brings_along_stays_with_it(database: Database, connection: Connection) -> None:
     counted = update(conversations).where(conversations.c.version < 5).values(version=conversations.c.version + 1)
-    open_store(users_dir).write(Prepared(counted).run)
+    database.write(Prepared(counted).run)
     assert set(connection.execute(select(conversations.c.version)).scalars()) == {2}
-    open_store(users_dir).write(Prepared(delete(conversations)).run)
+    database.write(Prepared(delete(conversations)).run)
 
 
 def test_a_parameter_that_is_missing_is_an_error(connection: Connection) -> None:
@@ -59,10 +59,10 @@ def test_a_parameter_that_is_missing_is_an_error(connection: Connection) -> None
 
 
 def test_a_refused_change_is_the_same_error_as_ever_and_takes_the_transaction_along(
-    users_dir: str, connection: Connection
+    database: Database, connection: Connection
 ) -> None:
     with pytest.raises(IntegrityError):
-        open_store(users_dir).write(lambda writing: ADD.run_each(writing, [row(7), row(1)]))
+        database.write(lambda writing: ADD.run_each(writing, [row(7), row(1)]))
     assert len(ALL.rows(connection)) == 3
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select
 
 from database.connection import close_store, open_store
 from database.engine import sqlite
-from database.engine.store import Store, Urgency
+from database.engine.database import Database, Urgency
 from database.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
@@ -74,7 +74,7 @@ def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(us
 
 
 def test_a_submitted_job_waits_for_a_write_in_a_calling_thread_and_so_does_the_end(tmp_path: Path) -> None:
-    store, begun, gate = Store(tmp_path / "users.db"), threading.Event(), threading.Event()
+    store, begun, gate = Database(tmp_path / "users.db"), threading.Event(), threading.Event()
 
     def hold(_connection: Connection) -> str:
         begun.set()
@@ -147,7 +147,7 @@ def test_what_the_driver_raises_is_told_apart_by_its_code_and_not_by_its_words(
 
 
 def test_whoever_submits_while_the_store_closes_gets_an_answer(tmp_path: Path) -> None:
-    store, submitted = Store(tmp_path / "users.db"), threading.Event()
+    store, submitted = Database(tmp_path / "users.db"), threading.Event()
     put = store._jobs.put
 
     def close_meanwhile(job: Any) -> None:

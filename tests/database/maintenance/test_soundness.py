@@ -18,11 +18,11 @@ from database.accounts.sessions import create_session
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
-from database.engine.store import Urgency
+from database.engine.database import Urgency
 from database.errors import DatabaseDamagedError, StorageFailedError
 from database.maintenance import soundness
 from database.maintenance.soundness import FileWatch, find_damage, require_usable, watch_store
-from database.maintenance.verification import verify_store
+from database.maintenance.verification import verify_file, verify_store
 from database.messages.reading import list_messages
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
@@ -57,7 +57,7 @@ def spoil(file: Path) -> bytes:
 def lived_in(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Path:
     """The file of a store with some conversations, closed."""
     for number in range(4):
-        row = create_conversation(users_dir=users_dir, user_email=ADA, domain="assistant")
+        row = create_conversation(database=open_store(users_dir), user_email=ADA, domain="assistant")
         take_turn(ADA, row.conversation_id, text=f"{number} " * 9_000, answer="yes " * 9_000)
     close_store(users_dir)
     return Path(users_dir) / "users.db"
@@ -108,7 +108,7 @@ def test_while_a_store_is_damaged_only_running_answers_are_written(users_dir: st
 
 def test_a_store_that_cannot_be_written_is_not_usable_until_it_can(users_dir: str) -> None:
     store = open_store(users_dir)
-    require_usable(users_dir=users_dir)
+    require_usable(database=open_store(users_dir))
 
     def read_only(switch: str) -> None:
         store._writer._idle.queue[0].connection.driver_connection.execute(f"PRAGMA query_only = {switch}")  # type: ignore[union-attr]
@@ -116,11 +116,11 @@ def test_a_store_that_cannot_be_written_is_not_usable_until_it_can(users_dir: st
 
     read_only("ON")
     with pytest.raises(StorageFailedError, match="can't be written"):
-        require_usable(users_dir=users_dir)
+        require_usable(database=open_store(users_dir))
     with pytest.raises(StorageFailedError):
-        require_usable(users_dir=users_dir)  # which does not try again so soon
+        require_usable(database=open_store(users_dir))  # which does not try again so soon
     read_only("OFF")
-    require_usable(users_dir=users_dir)
+    require_usable(database=open_store(users_dir))
 
 
 def test_a_store_on_a_full_disk_is_not_usable_though_a_small_write_may_fit(
@@ -128,7 +128,7 @@ def test_a_store_on_a_full_disk_is_not_usable_though_a_small_write_may_fit(
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=4096))
     with pytest.raises(StorageFailedError, match="full"):
-        require_usable(users_dir=users_dir)
+        require_usable(database=open_store(users_dir))
 
 
 @pytest.fixture
@@ -161,11 +161,11 @@ def test_damaged_pages_give_no_answer_but_one_that_says_so_until_the_file_is_who
     settings: Settings, app: Callable[[], Flask], take_turn: Callable[..., FinishedTurn], users_dir: str
 ) -> None:
     assert users_dir == settings.users_dir
-    create_user(users_dir=users_dir, user_email=ADA, password="correct horse battery")
-    session = create_session(users_dir=users_dir, user_email=ADA)
+    create_user(database=open_store(users_dir), user_email=ADA, password="correct horse battery")
+    session = create_session(database=open_store(users_dir), user_email=ADA)
     conversations = []
     for number in range(10):
-        row = create_conversation(users_dir=users_dir, user_email=ADA, domain="assistant")
+        row = create_conversation(database=open_store(users_dir), user_email=ADA, domain="assistant")
         take_turn(ADA, row.conversation_id, text=f"{number} " * 9_000, answer="yes " * 9_000)
         conversations.append(row.conversation_id)
     close_store(users_dir)
@@ -244,16 +244,16 @@ def copied_with_log(users_dir: str, target: Path, *, change: Callable[[bytes], b
 def test_a_damaged_log_of_changes_costs_the_last_changes_alone(
     users_dir: str, take_turn: Callable[..., FinishedTurn], tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
-    own = {"users_dir": users_dir, "user_email": ADA}
+    own = {"database": open_store(users_dir), "user_email": ADA}
     conversation_id = create_conversation(**own, domain="assistant").conversation_id
     take_turn(ADA, conversation_id, text="kept")
     close_store(users_dir)  # everything is in the file now, and the log is gone
     take_turn(ADA, conversation_id, text="late")
     damaged = copied_with_log(users_dir, tmp_path / "damaged", change=change)
-    own["users_dir"] = damaged
+    own["database"] = open_store(damaged)
     found = [row.text for row in list_messages(**own, conversation_id=conversation_id)]
     assert found in (["kept", "Hi there"], ["kept", "Hi there", "late", "Hi there"], ["kept", "Hi there", "late", ""])
-    assert list(verify_store(users_dir=damaged)) == []
+    assert list(verify_store(database=open_store(damaged))) == []
     another = create_conversation(**own, domain="assistant").conversation_id
     accept_turn(**own, conversation_id=another, text="Goes on", config={})
     close_store(damaged)
@@ -268,4 +268,4 @@ def test_a_missing_table_is_told_at_the_start_and_by_verification(users_dir: str
         connection.commit()
     with pytest.raises(DatabaseDamagedError, match=f"lacks tables: {table}"):
         open_store(users_dir)
-    assert f"The table {table} is missing." in {finding.what for finding in verify_store(users_dir=users_dir)}
+    assert f"The table {table} is missing." in {finding.what for finding in verify_file(Path(users_dir) / "users.db")}

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from database.connection import open_store
 from database.conversations.repository import create_conversation
+from database.engine.database import Database
 from database.maintenance.statistics import optimize, renew_statistics
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
 
 ANN = "ann@example.org"
 
 
-def analysed(users_dir: str) -> set[str]:
+def analysed(database: Database) -> set[str]:
     """The tables that have statistics."""
-    with open_store(users_dir).reading() as connection:
+    with database.reading() as connection:
         return set(connection.exec_driver_sql("SELECT tbl FROM sqlite_stat1").scalars())
 
 
@@ -28,11 +28,11 @@ def memories() -> Iterator[PKBDatabase]:
         yield db
 
 
-def test_tables_with_rows_get_statistics(users_dir: str, take_turn: Callable[..., Any]) -> None:
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
+def test_tables_with_rows_get_statistics(database: Database, take_turn: Callable[..., Any]) -> None:
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
     take_turn(ANN, row.conversation_id)
-    optimize(users_dir=users_dir)
-    assert {"UserToConversationId", "messages", "activities"} <= analysed(users_dir)
+    optimize(database=database)
+    assert {"UserToConversationId", "messages", "activities"} <= analysed(database)
 
 
 def test_a_table_that_has_statistics_is_left_to_sqlites_own_judgement(memories: PKBDatabase) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from database.connection import create_connection, open_store
+from database.connection import create_connection
 from database.conversations.repository import create_conversation
+from database.engine.database import Database
 from database.maintenance.findings import Finding, first_ones
 from database.maintenance.invariants import COUNTS, INDEX, REFERENCES, RUNNING, THREADS
 from database.maintenance.repair import repair_store
-from database.maintenance.verification import verify_store
+from database.maintenance.verification import verify_file, verify_store
 from database.messages.reading import list_messages
 from database.references import backlinks, store_report
 from database.search.indexing import index_pending, search_conversation
@@ -71,74 +72,74 @@ DAMAGES = [
 
 
 @pytest.fixture
-def lived_in(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> str:
+def lived_in(database: Database, take_turn: Callable[..., FinishedTurn]) -> Database:
     """A store with two conversations, a thread and a reference, all indexed."""
     first, other = (
-        create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id for _ in range(2)
+        create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id for _ in range(2)
     )
     told = take_turn(ANN, first, text="The quick brown fox", answer="naïve ½ ㎏ 東京タワー")
     take_turn(ANN, first, text="And then?", reply_to=told.response_message_id)
     asking = take_turn(ANN, other, text="As said there", title="Other")
     target = {"conversation_id": first, "message_id": told.response_message_id}
     report = [{"ref": "@conversation_x_message_2", "kind": "message", "status": "resolved", "target": target}]
-    store_report(users_dir=users_dir, user_email=ANN, message_id=asking.user_message_id, report=report)
-    index_pending(users_dir=users_dir)
-    return users_dir
+    store_report(database=database, user_email=ANN, message_id=asking.user_message_id, report=report)
+    index_pending(database=database)
+    return database
 
 
-def damage(users_dir: str, statements: list[str]) -> None:
-    connection = create_connection(Path(users_dir) / "users.db")
+def damage(database: Database, statements: list[str]) -> None:
+    connection = create_connection(database.folder / "users.db")
     for statement in statements:
         connection.execute(statement)
     connection.close()
 
 
-def wrong(users_dir: str) -> list[Finding]:
-    return [finding for finding in verify_store(users_dir=users_dir) if not finding.fine]
+def wrong(database: Database) -> list[Finding]:
+    return [finding for finding in verify_store(database=database) if not finding.fine]
 
 
-def test_nothing_is_wrong_with_a_store_that_was_lived_in(lived_in: str) -> None:
+def test_nothing_is_wrong_with_a_store_that_was_lived_in(lived_in: Database) -> None:
     accept_turn(
-        users_dir=lived_in,
+        database=lived_in,
         user_email=ANN,
-        conversation_id=create_conversation(users_dir=lived_in, user_email=ANN, domain="x").conversation_id,
+        conversation_id=create_conversation(database=lived_in, user_email=ANN, domain="x").conversation_id,
         text="Still running",
         config={},
     )
-    assert list(verify_store(users_dir=lived_in)) == []
+    assert list(verify_store(database=lived_in)) == []
 
 
 @pytest.mark.parametrize(("rule", "statements", "derived"), DAMAGES)
 def test_damage_is_found_and_what_is_derived_made_anew(
-    lived_in: str, rule: str, statements: list[str], derived: bool
+    lived_in: Database, rule: str, statements: list[str], derived: bool
 ) -> None:
     damage(lived_in, statements)
     found = wrong(lived_in)
     assert (rule, derived) in {(finding.rule, finding.derived) for finding in found}
     assert list(
-        repair_store(users_dir=lived_in, rules={finding.rule for finding in found if finding.derived})
+        repair_store(database=lived_in, rules={finding.rule for finding in found if finding.derived})
     ) or not any(finding.derived for finding in found)
     left = wrong(lived_in)
     assert [finding for finding in left if finding.derived] == []
     assert derived == (left == [])
 
 
-def test_what_was_made_anew_works_again(lived_in: str) -> None:
+def test_what_was_made_anew_works_again(lived_in: Database) -> None:
     damage(lived_in, ["DELETE FROM message_references", "INSERT INTO messages_fts(messages_fts) VALUES ('delete-all')"])
-    own = {"users_dir": lived_in, "user_email": ANN}
+    own = {"database": lived_in, "user_email": ANN}
     told = [finding.rule for finding in wrong(lived_in)]
-    assert list(repair_store(users_dir=lived_in, rules=told)) == [
+    assert list(repair_store(database=lived_in, rules=told)) == [
         "1 messages got the references of their reports.",
         "6 messages were indexed anew.",
     ]
-    with open_store(lived_in).reading() as connection:
+    with lived_in.reading() as connection:
         first = connection.exec_driver_sql("SELECT conversation_id FROM messages WHERE seq = 1").scalar()
     assert [row.ordinal for row in search_conversation(**own, conversation_id=first, q="東京")] == [2]
     told_id = list_messages(**own, conversation_id=first)[1].message_id
     assert [link["preview"] for link in backlinks(**own, message_id=told_id)] == ["As said there"]
 
 
-def test_a_reference_to_what_was_erased_is_told_and_not_wrong(lived_in: str) -> None:
+def test_a_reference_to_what_was_erased_is_told_and_not_wrong(lived_in: Database) -> None:
     damage(
         lived_in,
         [
@@ -147,14 +148,14 @@ def test_a_reference_to_what_was_erased_is_told_and_not_wrong(lived_in: str) -> 
         ],
     )
     assert wrong(lived_in) == []
-    assert [finding.what for finding in verify_store(users_dir=lived_in)] == [
+    assert [finding.what for finding in verify_store(database=lived_in)] == [
         "1 references lead to messages that were deleted for good."
     ]
 
 
 def test_a_file_that_is_no_database_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "users.db").write_bytes(b"garbage" * 1_000)
-    assert [finding.rule for finding in verify_store(users_dir=str(tmp_path))] == ["file"]
+    assert [finding.rule for finding in verify_file(tmp_path / "users.db")] == ["file"]
 
 
 def test_of_many_findings_of_one_kind_a_hundred_are_told() -> None:

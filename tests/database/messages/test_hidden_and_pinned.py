@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from database.connection import close_store
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
+from database.engine.database import Database
 from database.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
@@ -22,15 +22,16 @@ from database.messages.message import MessageRow
 from database.search.indexing import index_pending, search_conversation
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
+from tests.stores import restarted
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
+def own(database: Database) -> dict[str, str]:
     """Where ann's conversation is."""
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
+    return {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def six(own: dict[str, str], take_turn: Callable[..., FinishedTurn]) -> list[Mes
 
 
 def person(own: dict[str, str]) -> dict[str, str]:
-    return {name: own[name] for name in ("users_dir", "user_email")}
+    return {name: own[name] for name in ("database", "user_email")}
 
 
 def texts(own: dict[str, str]) -> list[str]:
@@ -54,7 +55,7 @@ def test_a_deleted_message_comes_back_to_its_place_with_its_hash(
     indexed: bool, own: dict[str, str], six: list[MessageRow]
 ) -> None:
     if indexed:
-        index_pending(users_dir=own["users_dir"])
+        index_pending(database=own["database"])
     editing.delete_message(**own, message_id=six[2].message_id, index=3)
     assert search_conversation(**own, q="question 1") == []
     for _ in range(2):
@@ -62,7 +63,7 @@ def test_a_deleted_message_comes_back_to_its_place_with_its_hash(
     assert reading.list_messages(**own) == six
     assert get_conversation(**own).message_count == 6
     assert [row.message_id for row in search_conversation(**own, q="question 1")] == [six[2].message_id]
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     assert [row.message_id for row in search_conversation(**own, q="question 1")] == [six[2].message_id]
 
 
@@ -118,7 +119,7 @@ def test_pinned_messages_are_listed_in_order(
 
 def test_nobody_pins_what_is_not_there_for_them(own: dict[str, str], six: list[MessageRow]) -> None:
     with pytest.raises(MessageNotFoundError):
-        pin_message(users_dir=own["users_dir"], user_email=BEN, message_id=six[0].message_id, pinned=True)
+        pin_message(database=own["database"], user_email=BEN, message_id=six[0].message_id, pinned=True)
     with pytest.raises(ConversationNotFoundError):
         pinned_messages(**own | {"user_email": BEN})
     delete_conversation(**own)
@@ -134,7 +135,7 @@ def test_earlier_texts_are_told_oldest_first_to_their_owner(own: dict[str, str],
     assert edits[0]["replaced_at"] <= edits[1]["replaced_at"]
     assert edits_of(**person(own), message_id=six[1].message_id) == []
     with pytest.raises(MessageNotFoundError):
-        edits_of(users_dir=own["users_dir"], user_email=BEN, message_id=six[0].message_id)
+        edits_of(database=own["database"], user_email=BEN, message_id=six[0].message_id)
 
 
 def test_marks_outlive_a_restart_and_go_into_clones(own: dict[str, str], six: list[MessageRow]) -> None:
@@ -142,9 +143,9 @@ def test_marks_outlive_a_restart_and_go_into_clones(own: dict[str, str], six: li
     pin_message(**person(own), message_id=six[1].message_id, pinned=True)
     editing.edit_message(**own, message_id=six[2].message_id, index=3, text="changed")
     editing.delete_message(**own, message_id=six[5].message_id, index=6)
-    close_store(own["users_dir"])
+    own["database"] = restarted(own["database"])
     editing.restore_message(**own, message_id=six[5].message_id)
-    close_store(own["users_dir"])
+    own["database"] = restarted(own["database"])
     copy = clone_conversation(**own)
     theirs = own | {"conversation_id": copy.conversation_id}
     for where in (own, theirs):

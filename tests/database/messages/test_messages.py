@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
+from database.engine.database import Database
 from database.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
@@ -33,9 +34,9 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+def own(database: Database) -> dict[str, str]:
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
+    return {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_a_message_is_found_by_index_hash_and_id(own: dict[str, str], ten: list[
     assert reading.message_at(**own, index=3) == ten[2]
     assert reading.message_by_hash(**own, short_hash=ten[2].message_short_hash or "") == ten[2]
     assert reading.message_by_id(**own, message_id=ten[2].message_id) == ten[2]
-    assert reading.message_location(users_dir=own["users_dir"], user_email=ANN, message_id=ten[2].message_id) == (
+    assert reading.message_location(database=own["database"], user_email=ANN, message_id=ten[2].message_id) == (
         own["conversation_id"],
         ten[2],
     )
@@ -152,7 +153,7 @@ def test_an_edit_keeps_hash_and_history(own: dict[str, str], ten: list[MessageRo
     assert edited.edited_at is not None
     assert again.message_short_hash == ten[2].message_short_hash
     assert reading.message_at(**own, index=3) == again
-    with open_store(own["users_dir"]).reading() as connection:
+    with own["database"].reading() as connection:
         history = connection.execute(select(message_edits.c.text).order_by(message_edits.c.edit_id)).scalars().all()
     assert history == ["question 2", "first change"]
 
@@ -191,7 +192,7 @@ def test_a_deleted_message_is_found_by_hash_as_deleted(own: dict[str, str], ten:
     with pytest.raises(MessageNotFoundError):
         editing.delete_message(**own, message_id=ten[2].message_id, index=None)
     with pytest.raises(MessageNotFoundError):
-        reading.message_location(users_dir=own["users_dir"], user_email=ANN, message_id=ten[2].message_id)
+        reading.message_location(database=own["database"], user_email=ANN, message_id=ten[2].message_id)
 
 
 def test_a_listed_message_says_nothing_of_deletion(ten: list[MessageRow]) -> None:
@@ -287,7 +288,7 @@ def test_foreign_missing_and_binned_conversations_answer_the_same(own: dict[str,
 
 
 def test_a_message_of_another_conversation_is_not_found_here(own: dict[str, str], ten: list[MessageRow]) -> None:
-    elsewhere = create_conversation(users_dir=own["users_dir"], user_email=ANN, domain="assistant").conversation_id
+    elsewhere = create_conversation(database=own["database"], user_email=ANN, domain="assistant").conversation_id
     here = own | {"conversation_id": elsewhere}
     assert reading.message_by_id(**here, message_id=ten[0].message_id) is None
     assert reading.message_by_hash(**here, short_hash=ten[0].message_short_hash or "") is None
@@ -304,21 +305,21 @@ def test_a_permalink_to_a_foreign_or_binned_message_is_missing(
         delete_conversation(**own)
     with pytest.raises(MessageNotFoundError):
         reading.message_location(
-            users_dir=own["users_dir"], user_email=ANN if binned else BOB, message_id=ten[0].message_id
+            database=own["database"], user_email=ANN if binned else BOB, message_id=ten[0].message_id
         )
 
 
 def test_messages_tell_which_conversation_they_are_in(
     own: dict[str, str], ten: list[MessageRow], statements: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
-    who = {"users_dir": own["users_dir"], "user_email": ANN}
+    who = {"database": own["database"], "user_email": ANN}
     ids = [row.message_id for row in ten]
     editing.delete_message(**own, message_id=ids[3], index=4)
     with statements() as seen:
         found = reading.conversations_of_messages(**who, message_ids={*ids, "no-such-message"})
     assert found == {message_id: own["conversation_id"] for message_id in ids if message_id != ids[3]}
     assert sum("FROM messages" in statement for statement in seen) == 1
-    assert reading.conversations_of_messages(users_dir=own["users_dir"], user_email=BOB, message_ids=ids) == {}
+    assert reading.conversations_of_messages(database=own["database"], user_email=BOB, message_ids=ids) == {}
     assert reading.conversations_of_messages(**who, message_ids=[]) == {}
     delete_conversation(**own)
     assert reading.conversations_of_messages(**who, message_ids=ids) == {}
@@ -330,8 +331,8 @@ class ConversationOfMessages(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = TemporaryDirectory()
-        row = create_conversation(users_dir=self.folder.name, user_email=ANN, domain="assistant")
-        self.own = {"users_dir": self.folder.name, "user_email": ANN, "conversation_id": row.conversation_id}
+        row = create_conversation(database=open_store(self.folder.name), user_email=ANN, domain="assistant")
+        self.own = {"database": open_store(self.folder.name), "user_email": ANN, "conversation_id": row.conversation_id}
         self.model: list[str] = []
         self.hashes: dict[str, str | None] = {}
         self.said = 0

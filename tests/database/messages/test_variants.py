@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from database.connection import close_store, open_store
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, get_conversation
+from database.engine.database import Database
 from database.errors import (
     ConversationNotFoundError,
     InvalidChangeError,
@@ -28,16 +28,17 @@ from database.turns.events import append_events, numbered, purge_events, read_ev
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import finish_turn
+from tests.stores import restarted
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 Own = dict[str, str]
 
 
 @pytest.fixture
-def own(users_dir: str) -> Own:
+def own(database: Database) -> Own:
     """Where ann's conversation is."""
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
+    return {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def end(own: Own, answer: MessageRow, text: str, status: str = "complete") -> Fi
 
 
 def choose(own: Own, answer: MessageRow, number: int) -> None:
-    who = {name: own[name] for name in ("users_dir", "user_email")}
+    who = {name: own[name] for name in ("database", "user_email")}
     choose_variant(**who, message_id=answer.message_id, number=number)
 
 
@@ -116,13 +117,13 @@ def test_an_attempt_that_came_to_nothing_is_kept_but_not_chosen(
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_search_finds_the_words_that_are_chosen(indexed: bool, own: Own, answer: MessageRow) -> None:
     if indexed:
-        index_pending(users_dir=own["users_dir"])
+        index_pending(database=own["database"])
     begin(own, answer)
     assert hits(own, "old words 1") == [answer.message_id]
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     end(own, answer, "new speech")
     assert (hits(own, "old words 1"), hits(own, "new speech")) == ([], [answer.message_id])
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     choose(own, answer, 1)
     assert (hits(own, "old words 1"), hits(own, "new speech")) == ([answer.message_id], [])
 
@@ -142,14 +143,14 @@ def test_an_edit_stays_with_the_variant_that_was_edited(own: Own, answer: Messag
 def test_a_crash_keeps_the_answer_and_marks_the_attempt(own: Own, answer: MessageRow) -> None:
     begin(own, answer)
     told = [(answer.message_id, seq, event) for seq, event in numbered([{"text": "new "}, {"text": "wo"}], after=0)]
-    open_store(own["users_dir"]).write(lambda connection: append_events(connection, told))
-    close_store(own["users_dir"])
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 1
+    own["database"].write(lambda connection: append_events(connection, told))
+    own["database"] = restarted(own["database"])
+    assert close_interrupted_turns(database=own["database"]) == 1
     after = now(own, answer)
     assert (after.text, after.status) == ("old words 1", "complete")
     assert shown(after) == [(1, "complete", None, True), (2, "interrupted", "second", False)]
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 0
-    who = {name: own[name] for name in ("users_dir", "user_email")}
+    assert close_interrupted_turns(database=own["database"]) == 0
+    who = {name: own[name] for name in ("database", "user_email")}
     read = read_events(**who, message_id=answer.message_id, after=2)
     assert read.complete
     assert b'"interrupted"' in read.events[0][1]
@@ -159,22 +160,22 @@ def test_a_crash_keeps_the_answer_and_marks_the_attempt(own: Own, answer: Messag
 
 def test_the_events_of_the_attempt_before_are_not_told_again(own: Own, answer: MessageRow) -> None:
     old = [(answer.message_id, seq, event) for seq, event in numbered([{"text": "old words 1"}], after=0)]
-    open_store(own["users_dir"]).write(lambda connection: append_events(connection, old))
+    own["database"].write(lambda connection: append_events(connection, old))
     begin(own, answer)
-    who = {name: own[name] for name in ("users_dir", "user_email")}
+    who = {name: own[name] for name in ("database", "user_email")}
     read = read_events(**who, message_id=answer.message_id, after=0)
     assert (read.events, read.complete) == ([], False)
 
 
 def test_events_of_an_attempt_are_kept_as_long_as_those_of_a_new_answer(own: Own, answer: MessageRow) -> None:
-    store = open_store(own["users_dir"])
+    store = own["database"]
     store.write(lambda connection: connection.execute(update(message_table).values(created_at="2020-01-01T00:00:00Z")))
     begin(own, now(own, answer))
     told = [(answer.message_id, seq, event) for seq, event in numbered([{"text": "new words"}], after=0)]
     store.write(lambda connection: append_events(connection, told))
     end(own, answer, "new words")
-    assert purge_events(users_dir=own["users_dir"]) == 0
-    assert purge_events(users_dir=own["users_dir"], older_than_hours=-1) == 1
+    assert purge_events(database=own["database"]) == 0
+    assert purge_events(database=own["database"], older_than_hours=-1) == 1
 
 
 def test_clones_have_every_variant_and_those_of_a_running_attempt(own: Own, answer: MessageRow) -> None:
@@ -182,7 +183,7 @@ def test_clones_have_every_variant_and_those_of_a_running_attempt(own: Own, answ
     end(own, answer, "new words")
     begin(own, answer)
     told = [(answer.message_id, seq, event) for seq, event in numbered([{"text": "newest"}], after=0)]
-    open_store(own["users_dir"]).write(lambda connection: append_events(connection, told))
+    own["database"].write(lambda connection: append_events(connection, told))
     copy = own | {"conversation_id": clone_conversation(**own).conversation_id}
     theirs = reading.list_messages(**copy)[1]
     assert (theirs.text, theirs.status) == ("new words", "complete")
@@ -214,7 +215,7 @@ def test_a_list_takes_one_statement_more_however_many_answers_have_variants(
 
 def test_an_answer_of_unknown_origin_is_given_to_the_last_question_before_it(own: Own, answer: MessageRow) -> None:
     forget = update(message_table).values(in_answer_to=None)
-    open_store(own["users_dir"]).write(lambda connection: connection.execute(forget))
+    own["database"].write(lambda connection: connection.execute(forget))
     assert begin(own, reading.list_messages(**own)[3]).text == "question 2"
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from database.connection import open_store
 from database.conversations.repository import create_conversation, delete_conversation
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
@@ -35,9 +35,9 @@ SAID = [
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+def own(database: Database) -> dict[str, str]:
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
+    return {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
 
 
 @pytest.fixture(params=["indexed", "not indexed yet"])
@@ -46,7 +46,7 @@ def said(own: dict[str, str], take_turn: Callable[..., FinishedTurn], request: p
     for text in SAID:
         take_turn(ANN, own["conversation_id"], text=text, answer="ok")
     if request.param == "indexed":
-        assert index_pending(users_dir=own["users_dir"]) == 2 * len(SAID)
+        assert index_pending(database=own["database"]) == 2 * len(SAID)
     return own
 
 
@@ -104,7 +104,7 @@ def test_the_best_come_first_then_the_newest(own: dict[str, str], take_turn: Cal
     filler = "and so on and on about other things, as it goes in long messages " * 5
     for text in (f"cats {filler}?", "cats and cats and cats", f"cats {filler}!", "one cats"):
         take_turn(ANN, own["conversation_id"], text=text, answer="ok")
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     assert found(own, "cats") == ["cats and cats and cats", "one cats", f"cats {filler}!", f"cats {filler}?"]
     assert found(own, "cats", limit=1) == ["cats and cats and cats"]
 
@@ -113,7 +113,7 @@ def test_indexed_and_unindexed_messages_are_found_together(
     own: dict[str, str], take_turn: Callable[..., FinishedTurn]
 ) -> None:
     take_turn(ANN, own["conversation_id"], text="old apple", answer="ok")
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     take_turn(ANN, own["conversation_id"], text="new apple", answer="ok")
     assert sorted(found(own, "apple")) == ["new apple", "old apple"]
 
@@ -121,7 +121,7 @@ def test_indexed_and_unindexed_messages_are_found_together(
 def test_an_edit_is_found_by_its_new_words_alone(said: dict[str, str]) -> None:
     message = list_messages(**said)[0]
     edit_message(**said, message_id=message.message_id, index=1, text="The slow green turtle")
-    index_pending(users_dir=said["users_dir"])
+    index_pending(database=said["database"])
     assert found(said, "turtle") == ["The slow green turtle"]
     assert found(said, "fox") == []
 
@@ -129,15 +129,15 @@ def test_an_edit_is_found_by_its_new_words_alone(said: dict[str, str]) -> None:
 def test_a_deleted_message_is_found_no_more(said: dict[str, str]) -> None:
     delete_message(**said, message_id=list_messages(**said)[0].message_id, index=1)
     assert found(said, "fox") == []
-    index_pending(users_dir=said["users_dir"])
+    index_pending(database=said["database"])
     assert found(said, "fox") == []
     check_index(said)
 
 
 def test_forgotten_messages_leave_no_word_behind(said: dict[str, str]) -> None:
     seqs = [row.seq for row in list_messages(**said)]
-    index_pending(users_dir=said["users_dir"])
-    store = open_store(said["users_dir"])
+    index_pending(database=said["database"])
+    store = said["database"]
     store.write(lambda connection: fulltext_index.forget(connection, seqs))
     with store.reading() as connection:
         hits = fulltext_index.newest_hits(
@@ -149,7 +149,7 @@ def test_forgotten_messages_leave_no_word_behind(said: dict[str, str]) -> None:
 
 def test_an_answer_being_written_waits_and_is_found_when_it_ends(own: dict[str, str]) -> None:
     accepted = accept_turn(**own, text="a question", config={})
-    assert index_pending(users_dir=own["users_dir"]) == 1
+    assert index_pending(database=own["database"]) == 1
     finish_turn(
         **own,
         response_message_id=accepted.response_message_id,
@@ -159,36 +159,36 @@ def test_an_answer_being_written_waits_and_is_found_when_it_ends(own: dict[str, 
         title="Talk",
     )
     assert found(own, "reply") == ["the reply"]
-    assert index_pending(users_dir=own["users_dir"]) == 1
+    assert index_pending(database=own["database"]) == 1
     assert found(own, "reply") == ["the reply"]
-    assert index_pending(users_dir=own["users_dir"]) == 0
+    assert index_pending(database=own["database"]) == 0
 
 
 def test_an_old_answer_that_is_made_again_keeps_nothing_else_from_being_indexed(
     own: dict[str, str], take_turn: Callable[..., FinishedTurn]
 ) -> None:
     old = take_turn(ANN, own["conversation_id"], text="the old one")
-    index_pending(users_dir=own["users_dir"])
+    index_pending(database=own["database"])
     again = update(messages).where(messages.c.message_id == old.response_message_id).values(status="streaming")
-    open_store(own["users_dir"]).write(lambda connection: connection.execute(again).rowcount)
-    other = create_conversation(users_dir=own["users_dir"], user_email=ANN, domain="assistant").conversation_id
+    own["database"].write(lambda connection: connection.execute(again).rowcount)
+    other = create_conversation(database=own["database"], user_email=ANN, domain="assistant").conversation_id
     take_turn(ANN, other, text="the new one")
-    assert index_pending(users_dir=own["users_dir"]) == 2
+    assert index_pending(database=own["database"]) == 2
 
 
 def test_indexing_goes_in_slices(own: dict[str, str], take_turn: Callable[..., FinishedTurn]) -> None:
     for number in range(5):
         take_turn(ANN, own["conversation_id"], text=f"word{number}", answer="ok")
-    assert index_pending(users_dir=own["users_dir"], slice_ms=0) == 10
+    assert index_pending(database=own["database"], slice_ms=0) == 10
     assert found(own, "word3") == ["word3"]
-    assert index_pending(users_dir=own["users_dir"]) == 0
+    assert index_pending(database=own["database"]) == 0
 
 
 def test_other_conversations_are_not_searched(said: dict[str, str], take_turn: Callable[..., FinishedTurn]) -> None:
     for user_email in (ANN, BOB):
-        room = create_conversation(users_dir=said["users_dir"], user_email=user_email, domain="assistant")
+        room = create_conversation(database=said["database"], user_email=user_email, domain="assistant")
         take_turn(user_email, room.conversation_id, text="Another fox", answer="ok")
-    index_pending(users_dir=said["users_dir"])
+    index_pending(database=said["database"])
     assert found(said, "fox") == [SAID[0]]
 
 
@@ -203,7 +203,7 @@ def test_foreign_missing_and_binned_conversations_are_not_searched(said: dict[st
 
 def check_index(own: dict[str, str]) -> None:
     """Raise unless the full-text table is sound in itself."""
-    open_store(own["users_dir"]).write(
+    own["database"].write(
         lambda connection: connection.exec_driver_sql(
             "INSERT INTO messages_fts (messages_fts) VALUES ('integrity-check')"
         ).close()

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from database.connection import open_store
 from database.conversations.repository import create_conversation
+from database.engine.database import Database
 from database.maintenance.verification import verify_store
 from database.search.indexing import clear_retired_index, index_pending, reindex_messages
 from database.search.messages import search_messages
@@ -20,26 +20,26 @@ TURNS = 20
 
 
 @pytest.fixture
-def indexed(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> str:
+def indexed(database: Database, take_turn: Callable[..., FinishedTurn]) -> str:
     """A store of forty indexed messages."""
-    conversation_id = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
+    conversation_id = create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id
     for number in range(TURNS):
         take_turn(ANN, conversation_id, text=f"whale number{number}", answer="a song")
-    index_pending(users_dir=users_dir)
-    return users_dir
+    index_pending(database=database)
+    return database
 
 
-def found(users_dir: str, words: str) -> int:
-    return len(search_messages(users_dir=users_dir, user_email=ANN, query=parse_query(words), limit=100).messages)
+def found(database: Database, words: str) -> int:
+    return len(search_messages(database=database, user_email=ANN, query=parse_query(words), limit=100).messages)
 
 
-def tables(users_dir: str) -> set[str]:
-    with open_store(users_dir).reading() as connection:
+def tables(database: Database) -> set[str]:
+    with database.reading() as connection:
         return set(connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name GLOB '*retired*'").scalars())
 
 
 def test_searches_find_everything_at_each_moment(indexed: str) -> None:
-    slices = reindex_messages(users_dir=indexed, slice_ms=0)
+    slices = reindex_messages(database=indexed, slice_ms=0)
     reached = []
     for _, mark in slices:
         reached.append(mark)
@@ -48,22 +48,22 @@ def test_searches_find_everything_at_each_moment(indexed: str) -> None:
     assert len(reached) > TURNS
     assert reached[-1] == 2 * TURNS
     assert tables(indexed) == set()
-    assert list(verify_store(users_dir=indexed)) == []
+    assert list(verify_store(database=indexed)) == []
 
 
 def test_what_was_stopped_is_gone_on_with(indexed: str) -> None:
-    stopped = list(islice(reindex_messages(users_dir=indexed, slice_ms=0), 5))
-    again = list(reindex_messages(users_dir=indexed, slice_ms=0))
+    stopped = list(islice(reindex_messages(database=indexed, slice_ms=0), 5))
+    again = list(reindex_messages(database=indexed, slice_ms=0))
     assert again[0][1] > stopped[-1][1]
     assert sum(count for count, _ in stopped + again) == 2 * TURNS
     assert tables(indexed) == set()
-    assert list(verify_store(users_dir=indexed)) == []
+    assert list(verify_store(database=indexed)) == []
 
 
 def test_a_server_goes_on_with_what_was_stopped(indexed: str) -> None:
-    done = sum(count for count, _ in islice(reindex_messages(users_dir=indexed, slice_ms=0), 5))
-    assert index_pending(users_dir=indexed) == 2 * TURNS - done
+    done = sum(count for count, _ in islice(reindex_messages(database=indexed, slice_ms=0), 5))
+    assert index_pending(database=indexed) == 2 * TURNS - done
     assert tables(indexed) != set()
-    clear_retired_index(users_dir=indexed)
+    clear_retired_index(database=indexed)
     assert tables(indexed) == set()
-    assert list(verify_store(users_dir=indexed)) == []
+    assert list(verify_store(database=indexed)) == []

@@ -18,6 +18,7 @@ from database.conversations.repository import (
     get_conversation,
     update_conversation,
 )
+from database.engine.database import Database
 from database.errors import InvalidChangeError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
@@ -37,25 +38,25 @@ SAID = {
 }
 
 
-def conversation(users_dir: str, owner: str = ANN) -> str:
-    return create_conversation(users_dir=users_dir, user_email=owner, domain="assistant").conversation_id
+def conversation(database: Database, owner: str = ANN) -> str:
+    return create_conversation(database=database, user_email=owner, domain="assistant").conversation_id
 
 
 @pytest.fixture(params=["indexed", "not indexed yet"])
-def said(users_dir: str, take_turn: TakeTurn, request: pytest.FixtureRequest) -> dict[str, str]:
+def said(database: Database, take_turn: TakeTurn, request: pytest.FixtureRequest) -> dict[str, str]:
     """Conversation ids by title; all of SAID was said, once with a full index, once with an empty one."""
-    ids = {title: conversation(users_dir) for title in SAID}
+    ids = {title: conversation(database) for title in SAID}
     for title, turns in SAID.items():
         for text, answer in turns:
             take_turn(ANN, ids[title], text=text, answer=answer, title=title)
     if request.param == "indexed":
-        index_pending(users_dir=users_dir)
+        index_pending(database=database)
     return ids
 
 
-def search(users_dir: str, q: str | SearchQuery, *, owner: str = ANN, **more: Any) -> FoundMessages:
+def search(database: Database, q: str | SearchQuery, *, owner: str = ANN, **more: Any) -> FoundMessages:
     query = parse_query(q) if isinstance(q, str) else q
-    return search_messages(users_dir=users_dir, user_email=owner, query=query, **more)
+    return search_messages(database=database, user_email=owner, query=query, **more)
 
 
 def texts(found: FoundMessages) -> list[str]:
@@ -87,26 +88,26 @@ def texts(found: FoundMessages) -> list[str]:
         ("-fox -snake sender:user", {"深度学习很有趣"}),
     ],
 )
-def test_words_phrases_and_filters_choose(users_dir: str, said: dict[str, str], q: str, expected: set[str]) -> None:
+def test_words_phrases_and_filters_choose(database: Database, said: dict[str, str], q: str, expected: set[str]) -> None:
     assert said
-    assert set(texts(search(users_dir, q))) == expected
+    assert set(texts(search(database, q))) == expected
 
 
-def test_a_conversation_is_named_by_its_friendly_id_or_its_id(users_dir: str, said: dict[str, str]) -> None:
-    row = get_conversation(users_dir=users_dir, user_email=ANN, conversation_id=said["Garden"])
+def test_a_conversation_is_named_by_its_friendly_id_or_its_id(database: Database, said: dict[str, str]) -> None:
+    row = get_conversation(database=database, user_email=ANN, conversation_id=said["Garden"])
     expected = {"fox and hound", "the owner of a brown fox"}
     for name in (row.conversation_friendly_id, f"@conversation_{row.conversation_friendly_id}"):
-        assert set(texts(search(users_dir, f"fox in:{name}"))) == expected
+        assert set(texts(search(database, f"fox in:{name}"))) == expected
     by_id = replace(parse_query("fox"), conversation=said["Garden"])
-    assert set(texts(search(users_dir, by_id))) == expected
-    unknown = search(users_dir, "fox in:nothing_here_0000")
+    assert set(texts(search(database, by_id))) == expected
+    unknown = search(database, "fox in:nothing_here_0000")
     assert (unknown.messages, len(unknown.warnings)) == ([], 1)
 
 
 @pytest.mark.parametrize("q", ["", "  ", '"', "*", "🙂", "%", "()", "\x00", "\ud800", '""" *', "-", "zebra"])
-def test_where_nothing_is_meant_nothing_is_found(users_dir: str, said: dict[str, str], q: str) -> None:
+def test_where_nothing_is_meant_nothing_is_found(database: Database, said: dict[str, str], q: str) -> None:
     assert said
-    assert texts(search(users_dir, q)) == []
+    assert texts(search(database, q)) == []
 
 
 @examples(80)
@@ -118,80 +119,81 @@ def test_where_nothing_is_meant_nothing_is_found(users_dir: str, said: dict[str,
         ).map("".join),
     )
 )
-def test_any_text_is_a_query(users_dir: str, said: dict[str, str], q: str) -> None:
+def test_any_text_is_a_query(database: Database, said: dict[str, str], q: str) -> None:
     everything = {text for turns in SAID.values() for turn in turns for text in turn}
     assert said
-    for hit in search(users_dir, q).messages:
+    for hit in search(database, q).messages:
         assert hit.message.text in everything
         assert all(0 <= begin < end <= len(hit.snippet.text) for begin, end in hit.snippet.ranges)
 
 
-def test_a_hit_says_where_it_is_and_which_words_fit(users_dir: str, said: dict[str, str]) -> None:
-    (hit,) = search(users_dir, "naive own").messages
+def test_a_hit_says_where_it_is_and_which_words_fit(database: Database, said: dict[str, str]) -> None:
+    (hit,) = search(database, "naive own").messages
     assert (hit.conversation_title, hit.message.index, hit.message.sender) == ("Bread", 2, "model")
     assert hit.message.conversation_id == said["Bread"]
     assert hit.conversation_friendly_id.startswith("bread")
     assert [hit.snippet.text[slice(*place)] for place in hit.snippet.ranges] == ["naïve", "owner"]
 
 
-def test_what_belongs_to_others_is_never_found(users_dir: str, said: dict[str, str], take_turn: TakeTurn) -> None:
-    take_turn(BOB, conversation(users_dir, BOB), text="a secret fox", answer="ok")
-    index_pending(users_dir=users_dir)
-    take_turn(BOB, conversation(users_dir, BOB), text="another secret fox", answer="ok")
-    assert not any("secret" in text for text in texts(search(users_dir, "fox")))
-    assert set(texts(search(users_dir, "fox", owner=BOB))) == {"a secret fox", "another secret fox"}
+def test_what_belongs_to_others_is_never_found(database: Database, said: dict[str, str], take_turn: TakeTurn) -> None:
+    take_turn(BOB, conversation(database, BOB), text="a secret fox", answer="ok")
+    index_pending(database=database)
+    take_turn(BOB, conversation(database, BOB), text="another secret fox", answer="ok")
+    assert not any("secret" in text for text in texts(search(database, "fox")))
+    assert set(texts(search(database, "fox", owner=BOB))) == {"a secret fox", "another secret fox"}
     theirs = replace(parse_query("fox"), conversation=said["Bread"])
-    assert texts(search(users_dir, theirs, owner=BOB)) == []
+    assert texts(search(database, theirs, owner=BOB)) == []
 
 
-def test_the_archive_is_searched_and_the_bin_is_not(users_dir: str, said: dict[str, str]) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN}
+def test_the_archive_is_searched_and_the_bin_is_not(database: Database, said: dict[str, str]) -> None:
+    own = {"database": database, "user_email": ANN}
     update_conversation(**own, conversation_id=said["Bread"], changes={"archived": 1})
-    assert "The quick brown fox" in texts(search(users_dir, "fox"))
+    assert "The quick brown fox" in texts(search(database, "fox"))
     delete_conversation(**own, conversation_id=said["Bread"])
-    assert set(texts(search(users_dir, "fox"))) == {"fox and hound", "the owner of a brown fox"}
+    assert set(texts(search(database, "fox"))) == {"fox and hound", "the owner of a brown fox"}
 
 
-def test_temporary_conversations_are_not_searched(users_dir: str, said: dict[str, str], take_turn: TakeTurn) -> None:
+def test_temporary_conversations_are_not_searched(
+    database: Database, said: dict[str, str], take_turn: TakeTurn
+) -> None:
     assert said
-    temporary = create_temporary_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
+    temporary = create_temporary_conversation(database=database, user_email=ANN, domain="assistant").conversation_id
     take_turn(ANN, temporary, text="a passing hound", answer="ok")
     for _ in ("not indexed yet", "indexed"):
-        assert texts(search(users_dir, "hound")) == ["fox and hound"]
-        within = search(users_dir, replace(parse_query("hound"), conversation=temporary))
+        assert texts(search(database, "hound")) == ["fox and hound"]
+        within = search(database, replace(parse_query("hound"), conversation=temporary))
         assert (within.messages, len(within.warnings)) == ([], 1)
-        index_pending(users_dir=users_dir)
+        index_pending(database=database)
 
 
 def test_the_beginning_of_a_word_is_one_however_many_words_begin_so(
-    users_dir: str, take_turn: TakeTurn, statements: Callable[[], AbstractContextManager[list[str]]]
+    database: Database, take_turn: TakeTurn, statements: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
-    where = conversation(users_dir)
+    where = conversation(database)
     for number in range(5):
         take_turn(ANN, where, text=" ".join(f"sour{letter}{number}" for letter in "abcdefghijklmnopqr"), answer="ok")
-        take_turn(BOB, conversation(users_dir, BOB), text=f"sourdough{number}", answer="ok")
-    index_pending(users_dir=users_dir)
-    assert len(texts(search(users_dir, "sour"))) == 5
-    assert len(texts(search(users_dir, "soura"))) == 5
-    assert len(texts(search(users_dir, '"sourb0" "sourc0" sourd'))) == 1
-    assert texts(search(users_dir, "sourdo")) == []
+        take_turn(BOB, conversation(database, BOB), text=f"sourdough{number}", answer="ok")
+    index_pending(database=database)
+    assert len(texts(search(database, "sour"))) == 5
+    assert len(texts(search(database, "soura"))) == 5
+    assert len(texts(search(database, '"sourb0" "sourc0" sourd'))) == 1
+    assert texts(search(database, "sourdo")) == []
     with statements() as seen:
-        search(users_dir, "soura")
+        search(database, "soura")
     assert len(seen) <= 9
 
 
-def test_messages_of_one_conversation_are_numbered_among_its_live_ones(users_dir: str, take_turn: TakeTurn) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN}
-    ids = [conversation(users_dir), conversation(users_dir)]
+def test_messages_of_one_conversation_are_numbered_among_its_live_ones(database: Database, take_turn: TakeTurn) -> None:
+    own = {"database": database, "user_email": ANN}
+    ids = [conversation(database), conversation(database)]
     for number in range(4):
         for conversation_id in ids:
             take_turn(ANN, conversation_id, text=f"apple {number}", answer="ok")
     second = list_messages(**own, conversation_id=ids[0])[2]
     delete_message(**own, conversation_id=ids[0], message_id=second.message_id, index=3)
-    index_pending(users_dir=users_dir)
+    index_pending(database=database)
     found = {
-        (hit.message.conversation_id, hit.message.text): hit.message.index
-        for hit in search(users_dir, "apple").messages
+        (hit.message.conversation_id, hit.message.text): hit.message.index for hit in search(database, "apple").messages
     }
     listed = {
         (row.conversation_id, row.text): row.index
@@ -202,62 +204,62 @@ def test_messages_of_one_conversation_are_numbered_among_its_live_ones(users_dir
     assert found == listed
 
 
-def test_a_deleted_message_is_found_no_more(users_dir: str, said: dict[str, str]) -> None:
-    own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": said["Garden"]}
+def test_a_deleted_message_is_found_no_more(database: Database, said: dict[str, str]) -> None:
+    own = {"database": database, "user_email": ANN, "conversation_id": said["Garden"]}
     first = list_messages(**own)[0]
     delete_message(**own, message_id=first.message_id, index=1)
-    assert texts(search(users_dir, "hound")) == []
-    assert [hit.message.index for hit in search(users_dir, "owner fox").messages] == [1]
+    assert texts(search(database, "hound")) == []
+    assert [hit.message.index for hit in search(database, "owner fox").messages] == [1]
 
 
-def test_pages_follow_each_other_whatever_is_said_meanwhile(users_dir: str, take_turn: TakeTurn) -> None:
-    where = conversation(users_dir)
+def test_pages_follow_each_other_whatever_is_said_meanwhile(database: Database, take_turn: TakeTurn) -> None:
+    where = conversation(database)
     for number in range(5):
         take_turn(ANN, where, text=f"apple {number}", answer="ok")
-    index_pending(users_dir=users_dir)
-    first = search(users_dir, "apple", limit=2)
+    index_pending(database=database)
+    first = search(database, "apple", limit=2)
     take_turn(ANN, where, text="apple pie", answer="ok")
-    second = search(users_dir, "apple", limit=2, cursor=first.next)
-    third = search(users_dir, "apple", limit=2, cursor=second.next)
+    second = search(database, "apple", limit=2, cursor=first.next)
+    third = search(database, "apple", limit=2, cursor=second.next)
     assert [text for page in (first, second, third) for text in texts(page)] == [f"apple {n}" for n in (4, 3, 2, 1, 0)]
     assert third.next is None
 
 
 def test_of_very_many_hits_the_last_page_says_that_there_are_more(
-    users_dir: str, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
+    database: Database, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where = conversation(users_dir)
+    where = conversation(database)
     for number in range(6):
         take_turn(ANN, where, text=f"apple {number}", answer="ok")
-    index_pending(users_dir=users_dir)
-    assert search(users_dir, "apple").warnings == []
+    index_pending(database=database)
+    assert search(database, "apple").warnings == []
     monkeypatch.setattr("database.search.messages._READ", 4)
-    few = search(users_dir, "apple")
+    few = search(database, "apple")
     assert (texts(few), len(few.warnings), few.next) == (["apple 5", "apple 4"], 1, None)
 
 
 @pytest.mark.parametrize("cursor", ["x", "1", "1-", "-1-1", "١-١", "1-1 ", "9" * 40 + "-1"])
-def test_a_foreign_cursor_is_refused(users_dir: str, cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(database: Database, cursor: str) -> None:
     with pytest.raises(InvalidChangeError):
-        search(users_dir, "fox", cursor=cursor)
+        search(database, "fox", cursor=cursor)
 
 
-def test_words_side_by_side_and_dense_texts_come_first(users_dir: str, take_turn: TakeTurn) -> None:
-    where = conversation(users_dir)
+def test_words_side_by_side_and_dense_texts_come_first(database: Database, take_turn: TakeTurn) -> None:
+    where = conversation(database)
     filler = "and so on and on about other things, as it goes in long messages " * 5
     for text in (f"rye flour {filler}", "flour of rye", "rye flour!"):
         take_turn(ANN, where, text=text, answer="ok")
-    index_pending(users_dir=users_dir)
-    assert texts(search(users_dir, "rye flour"))[0] == "rye flour!"
+    index_pending(database=database)
+    assert texts(search(database, "rye flour"))[0] == "rye flour!"
 
 
 @pytest.mark.parametrize("q", ["fox", "fox brown -quick sender:user after:2020 in:x", "-fox"])
 def test_the_number_of_queries_does_not_depend_on_what_is_found(
-    users_dir: str, said: dict[str, str], statements: Callable[[], AbstractContextManager[list[str]]], q: str
+    database: Database, said: dict[str, str], statements: Callable[[], AbstractContextManager[list[str]]], q: str
 ) -> None:
     assert said
     with statements() as seen:
-        search(users_dir, q)
+        search(database, q)
     assert len(seen) <= 9
 
 

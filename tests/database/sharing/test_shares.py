@@ -9,13 +9,12 @@ import pytest
 from sqlalchemy import delete, func, insert, select, update
 
 from database.accounts.users import create_user
-from database.connection import close_store, open_store
 from database.conversations import repository as conversations
 from database.conversations.copying import clone_conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import now_iso
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import ConflictError, ConversationNotFoundError, NotShareableError, ShareNotFoundError
 from database.messages.editing import delete_message, edit_message, show_or_hide_message
 from database.messages.variants import accept_again
@@ -25,6 +24,7 @@ from database.sharing import shares
 from database.sharing.snapshots import SharedMessage
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
+from tests.stores import restarted
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 KEY = {"secret_key": "the key of this server"}
@@ -33,16 +33,16 @@ KEY = {"secret_key": "the key of this server"}
 class Owner:
     """Ann, and what she does with one conversation."""
 
-    def __init__(self, users_dir: str, take_turn: Callable[..., FinishedTurn]) -> None:
-        self.users_dir = users_dir
+    def __init__(self, database: Database, take_turn: Callable[..., FinishedTurn]) -> None:
+        self.database = database
         self._take_turn = take_turn
         self.conversation_id = conversations.create_conversation(
-            users_dir=users_dir, user_email=ANN, domain="assistant"
+            database=database, user_email=ANN, domain="assistant"
         ).conversation_id
 
     @property
     def own(self) -> dict[str, str]:
-        return {"users_dir": self.users_dir, "user_email": ANN, "conversation_id": self.conversation_id}
+        return {"database": self.database, "user_email": ANN, "conversation_id": self.conversation_id}
 
     def say(self, text: str, answer: str) -> FinishedTurn:
         return self._take_turn(ANN, self.conversation_id, text=text, answer=answer)
@@ -52,7 +52,7 @@ class Owner:
 
     def read(self, token: str | None, **window: int) -> shares.SharedPage:
         assert token is not None
-        return shares.read_share(users_dir=self.users_dir, token=token, **window)
+        return shares.read_share(database=self.database, token=token, **window)
 
     def read_all(self, token: str | None) -> list[SharedMessage]:
         found: list[SharedMessage] = []
@@ -65,15 +65,15 @@ class Owner:
 
     def rows(self) -> int:
         """How many rows all shares take, their pages included."""
-        with open_store(self.users_dir).reading() as connection:
+        with self.database.reading() as connection:
             return sum(
                 connection.execute(select(func.count()).select_from(each)).scalar_one() for each in (table, share_pages)
             )
 
 
 @pytest.fixture
-def owner(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Owner:
-    return Owner(users_dir, take_turn)
+def owner(database: Database, take_turn: Callable[..., FinishedTurn]) -> Owner:
+    return Owner(database, take_turn)
 
 
 def test_a_snapshot_stays_as_it_was_until_it_is_made_again_under_the_same_link(owner: Owner) -> None:
@@ -183,7 +183,7 @@ def test_the_bin_suspends_a_link_and_erasing_ends_it(owner: Owner, statements: A
     conversations.delete_conversation(**owner.own)
     with pytest.raises(ShareNotFoundError):
         owner.read(token)
-    (listed,) = shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY)
+    (listed,) = shares.list_shares(database=owner.database, user_email=ANN, **KEY)
     assert listed.in_bin
     conversations.restore_conversation(**owner.own)
     assert len(owner.read_all(token)) == 10
@@ -206,12 +206,12 @@ def test_a_link_can_be_withdrawn_in_the_bin(owner: Owner) -> None:
 
 
 def test_the_links_of_a_disabled_account_lead_nowhere(owner: Owner) -> None:
-    create_user(users_dir=owner.users_dir, user_email=ANN, password="a good long one")
+    create_user(database=owner.database, user_email=ANN, password="a good long one")
     owner.say("How much water?", "A litre.")
     token = owner.share().token
     assert len(owner.read_all(token)) == 2
     disable = update(users).where(users.c.user_email == ANN).values(disabled_at=now_iso())
-    open_store(owner.users_dir).write(lambda connection: connection.execute(disable).rowcount)
+    owner.database.write(lambda connection: connection.execute(disable).rowcount)
     with pytest.raises(ShareNotFoundError):
         owner.read(token)
 
@@ -221,7 +221,7 @@ def test_what_does_not_last_and_what_says_nothing_is_not_shared(
 ) -> None:
     with pytest.raises(NotShareableError, match="no finished message"):
         owner.share()
-    temporary = create_temporary_conversation(users_dir=owner.users_dir, user_email=ANN, domain="assistant")
+    temporary = create_temporary_conversation(database=owner.database, user_email=ANN, domain="assistant")
     take_turn(ANN, temporary.conversation_id)
     with pytest.raises(NotShareableError, match="temporary"):
         shares.share_conversation(**{**owner.own, "conversation_id": temporary.conversation_id}, **KEY)
@@ -234,7 +234,7 @@ def test_a_clone_is_not_shared(owner: Owner) -> None:
     copy = clone_conversation(**owner.own)
     preview = shares.preview_share(**{**owner.own, "conversation_id": copy.conversation_id}, **KEY)
     assert preview.share is None
-    assert len(shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY)) == 1
+    assert len(shares.list_shares(database=owner.database, user_email=ANN, **KEY)) == 1
 
 
 def test_nobody_shares_sees_or_withdraws_what_is_somebody_elses(owner: Owner) -> None:
@@ -248,7 +248,7 @@ def test_nobody_shares_sees_or_withdraws_what_is_somebody_elses(owner: Owner) ->
     ):
         with pytest.raises(ConversationNotFoundError):
             forbidden()
-    assert shares.list_shares(users_dir=owner.users_dir, user_email=BEN, **KEY) == []
+    assert shares.list_shares(database=owner.database, user_email=BEN, **KEY) == []
     assert len(owner.read_all(token)) == 2
 
 
@@ -257,12 +257,12 @@ def test_the_database_alone_opens_no_link_and_the_key_shows_it_again(owner: Owne
     token = owner.share().token
     assert token is not None
     assert len(token) == 43
-    close_store(owner.users_dir)
+    owner.database = restarted(owner.database)
     assert (
         shares.preview_share(**owner.own, **KEY).share
-        == shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY)[0]
+        == shares.list_shares(database=owner.database, user_email=ANN, **KEY)[0]
     )
-    with open_store(owner.users_dir).reading() as connection:
+    with owner.database.reading() as connection:
         stored = str(connection.execute(select(table)).all())
         names = connection.execute(select(table.c.token_hash)).scalars().all()
     assert token not in stored
@@ -274,7 +274,7 @@ def test_the_database_alone_opens_no_link_and_the_key_shows_it_again(owner: Owne
 def test_with_another_key_a_link_works_and_is_told_no_more_until_it_is_made_again(owner: Owner) -> None:
     owner.say("How much water?", "A litre.")
     token = owner.share().token
-    (listed,) = shares.list_shares(users_dir=owner.users_dir, user_email=ANN, secret_key="another key")
+    (listed,) = shares.list_shares(database=owner.database, user_email=ANN, secret_key="another key")
     assert listed.token is None
     assert len(owner.read_all(token)) == 2
     renewed = owner.share(secret_key="another key").token
@@ -288,15 +288,15 @@ def test_a_snapshot_that_loses_its_parts_before_it_is_shown_is_refused(
 ) -> None:
     owner.say("How much water?", "A litre.")
     token = owner.share().token
-    written = Store.write
+    written = Database.write
 
-    def withdrawn_meanwhile(store: Store, job: Any, **more: Any) -> Any:
+    def withdrawn_meanwhile(store: Database, job: Any, **more: Any) -> Any:
         done = written(store, job, **more)
         written(store, lambda connection: connection.execute(delete(table)).rowcount)
         written(store, lambda connection: connection.execute(delete(share_pages)).rowcount)
         return done
 
-    monkeypatch.setattr(Store, "write", withdrawn_meanwhile)
+    monkeypatch.setattr(Database, "write", withdrawn_meanwhile)
     with pytest.raises(ConflictError, match="Try again"):
         owner.share()
     monkeypatch.undo()
@@ -309,9 +309,9 @@ def test_shared_twice_at_once_both_succeed_and_the_later_snapshot_stands(
     owner: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner.say("How much water?", "A litre.")
-    written, others = Store.write, list[shares.Share]()
+    written, others = Database.write, list[shares.Share]()
 
-    def shared_meanwhile(store: Store, job: Any, **more: Any) -> Any:
+    def shared_meanwhile(store: Database, job: Any, **more: Any) -> Any:
         done = written(store, job, **more)
         if not others:
             monkeypatch.undo()
@@ -319,7 +319,7 @@ def test_shared_twice_at_once_both_succeed_and_the_later_snapshot_stands(
             owner.say("And light?", "Six hours.")
         return done
 
-    monkeypatch.setattr(Store, "write", shared_meanwhile)
+    monkeypatch.setattr(Database, "write", shared_meanwhile)
     made = owner.share()
     assert (made.token, made.message_count, others[0].message_count) == (others[0].token, 4, 2)
     assert [message["text"] for message in owner.read_all(made.token)][2:] == ["And light?", "Six hours."]
@@ -337,8 +337,8 @@ def test_what_a_crash_left_is_thrown_away_by_the_next_snapshot(owner: Owner) -> 
         }
         for start in range(1, 20)
     ]
-    open_store(owner.users_dir).write(lambda connection: connection.execute(insert(share_pages), left).rowcount)
-    assert shares.list_shares(users_dir=owner.users_dir, user_email=ANN, **KEY) == []
+    owner.database.write(lambda connection: connection.execute(insert(share_pages), left).rowcount)
+    assert shares.list_shares(database=owner.database, user_email=ANN, **KEY) == []
     owner.share()
     assert owner.rows() == 2
 
@@ -349,13 +349,13 @@ def test_a_message_that_is_hidden_deleted_or_emptied_while_the_snapshot_is_made_
 ) -> None:
     for number in range(30):
         owner.say(f"Question {number}", "Answer")
-    written = Store.write
+    written = Database.write
 
-    def changed_meanwhile(store: Store, job: Any, **more: Any) -> Any:
+    def changed_meanwhile(store: Database, job: Any, **more: Any) -> Any:
         statement = update(messages).where(messages.c.text == "Question 29").values(**change)
         written(store, lambda connection: connection.execute(statement).rowcount)
         return written(store, job, **more)
 
-    monkeypatch.setattr(Store, "write", changed_meanwhile)
+    monkeypatch.setattr(Database, "write", changed_meanwhile)
     texts = [message["text"] for message in owner.read_all(owner.share().token)]
     assert (len(texts), texts[-2:]) == (59, ["Answer", "Answer"])

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import delete, update
 from sqlalchemy.exc import IntegrityError
 
-from database.connection import open_store
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.clock import iso_in
+from database.engine.database import Database
 from database.errors import MessageNotFoundError, StreamExpiredError
 from database.messages.editing import delete_message, edit_message
 from database.schema import messages, stream_events
@@ -25,9 +25,9 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
-    row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+def own(database: Database) -> dict[str, str]:
+    row = create_conversation(database=database, user_email=ANN, domain="assistant")
+    return {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def turn(own: dict[str, str]) -> AcceptedTurn:
 
 def append(own: dict[str, str], message_id: str, *contents: dict[str, Any], after: int = 0) -> None:
     rows = [(message_id, seq, event) for seq, event in numbered(contents, after=after)]
-    open_store(own["users_dir"]).write(lambda connection: append_events(connection, rows))
+    own["database"].write(lambda connection: append_events(connection, rows))
 
 
 def finish(
@@ -54,7 +54,7 @@ def finish(
 
 def watch(own: dict[str, str], turn: AcceptedTurn, after: int = 0, user_email: str = ANN) -> StreamRead:
     return read_events(
-        users_dir=own["users_dir"], user_email=user_email, message_id=turn.response_message_id, after=after
+        database=own["database"], user_email=user_email, message_id=turn.response_message_id, after=after
     )
 
 
@@ -73,11 +73,11 @@ def age(own: dict[str, str], *turns: AcceptedTurn) -> None:
     """Make answers a day older, and an hour."""
     ids = [turn.response_message_id for turn in turns]
     query = update(messages).where(messages.c.message_id.in_(ids)).values(created_at=iso_in(hours=-25))
-    open_store(own["users_dir"]).write(lambda connection: connection.execute(query).close())
+    own["database"].write(lambda connection: connection.execute(query).close())
 
 
 def forget_events(own: dict[str, str]) -> None:
-    open_store(own["users_dir"]).write(lambda connection: connection.execute(delete(stream_events)).close())
+    own["database"].write(lambda connection: connection.execute(delete(stream_events)).close())
 
 
 def test_a_running_answer_gives_what_is_stored_beyond_a_point(own: dict[str, str], turn: AcceptedTurn) -> None:
@@ -181,8 +181,8 @@ def test_purging_forgets_old_finished_answers_alone(own: dict[str, str], turn: A
     append(own, running.response_message_id, {"text": "Now"})
     age(own, turn, running)
 
-    assert purge_events(users_dir=own["users_dir"]) == 1
-    assert purge_events(users_dir=own["users_dir"]) == 0
+    assert purge_events(database=own["database"]) == 1
+    assert purge_events(database=own["database"]) == 0
     with pytest.raises(StreamExpiredError):
         watch(own, turn, after=1)
     assert len(watch(own, young, after=1).events) == 1
@@ -192,7 +192,7 @@ def test_purging_forgets_old_finished_answers_alone(own: dict[str, str], turn: A
 def test_foreign_missing_binned_and_deleted_answers_are_not_found(own: dict[str, str], turn: AcceptedTurn) -> None:
     append(own, turn.response_message_id, {"text": "Hi"}, {"done": True})
     finish(own, turn, "Hi")
-    who = {"users_dir": own["users_dir"], "user_email": ANN, "after": 0}
+    who = {"database": own["database"], "user_email": ANN, "after": 0}
     with pytest.raises(MessageNotFoundError) as foreign:
         watch(own, turn, user_email=BOB)
     with pytest.raises(MessageNotFoundError) as missing:

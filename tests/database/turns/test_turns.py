@@ -9,17 +9,16 @@ import orjson
 import pytest
 from sqlalchemy import insert, select, update
 
-from database.connection import open_store
 from database.conversations.repository import (
     create_conversation,
     delete_conversation,
     get_conversation,
     restore_conversation,
-    setConversationFriendlyId,
+    set_friendly_id,
     update_conversation,
 )
 from database.engine.clock import now_iso
-from database.engine.store import Store
+from database.engine.database import Database
 from database.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
@@ -36,12 +35,12 @@ ANN, BOB = "ann@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def own(users_dir: str) -> dict[str, str]:
-    return {"users_dir": users_dir, "user_email": ANN, "conversation_id": new_conversation(users_dir)}
+def own(database: Database) -> dict[str, str]:
+    return {"database": database, "user_email": ANN, "conversation_id": new_conversation(database)}
 
 
-def new_conversation(users_dir: str) -> str:
-    return create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant").conversation_id
+def new_conversation(database: Database) -> str:
+    return create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id
 
 
 def accept(own: dict[str, str], text: str = "Hello", **more: Any) -> Any:
@@ -77,7 +76,7 @@ def fill(own: dict[str, str], count: int) -> None:
             .values(message_count=count, last_ordinal=count)
         )
 
-    open_store(own["users_dir"]).write(job)
+    own["database"].write(job)
 
 
 def test_an_accepted_turn_stores_the_question_and_an_empty_answer(own: dict[str, str]) -> None:
@@ -154,25 +153,25 @@ def test_a_text_said_thirty_times_still_gets_a_hash_of_its_own(own: dict[str, st
 
 
 def test_no_hash_reads_as_an_index(own: dict[str, str]) -> None:
-    setConversationFriendlyId(**own, conversation_friendly_id="say_yes_aaaa")
+    set_friendly_id(**own, conversation_friendly_id="say_yes_aaaa")
     accepted = accept(own, "text 3825")  # whose plain hash under this friendly id is 649698
     assert accepted.user_message_short_hash is not None
     assert not accepted.user_message_short_hash.isdigit()
 
 
 def test_a_turn_costs_as_many_statements_at_10_as_at_10000_messages(
-    users_dir: str, statements: Callable[[], Any]
+    database: Database, statements: Callable[[], Any]
 ) -> None:
     counts = []
     for size in (10, 10_000):
-        row = create_conversation(users_dir=users_dir, user_email=ANN, domain="assistant")
-        own = {"users_dir": users_dir, "user_email": ANN, "conversation_id": row.conversation_id}
+        row = create_conversation(database=database, user_email=ANN, domain="assistant")
+        own = {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
         if size == 10:
             for _ in range(5):
                 finish(own, accept(own).response_message_id)
         else:
             fill(own, size)
-            setConversationFriendlyId(**own, conversation_friendly_id="long_one_aaaa")
+            set_friendly_id(**own, conversation_friendly_id="long_one_aaaa")
         with statements() as accepting:
             accepted = accept(own, "A question never asked before")
         with statements() as finishing:
@@ -203,7 +202,7 @@ def test_another_users_conversation_is_as_missing(own: dict[str, str]) -> None:
 
 def test_only_an_answer_of_this_conversation_can_be_finished(own: dict[str, str]) -> None:
     accepted = accept(own)
-    other = create_conversation(users_dir=own["users_dir"], user_email=ANN, domain="assistant").conversation_id
+    other = create_conversation(database=own["database"], user_email=ANN, domain="assistant").conversation_id
     with pytest.raises(MessageNotFoundError):
         finish(own | {"conversation_id": other}, accepted.response_message_id)
     with pytest.raises(MessageNotFoundError):
@@ -234,21 +233,21 @@ def test_every_change_is_a_new_version(own: dict[str, str]) -> None:
 
 def stream(own: dict[str, str], message_id: str, *texts: str) -> None:
     rows = [(message_id, seq, event) for seq, event in numbered([{"text": text} for text in texts], after=0)]
-    open_store(own["users_dir"]).write(lambda connection: append_events(connection, rows))
+    own["database"].write(lambda connection: append_events(connection, rows))
 
 
 def test_an_interrupted_turn_is_closed_with_all_that_was_stored(own: dict[str, str]) -> None:
     accepted = accept(own, "How do I centre a box?")
     stream(own, accepted.response_message_id, "Use ", "grid")
 
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 1
+    assert close_interrupted_turns(database=own["database"]) == 1
 
     question, answer = list_messages(**own)
     assert (answer.text, answer.status) == ("Use grid", "interrupted")
     assert None not in (question.message_short_hash, answer.message_short_hash)
     row = get_conversation(**own)
     assert (row.title, row.running_message_id) == ("centre a box", None)
-    read = read_events(users_dir=own["users_dir"], user_email=ANN, message_id=answer.message_id, after=2)
+    read = read_events(database=own["database"], user_email=ANN, message_id=answer.message_id, after=2)
     events = [orjson.loads(event) for _, event in read.events]
     assert [seq for seq, _ in read.events] == [3, 4, 5, 6]
     assert events[0]["error"]["code"] == "interrupted"
@@ -262,11 +261,11 @@ def test_recovery_doubles_nothing(own: dict[str, str]) -> None:
     finish(own, accept(own).response_message_id)
     accepted = accept(own, "Again")
     stream(own, accepted.response_message_id, "So")
-    who = {"users_dir": own["users_dir"], "user_email": ANN, "message_id": accepted.response_message_id}
-    close_interrupted_turns(users_dir=own["users_dir"])
+    who = {"database": own["database"], "user_email": ANN, "message_id": accepted.response_message_id}
+    close_interrupted_turns(database=own["database"])
     once, rows = read_events(**who, after=0), list_messages(**own)
 
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 0
+    assert close_interrupted_turns(database=own["database"]) == 0
     assert read_events(**who, after=0) == once
     assert list_messages(**own) == rows
     assert [seq for seq, _ in once.events] == [1, 2, 3, 4]
@@ -275,8 +274,8 @@ def test_recovery_doubles_nothing(own: dict[str, str]) -> None:
 def test_a_turn_in_the_bin_is_recovered_too(own: dict[str, str]) -> None:
     accept(own)
     delete_conversation(**own)
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 1
-    with open_store(own["users_dir"]).reading() as connection:
+    assert close_interrupted_turns(database=own["database"]) == 1
+    with own["database"].reading() as connection:
         assert (
             connection.execute(select(messages.c.status).where(messages.c.sender == "model")).scalar() == "interrupted"
         )
@@ -296,27 +295,25 @@ def test_a_damaged_turn_is_marked_and_keeps_neither_others_nor_its_conversation_
     own: dict[str, str], caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     damaged = accept(own, "Hello")
-    other = {**own, "conversation_id": new_conversation(own["users_dir"])}
+    other = {**own, "conversation_id": new_conversation(own["database"])}
     sound = accept(other, "And me?")
     stream(other, sound.response_message_id, "You")
     statement = DAMAGED_TURNS[damage].format(damaged.response_message_id)
-    open_store(own["users_dir"]).write(lambda connection: connection.exec_driver_sql(statement).rowcount)
+    own["database"].write(lambda connection: connection.exec_driver_sql(statement).rowcount)
 
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 2
+    assert close_interrupted_turns(database=own["database"]) == 2
 
     assert any(damaged.response_message_id in message for message in caplog.messages)
     assert list_messages(**other)[1].text == "You"
-    assert close_interrupted_turns(users_dir=own["users_dir"]) == 0
+    assert close_interrupted_turns(database=own["database"]) == 0
     accept(own, "Go on")
 
 
 def test_a_conversation_that_waits_for_an_answer_that_is_gone_goes_on(own: dict[str, str]) -> None:
     accepted = accept(own, "Hello")
     gone = "DELETE FROM messages WHERE message_id = ?"
-    open_store(own["users_dir"]).write(
-        lambda connection: connection.exec_driver_sql(gone, (accepted.response_message_id,)).rowcount
-    )
-    close_interrupted_turns(users_dir=own["users_dir"])
+    own["database"].write(lambda connection: connection.exec_driver_sql(gone, (accepted.response_message_id,)).rowcount)
+    close_interrupted_turns(database=own["database"])
     assert get_conversation(**own).running_message_id is None
 
 
@@ -328,7 +325,7 @@ def test_a_store_that_cannot_be_written_is_no_damaged_turn(
     def full(*_job: object, **_urgency: object) -> None:
         raise StorageFailedError("The disk is full.")
 
-    monkeypatch.setattr(Store, "write", full)
+    monkeypatch.setattr(Database, "write", full)
     with pytest.raises(StorageFailedError):
-        close_interrupted_turns(users_dir=own["users_dir"])
+        close_interrupted_turns(database=own["database"])
     assert get_conversation(**own).running_message_id is not None

@@ -91,10 +91,10 @@ def fill(person: Person, state: AppState) -> None:
     assert person.post("/pkb/ingest_text", json={"text": f"I like {mark}plans a lot."}).status_code == 200
     person.put(f"/conversations/{talk}/pin")
     person.put(f"/pkb/conversation/{talk}/pin", json={"claim_id": claim.claim_id})
-    tell_changes(users_dir=state.users_dir, knowledge=state.knowledge)
-    while index_pending(users_dir=state.users_dir):
+    tell_changes(database=state.database, knowledge=state.knowledge)
+    while index_pending(database=state.database):
         pass
-    bundle = Path(state.users_dir) / "bundles" / talk
+    bundle = state.database.folder / "bundles" / talk
     bundle.mkdir(parents=True)
     (bundle / "talk.json").write_text(f"{mark}bundle")
     vectors = VectorSet(db=state.knowledge.database(), user_email=person.email, model="m", dimensions=4)
@@ -308,7 +308,7 @@ def test_retracted_memories_and_former_texts_are_erased_for_good(
     hers = eve.remember("zqxhers and retracted")
     eve.delete(f"/pkb/claims/{hers.claim_id}")
     change = ada.get("/pkb/audit").json["entries"][0]["audit_id"]
-    tell_changes(users_dir=state.users_dir, knowledge=state.knowledge)
+    tell_changes(database=state.database, knowledge=state.knowledge)
 
     def forget(days: str) -> Any:
         arguments = ["data", "forget", "--older-than-days", days, "--email", ada.email]

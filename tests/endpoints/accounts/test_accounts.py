@@ -11,6 +11,7 @@ from flask import Flask
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.users import create_user
+from database.connection import open_store
 from database.conversations.repository import create_conversation
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
@@ -42,7 +43,7 @@ def test_a_form_that_is_not_valid_is_shown_again_with_what_is_wrong(form: dict[s
 
 
 def leave_a_conversation(settings: Settings) -> None:
-    create_conversation(users_dir=settings.users_dir, user_email="ada@example.org", domain="assistant")
+    create_conversation(database=open_store(settings.users_dir), user_email="ada@example.org", domain="assistant")
 
 
 def leave_a_memory(settings: Settings) -> None:
@@ -94,7 +95,7 @@ def test_a_wrong_password_is_said_in_the_form(app: Flask, ada: Person) -> None:
 
 def test_whoever_may_have_a_password_of_some_length_may_sign_in_with_it(app: Flask, settings: Settings) -> None:
     longest = "x" * LONGEST_PASSWORD
-    create_user(users_dir=settings.users_dir, user_email="bob@example.org", password=longest)
+    create_user(database=open_store(settings.users_dir), user_email="bob@example.org", password=longest)
     client, answers = app.test_client(), []
     for password in (longest, f"{longest}x"):
         answers.append(client.post("/login", json={"email": "bob@example.org", "password": password}).status_code)

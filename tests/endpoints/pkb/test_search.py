@@ -27,7 +27,7 @@ def vectors(app: Flask) -> KnowledgeAccess:
     state.knowledge.close()
     model = WordVectors({"workouts": "exercise"}, dimensions=512)
     chat = ScriptedChatModel(replies=lambda _prompt: Reply('{"queries": ["other balderdash"]}'))
-    access = KnowledgeAccess(state.users_dir, models=lambda: KnowledgeModels(chat=chat, embedding=model))
+    access = KnowledgeAccess(state.database.folder, models=lambda: KnowledgeModels(chat=chat, embedding=model))
     app.extensions[EXTENSION] = replace(state, knowledge=access)
     return access
 

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from database.connection import close_store
 from endpoints.http.scope import EXTENSION
 from language_models.testing import Hold, Reply, ScriptedChatModel
+from server import build_state
 from settings import Settings
 from tests.endpoints.conftest import Person, events_of, refused
 
@@ -162,11 +163,7 @@ def test_after_a_restart_it_is_known(
     conversation_id = ada.new_conversation()
     first = events_of(send(ada, conversation_id))
     close_store(settings.users_dir)
-    state = app.extensions[EXTENSION]
-    runner = type(state.turns)(users_dir=settings.users_dir, metrics=state.metrics)
-    app.extensions[EXTENSION] = type(state)(
-        **{name: getattr(state, name) for name in state.__slots__} | {"turns": runner}
-    )
+    app.extensions[EXTENSION] = build_state(settings, models=app.extensions[EXTENSION].models)
     assert events_of(send(ada, conversation_id)) == first
     assert main_model.started_streams == 1
 

@@ -58,8 +58,8 @@ class _Queued(NamedTuple):
         return self.urgency <= Urgency.ACCEPT
 
 
-class Store:
-    """The database of one data folder.
+class Database:
+    """The database of one data folder, handed to whatever reads or writes it.
 
     Reads run in the caller's thread (`reading`); writes run in the writer's (`submit`, and `write` while jobs wait) or
     the caller's (`write` otherwise). Driver errors come out
@@ -89,6 +89,11 @@ class Store:
         self._submitted = 0
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
+
+    @property
+    def folder(self) -> Path:
+        """The data folder (`users_dir`) that the file lies in."""
+        return self.path.parent
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
