@@ -20,7 +20,6 @@ from chat.turns.parts import AnswerParts, ExportedPart, in_reading_order
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation
-from database.connection import open_store
 from database.conversations.copying import clone_conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
@@ -302,4 +301,3 @@ def test_an_answer_is_cancelled_in_the_middle_of_its_thinking(talk: Talk, runner
         "",
         ["Endless"],
     )
-    assert open_store(talk.database) is talk.store
