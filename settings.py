@@ -1,89 +1,295 @@
 """Everything that can be set, read once at start from the command line, the environment and `.env`.
 
-`SETTINGS_TABLE` is the one list of settings: the loader reads by it and `documentation/settings.md` is made from it.
+`Settings` is the one list of settings, with their variables, defaults, validation and meaning; `SETTINGS_TABLE` and
+`documentation/settings.md` are derived from it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-import setting_values as read
-
+T = TypeVar("T")
 SECRET_FILE = "secret_key"
+_MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
+_EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
+_HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
+_WITHOUT_PREFIX = frozenset({"database_url", "openai_base_url", "openai_api_key", "anthropic_api_key"})
 
 
 class SettingsError(Exception):
-    """A setting has a value that can't be used. The message names it and says what would be right."""
+    """A setting has an unusable value. The message names the variable and says what would be right."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")
         self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+def _reads(read: Callable[[str], object]) -> BeforeValidator:
+    """A validator that reads texts other than "" by `read`, which raises ValueError with what would be right."""
+    return BeforeValidator(lambda value: read(value) if value and isinstance(value, str) else value)
+
+
+def _each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """A reader of values separated by commas."""
+    return lambda text: tuple(read(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _number(text: str, *, low: int, high: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
+        raise ValueError(f"{text!r} is not a whole number from {low} to {high}")
+    return int(text)
+
+
+def _whole(low: int, high: int) -> BeforeValidator:
+    return _reads(partial(_number, low=low, high=high))
+
+
+def _tokens_by_model(low: int, high: int) -> BeforeValidator:
+    """Numbers of tokens: one for all models (under ""), others for models by name."""
+
+    def read(text: str) -> tuple[str, int]:
+        name, _, tokens = text.rpartition("=")
+        return _model(name.strip()) if name else "", _number(tokens.strip(), low=low, high=high)
+
+    return _reads(lambda text: dict(_each(read)(text)))
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:
+        raise ValueError(f"{text!r} is not a number of seconds above 0, such as 20 or 2.5")
+    return float(text)
+
+
+def _folder(text: str) -> Path:
+    path = Path(text).expanduser().absolute()
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; name a folder")
+    return path
+
+
+def _host(text: str) -> str:
+    if not _HOST_PATTERN.fullmatch(text):
+        raise ValueError(f"{text!r} is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
+    return text
+
+
+def _network(text: str) -> str:
+    try:
+        found = ipaddress.ip_network(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an address or a network, such as 127.0.0.1 or 10.1.0.0/16") from None
+    if not found.prefixlen:
+        raise ValueError(f"{text!r} is everybody; name the proxies alone")
+    return text
+
+
+def _model(text: str) -> str:
+    if not _MODEL_PATTERN.fullmatch(text):
+        raise ValueError(
+            f"{text!r} names no model; use embedded, embedded:<catalogue name or path of a .gguf file>, "
+            "openai:<model>, anthropic:<model> or none"
+        )
+    return text
+
+
+def _model_pattern(text: str) -> str:
+    """The name of a model, in which `*` stands for anything."""
+    if text != "*" and not text.startswith(("embedded:", "openai:", "anthropic:")):
+        raise ValueError(f"{text!r} names no model; use embedded:<name>, openai:<model>, anthropic:<model> or *")
+    return text
+
+
+def _embedding_model(text: str) -> str:
+    if not _EMBEDDING_PATTERN.fullmatch(text):
+        raise ValueError(f"{text!r} names no model that embeds; use embedded, openai:<model> or none")
+    return text
+
+
+def _web_address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
+    return text.rstrip("/")
+
+
+def _long_enough(text: str) -> str:
+    if len(text) < 32:
+        raise ValueError("use at least 32 random characters, or leave it out to have a key made")
+    return text
+
+
+def _sqlite_only(_text: str) -> None:
+    raise ValueError("this version keeps its data in SQLite below ANAPHORA_DATA_DIR; leave DATABASE_URL empty")
+
+
+Folder = Annotated[Path, _reads(_folder)]
+Seconds = Annotated[float, _reads(_seconds)]
+Tokens = Mapping[str, int]
+Patterns = Annotated[tuple[str, ...], _reads(_each(_model_pattern))]
+Threads = Annotated[int, _whole(1, 256)]
+
+
+def _setting(default: object, meaning: str, *, flag: str | None = None, secret: bool = False) -> Any:
+    """A setting; flag: the option of `python server.py` that sets it for one start."""
+    return Field(default=default, description=meaning, repr=not secret, json_schema_extra={"flag": flag})
+
+
+class Settings(BaseModel):
     """The values that one server or command runs with.
 
-    users_dir holds everything that people own. Budgets of distillation are in tokens, `reference_cap` and
+    data_dir holds everything that people own. Budgets of distillation are in tokens, `reference_cap` and
     `conversation_cap` in characters, timeouts in seconds. `context_window` and `answer_tokens` are in tokens by
-    model, "" for those that are not named. None means "as the model allows" for `distill_budget`, and "as the main
-    model" for `cheap_model` and `embedding_model`.
+    model, "" for all others. None means "as the model allows" for `distill_budget`, and "as the main model" for
+    `cheap_model` and `embedding_model`.
     """
 
-    data_dir: Path
-    host: str
-    port: int
-    allowed_hosts: tuple[str, ...]
-    trusted_proxies: tuple[str, ...]
-    secret_key: str = field(repr=False)
-    database_url: str | None = field(repr=False)
-    main_model: str
-    cheap_model: str | None
-    embedding_model: str | None
-    allowed_models: tuple[str, ...]
-    admin_models: tuple[str, ...]
-    turns_per_person: int
-    openai_base_url: str | None
-    openai_api_key: str | None = field(repr=False)
-    anthropic_api_key: str | None = field(repr=False)
-    model_dir: Path
-    context_window: Mapping[str, int]
-    answer_tokens: Mapping[str, int]
-    first_token_timeout: float
-    silence_timeout: float
-    distill_budget: int | None
-    distill_patience: float
-    distill_timeout: float
-    title_timeout: float
-    reference_cap: int
-    conversation_cap: int
-    memories_of_group: int
-    memories_attached: int
-    memories_pinned: int
-    memories_pinned_to_conversation: int
-    memories_found: int
-    conversation_cache: int
-    threads: int
-    search_threads: int
-    model_threads: int
-    long_threads: int
-    password_threads: int
-    waiting_requests: int
-    connections: int
-    connections_of_address: int
-    body_memory: int
-    synchronous: str
-    compact_up_to: int
-    log_format: str
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        validate_default=True,
+        alias_generator=lambda name: name.upper() if name in _WITHOUT_PREFIX else f"ANAPHORA_{name.upper()}",
+        protected_namespaces=(),
+    )
+
+    data_dir: Folder = _setting("storage", "Folder of all data.", flag="--data-dir")
+    host: Annotated[str, _reads(_host)] = _setting(
+        "127.0.0.1", "Address to listen on; `0.0.0.0` is every interface.", flag="--host"
+    )
+    port: Annotated[int, _whole(1, 65535)] = _setting(5000, "Port to listen on.", flag="--port")
+    allowed_hosts: Annotated[tuple[str, ...], _reads(_each(lambda name: _host(name).lower()))] = _setting(
+        (), "Host names, separated by commas, under which browsers reach the server, besides loopback names."
+    )
+    trusted_proxies: Annotated[tuple[str, ...], _reads(_each(_network))] = _setting(
+        (),
+        "Addresses or networks of reverse proxies, separated by commas, that may say who asks, and whether under TLS.",
+    )
+    secret_key: Annotated[str, _reads(_long_enough)] = _setting(
+        "",
+        "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
+        secret=True,
+    )
+    database_url: Annotated[str | None, _reads(_sqlite_only)] = _setting(
+        None, "Another database than SQLite; must be empty in this version.", secret=True
+    )
+    main_model: Annotated[str, _reads(_model)] = _setting("embedded", "Model that answers.", flag="--main-model")
+    cheap_model: Annotated[str | None, _reads(_model)] = _setting(
+        None,
+        "Model for titles, summaries and distillation; when empty, the small sibling of the main model at its "
+        "provider where one is known, else the main model.",
+        flag="--cheap-model",
+    )
+    embedding_model: Annotated[str | None, _reads(_embedding_model)] = _setting(
+        None,
+        "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB; when empty, unless the main model "
+        "is `none`), `openai:<model>`; `none`: words alone.",
+    )
+    allowed_models: Patterns = _setting(
+        (),
+        "Models that everybody may choose beside those of the settings, separated by commas: `openai:gpt-4*`, "
+        "`*` for all. When empty, embedded models that were fetched already.",
+    )
+    admin_models: Patterns = _setting(
+        (), "Models that administrators may choose besides; embedded ones they may always choose, and have fetched."
+    )
+    turns_per_person: Annotated[int, _whole(1, 100_000)] = _setting(
+        64, "Answers that one person may have written at once."
+    )
+    openai_base_url: Annotated[str | None, _reads(_web_address)] = _setting(
+        None, "Service that serves `openai:<model>`; OpenAI's own when empty."
+    )
+    openai_api_key: str | None = _setting(None, "Key for that service.", secret=True)
+    anthropic_api_key: str | None = _setting(None, "Key for `anthropic:<model>`.", secret=True)
+    model_dir: Folder = _setting(
+        None, "Folder of fetched models; `anaphora/models` in the user's cache folder when empty."
+    )
+    context_window: Annotated[Tokens, _tokens_by_model(512, 100_000_000)] = _setting(
+        {},
+        "Context window of the main model in tokens, or of several: `32000, openai:llama3=8192`. When empty, "
+        "what is known of a model; an unknown window is taken as 8,192 until it proves larger.",
+    )
+    answer_tokens: Annotated[Tokens, _tokens_by_model(1, 100_000_000)] = _setting(
+        {},
+        "The most tokens of one answer, with what is thought before it, for all models or for some: `8000, "
+        "openai:o3=30000`. When empty, as much as the model can.",
+    )
+    first_token_timeout: Seconds = _setting(
+        600, "Seconds that a model may be silent before its first word; reasoning models think for minutes."
+    )
+    silence_timeout: Seconds = _setting(120, "Seconds that a model may be silent in the middle of an answer.")
+    distill_budget: Annotated[int | None, _whole(1, 100_000_000)] = _setting(
+        None, "Tokens of gathered context above which it is condensed; a quarter of the context window when empty."
+    )
+    distill_patience: Seconds = _setting(
+        3,
+        "Seconds that condensing may delay an answer, by the cheap model's measured speed; what it can't "
+        "condense in that time goes in by priority.",
+    )
+    distill_timeout: Seconds = _setting(20, "Seconds that condensing may take before it is given up.")
+    title_timeout: Seconds = _setting(30, "Seconds that making a title may take before it is given up.")
+    reference_cap: Annotated[int, _whole(1, 10_000_000)] = _setting(8000, "Characters of one referenced message.")
+    conversation_cap: Annotated[int, _whole(1, 10_000_000)] = _setting(
+        24_000, "Characters of one referenced conversation."
+    )
+    memories_of_group: Annotated[int, _whole(1, 10_000)] = _setting(
+        500, "Memories of one referenced context, entity, tag or domain that a model is given; the newest."
+    )
+    memories_attached: Annotated[int, _whole(0, 1_000)] = _setting(50, "Attached memories that a model is given.")
+    memories_pinned: Annotated[int, _whole(0, 1_000)] = _setting(50, "Pinned memories that a model is given.")
+    memories_pinned_to_conversation: Annotated[int, _whole(0, 1_000)] = _setting(
+        50, "Memories pinned to the conversation that a model is given."
+    )
+    memories_found: Annotated[int, _whole(0, 200)] = _setting(
+        10, "Memories found by search that a model is given; 0: none."
+    )
+    conversation_cache: Annotated[int, _whole(1, 1_000_000)] = _setting(200, "Conversations kept ready in memory.")
+    threads: Threads = _setting(8, "Threads for requests that read or change a few rows.")
+    search_threads: Threads = _setting(4, "Threads for searches, and as many for changes of memories.")
+    model_threads: Threads = _setting(
+        8, "Threads for requests that wait for a model, messages apart; one person has half of them at most."
+    )
+    long_threads: Threads = _setting(
+        2, "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin."
+    )
+    password_threads: Annotated[int, _whole(1, 64)] = _setting(
+        2,
+        "Threads for requests that hash a password. At most half as many as cores hash at once, each with 64 MB "
+        "of memory.",
+    )
+    waiting_requests: Annotated[int, _whole(1, 100_000)] = _setting(
+        1000, "Requests that may wait for one of `ANAPHORA_THREADS`; further ones are answered 503 at once."
+    )
+    connections: Annotated[int, _whole(1, 1_000_000)] = _setting(
+        4000, "Connections at once, as far as the system's limit of open files allows; further ones are answered 503."
+    )
+    connections_of_address: Annotated[int, _whole(1, 1_000_000)] = _setting(
+        1000, "Connections at once of one address (of IPv6: of one /64 network), trusted proxies apart."
+    )
+    body_memory: Annotated[int, _whole(8, 1_000_000)] = _setting(
+        256,
+        "Megabytes that the bodies of all requests may take up together; of one person a quarter. Further ones: 503.",
+    )
+    synchronous: Literal["normal", "full"] = _setting(
+        "normal", "`normal` survives a killed process, `full` also a power failure, at the price of slower writes."
+    )
+    compact_up_to: Annotated[int, _whole(0, 1_000_000)] = _setting(
+        100,
+        "Megabytes of a store up to which it is compacted at once when an account was erased; writers wait "
+        "meanwhile, about a second for 100 MB. Larger ones wait for `flask data compact`.",
+    )
+    log_format: Literal["text", "json"] = _setting("text", "Log lines as `text` or as `json`.")
 
     @property
     def users_dir(self) -> str:
@@ -91,25 +297,27 @@ class Settings:
         return str(self.data_dir / "users")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """One setting: its variable, its default as written, how its text is read, what it means.
-
-    `parse` takes the text and returns the value, or raises ValueError with what would be right. `flag` is the option
-    of `python server.py` that sets it for one start. Without a default, `when_empty` is the value.
-    """
+    """A setting as the documentation shows it; `name` is its variable, `field` its field in `Settings`."""
 
     name: str
+    field: str
     default: str
-    parse: Callable[[str], Any]
     meaning: str
-    flag: str | None = None
-    when_empty: Any = None
+    flag: str | None
 
-    @property
-    def field(self) -> str:
-        """The name of its field in `Settings`."""
-        return self.name.removeprefix("ANAPHORA_").lower()
+
+SETTINGS_TABLE = tuple(
+    SettingRow(
+        name=str(info.alias),
+        field=field,
+        default=str(info.default or "") if info.default != 0 else "0",
+        meaning=str(info.description),
+        flag=info.json_schema_extra["flag"],  # type: ignore[index, arg-type]
+    )
+    for field, info in Settings.model_fields.items()
+)
 
 
 def load_settings(
@@ -123,39 +331,41 @@ def load_settings(
     Makes the data folder, and the secret key in it (mode 0600), when they are not there yet. An empty value counts as
     not set. Raises SettingsError for a malformed value; unknown options end the process as argparse does.
     """
-    given = {name: text for name, text in dotenv_values(env_file, interpolate=False).items() if text}
-    given |= {name: text for name, text in (os.environ if environ is None else environ).items() if text}
-    given |= _flags(arguments)
-    values = {row.field: _value(row, given) for row in SETTINGS_TABLE}
-    _one_way_in(values["openai_base_url"], values["openai_api_key"])
-    values["secret_key"] = values["secret_key"] or _kept_secret(values["data_dir"])
-    return Settings(**values)
+    given: dict[str, str] = {}
+    sources = (
+        dotenv_values(env_file, interpolate=False),
+        os.environ if environ is None else environ,
+        _flags(arguments),
+    )
+    for source in sources:
+        given |= {name: text.strip() for name, text in source.items() if text and text.strip()}
+    given.setdefault("ANAPHORA_MODEL_DIR", str(_cache_dir(given) / "anaphora" / "models"))
+    try:
+        settings = Settings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SettingsError(str(first["loc"][0]), str(first.get("ctx", {}).get("error", first["msg"]))) from None
+    _refuse_two_credentials(settings)
+    return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
 
 
-def _flags(arguments: Sequence[str]) -> dict[str, str]:
+def _flags(arguments: Sequence[str]) -> dict[str, str | None]:
     parser = argparse.ArgumentParser(prog="server.py", description="Serve Anaphora.")
     for row in SETTINGS_TABLE:
         if row.flag:
             parser.add_argument(row.flag, dest=row.name, metavar=row.field.upper(), help=row.meaning)
-    return {name: text for name, text in vars(parser.parse_args(list(arguments))).items() if text}
+    return vars(parser.parse_args(list(arguments)))
 
 
-def _value(row: SettingRow, given: Mapping[str, str]) -> Any:
-    text = given.get(row.name, "").strip()
-    if not text and row.field == "model_dir":
-        cache = given.get("XDG_CACHE_HOME", "")
-        return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "anaphora" / "models"
-    if not text and not row.default:
-        return row.when_empty
-    try:
-        return row.parse(text or row.default)
-    except ValueError as error:
-        raise SettingsError(row.name, str(error)) from error
+def _cache_dir(given: Mapping[str, str]) -> Path:
+    cache = Path(given.get("XDG_CACHE_HOME", ""))
+    return cache if cache.is_absolute() else Path.home() / ".cache"
 
 
-def _one_way_in(address: str | None, key: str | None) -> None:
-    """Raises SettingsError for a key beside a password in the address: each request could carry only one of them."""
-    if key and address and urlsplit(address).username is not None:
+def _refuse_two_credentials(settings: Settings) -> None:
+    """Raise SettingsError for a key beside a password in the address: a request can carry only one of them."""
+    address = settings.openai_base_url
+    if settings.openai_api_key and address and urlsplit(address).username is not None:
         raise SettingsError("OPENAI_BASE_URL", "has a user name in it, and OPENAI_API_KEY is set too; use one of them")
 
 
@@ -166,7 +376,7 @@ def _kept_secret(data_dir: Path) -> str:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not kept.exists():
             _write_secret(kept)
-        return read.long_enough(kept.read_text(encoding="ascii").strip())
+        return _long_enough(kept.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
         raise SettingsError("ANAPHORA_DATA_DIR", f"the secret key in {data_dir} can't be used: {error}") from error
 
@@ -183,208 +393,3 @@ def _write_secret(kept: Path) -> None:
         pass
     finally:
         draft.unlink()
-
-
-SETTINGS_TABLE: tuple[SettingRow, ...] = (
-    SettingRow("ANAPHORA_DATA_DIR", "storage", read.folder, "Folder of all data.", "--data-dir"),
-    SettingRow(
-        "ANAPHORA_HOST", "127.0.0.1", read.host, "Address to listen on; `0.0.0.0` is every interface.", "--host"
-    ),
-    SettingRow("ANAPHORA_PORT", "5000", read.whole(1, 65535), "Port to listen on.", "--port"),
-    SettingRow(
-        "ANAPHORA_ALLOWED_HOSTS",
-        "",
-        read.hosts,
-        "Host names, separated by commas, under which browsers reach the server, besides loopback names.",
-        when_empty=(),
-    ),
-    SettingRow(
-        "ANAPHORA_TRUSTED_PROXIES",
-        "",
-        read.networks,
-        "Addresses or networks of reverse proxies, separated by commas, that may say who asks, and whether under TLS.",
-        when_empty=(),
-    ),
-    SettingRow(
-        "ANAPHORA_SECRET_KEY",
-        "",
-        read.long_enough,
-        "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
-    ),
-    SettingRow("DATABASE_URL", "", read.sqlite_only, "Another database than SQLite; must be empty in this version."),
-    SettingRow("ANAPHORA_MAIN_MODEL", "embedded", read.model, "Model that answers.", "--main-model"),
-    SettingRow(
-        "ANAPHORA_CHEAP_MODEL",
-        "",
-        read.model,
-        "Model for titles, summaries and distillation; when empty, the small sibling of the main model at its provider "
-        "where one is known, else the main model.",
-        "--cheap-model",
-    ),
-    SettingRow(
-        "ANAPHORA_EMBEDDING_MODEL",
-        "",
-        read.embedding_model,
-        "Model that compares by meaning: `embedded` (all-MiniLM-L6-v2, 23 MB; when empty, unless the main model is "
-        "`none`), `openai:<model>`; `none`: words alone.",
-    ),
-    SettingRow(
-        "ANAPHORA_ALLOWED_MODELS",
-        "",
-        read.model_patterns,
-        "Models that everybody may choose beside those of the settings, separated by commas: `openai:gpt-4*`, `*` for "
-        "all. When empty, embedded models that were fetched already.",
-        when_empty=(),
-    ),
-    SettingRow(
-        "ANAPHORA_ADMIN_MODELS",
-        "",
-        read.model_patterns,
-        "Models that administrators may choose besides; embedded ones they may always choose, and have fetched.",
-        when_empty=(),
-    ),
-    SettingRow(
-        "ANAPHORA_TURNS_PER_PERSON", "64", read.whole(1, 100_000), "Answers that one person may have written at once."
-    ),
-    SettingRow(
-        "OPENAI_BASE_URL", "", read.web_address, "Service that serves `openai:<model>`; OpenAI's own when empty."
-    ),
-    SettingRow("OPENAI_API_KEY", "", str, "Key for that service."),
-    SettingRow("ANTHROPIC_API_KEY", "", str, "Key for `anthropic:<model>`."),
-    SettingRow(
-        "ANAPHORA_MODEL_DIR",
-        "",
-        read.folder,
-        "Folder of fetched models; `anaphora/models` in the user's cache folder when empty.",
-    ),
-    SettingRow(
-        "ANAPHORA_CONTEXT_WINDOW",
-        "",
-        read.tokens_by_model(512, 100_000_000),
-        "Context window of the main model in tokens, or of several: `32000, openai:llama3=8192`. When empty, what is "
-        "known of a model; an unknown window is taken as 8,192 until it proves larger.",
-        when_empty={},
-    ),
-    SettingRow(
-        "ANAPHORA_ANSWER_TOKENS",
-        "",
-        read.tokens_by_model(1, 100_000_000),
-        "The most tokens of one answer, with what is thought before it, for all models or for some: "
-        "`8000, openai:o3=30000`. When empty, as much as the model can.",
-        when_empty={},
-    ),
-    SettingRow(
-        "ANAPHORA_FIRST_TOKEN_TIMEOUT",
-        "600",
-        read.seconds,
-        "Seconds that a model may be silent before its first word; reasoning models think for minutes.",
-    ),
-    SettingRow(
-        "ANAPHORA_SILENCE_TIMEOUT",
-        "120",
-        read.seconds,
-        "Seconds that a model may be silent in the middle of an answer.",
-    ),
-    SettingRow(
-        "ANAPHORA_DISTILL_BUDGET",
-        "",
-        read.whole(1, 100_000_000),
-        "Tokens of gathered context above which it is condensed; a quarter of the context window when empty.",
-    ),
-    SettingRow(
-        "ANAPHORA_DISTILL_PATIENCE",
-        "3",
-        read.seconds,
-        "Seconds that condensing may delay an answer, by the cheap model's measured speed; what it can't condense in "
-        "that time goes in by priority.",
-    ),
-    SettingRow(
-        "ANAPHORA_DISTILL_TIMEOUT", "20", read.seconds, "Seconds that condensing may take before it is given up."
-    ),
-    SettingRow(
-        "ANAPHORA_TITLE_TIMEOUT", "30", read.seconds, "Seconds that making a title may take before it is given up."
-    ),
-    SettingRow("ANAPHORA_REFERENCE_CAP", "8000", read.whole(1, 10_000_000), "Characters of one referenced message."),
-    SettingRow(
-        "ANAPHORA_CONVERSATION_CAP", "24000", read.whole(1, 10_000_000), "Characters of one referenced conversation."
-    ),
-    SettingRow(
-        "ANAPHORA_MEMORIES_OF_GROUP",
-        "500",
-        read.whole(1, 10_000),
-        "Memories of one referenced context, entity, tag or domain that a model is given; the newest.",
-    ),
-    SettingRow("ANAPHORA_MEMORIES_ATTACHED", "50", read.whole(0, 1_000), "Attached memories that a model is given."),
-    SettingRow("ANAPHORA_MEMORIES_PINNED", "50", read.whole(0, 1_000), "Pinned memories that a model is given."),
-    SettingRow(
-        "ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION",
-        "50",
-        read.whole(0, 1_000),
-        "Memories pinned to the conversation that a model is given.",
-    ),
-    SettingRow(
-        "ANAPHORA_MEMORIES_FOUND", "10", read.whole(0, 200), "Memories found by search that a model is given; 0: none."
-    ),
-    SettingRow("ANAPHORA_CONVERSATION_CACHE", "200", read.whole(1, 1_000_000), "Conversations kept ready in memory."),
-    SettingRow("ANAPHORA_THREADS", "8", read.whole(1, 256), "Threads for requests that read or change a few rows."),
-    SettingRow(
-        "ANAPHORA_SEARCH_THREADS", "4", read.whole(1, 256), "Threads for searches, and as many for changes of memories."
-    ),
-    SettingRow(
-        "ANAPHORA_MODEL_THREADS",
-        "8",
-        read.whole(1, 256),
-        "Threads for requests that wait for a model, messages apart; one person has half of them at most.",
-    ),
-    SettingRow(
-        "ANAPHORA_LONG_THREADS",
-        "2",
-        read.whole(1, 256),
-        "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin.",
-    ),
-    SettingRow(
-        "ANAPHORA_PASSWORD_THREADS",
-        "2",
-        read.whole(1, 64),
-        "Threads for requests that hash a password. At most half as many as cores hash at once, each with 64 MB of "
-        "memory.",
-    ),
-    SettingRow(
-        "ANAPHORA_WAITING_REQUESTS",
-        "1000",
-        read.whole(1, 100_000),
-        "Requests that may wait for one of `ANAPHORA_THREADS`; further ones are answered 503 at once.",
-    ),
-    SettingRow(
-        "ANAPHORA_CONNECTIONS",
-        "4000",
-        read.whole(1, 1_000_000),
-        "Connections at once, as far as the system's limit of open files allows; further ones are answered 503.",
-    ),
-    SettingRow(
-        "ANAPHORA_CONNECTIONS_OF_ADDRESS",
-        "1000",
-        read.whole(1, 1_000_000),
-        "Connections at once of one address (of IPv6: of one /64 network), trusted proxies apart.",
-    ),
-    SettingRow(
-        "ANAPHORA_BODY_MEMORY",
-        "256",
-        read.whole(8, 1_000_000),
-        "Megabytes that the bodies of all requests may take up together; of one person a quarter. Further ones: 503.",
-    ),
-    SettingRow(
-        "ANAPHORA_SYNCHRONOUS",
-        "normal",
-        read.one_of("normal", "full"),
-        "`normal` survives a killed process, `full` also a power failure, at the price of slower writes.",
-    ),
-    SettingRow(
-        "ANAPHORA_COMPACT_UP_TO",
-        "100",
-        read.whole(0, 1_000_000),
-        "Megabytes of a store up to which it is compacted at once when an account was erased; writers wait meanwhile, "
-        "about a second for 100 MB. Larger ones wait for `flask data compact`.",
-    ),
-    SettingRow("ANAPHORA_LOG_FORMAT", "text", read.one_of("text", "json"), "Log lines as `text` or as `json`."),
-)

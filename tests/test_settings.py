@@ -84,8 +84,8 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("OPENAI_BASE_URL", "api.example.org", "such as https://"),
         ("ANAPHORA_CONTEXT_WINDOW", "-1", "whole number"),
         ("ANAPHORA_DISTILL_TIMEOUT", "0", "number of seconds above 0"),
-        ("ANAPHORA_SYNCHRONOUS", "off", "normal, full"),
-        ("ANAPHORA_LOG_FORMAT", "xml", "text, json"),
+        ("ANAPHORA_SYNCHRONOUS", "off", "'normal' or 'full'"),
+        ("ANAPHORA_LOG_FORMAT", "xml", "'text' or 'json'"),
         ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db/anaphora", "SQLite"),
     ],
 )
@@ -149,7 +149,7 @@ def test_models_are_kept_in_the_users_cache_folder(load, tmp_path):
 
 def test_every_row_of_the_table_fills_one_field_and_explains_itself():
     fields = [row.field for row in SETTINGS_TABLE]
-    assert sorted(fields) == sorted(Settings.__dataclass_fields__)
+    assert sorted(fields) == sorted(Settings.model_fields)
     assert all(row.meaning.endswith(".") for row in SETTINGS_TABLE)
 
 

@@ -32,7 +32,9 @@ MODEL_THREADS = 3
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """Few threads, so that a few requests take them all."""
-    return replace(settings, threads=1, model_threads=MODEL_THREADS, search_threads=1, long_threads=1)
+    return settings.model_copy(
+        update={"threads": 1, "model_threads": MODEL_THREADS, "search_threads": 1, "long_threads": 1}
+    )
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -285,7 +284,8 @@ def test_a_server_opens_and_closes_what_it_needs(app: Flask, main_model: Scripte
 def test_an_address_is_told_only_once_it_is_the_server_s_own(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     with socket.create_server(("127.0.0.1", 0)) as other:
-        settings = replace(app.extensions[EXTENSION].settings, host="127.0.0.1", port=other.getsockname()[1])
+        changes = {"host": "127.0.0.1", "port": other.getsockname()[1]}
+        settings = app.extensions[EXTENSION].settings.model_copy(update=changes)
         bridge = Bridge(app)
         with pytest.raises(SystemExit):
             asyncio.run(Server(configure(bridge, settings), bridge).serve())

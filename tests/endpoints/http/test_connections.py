@@ -8,7 +8,6 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +31,7 @@ Connect = Callable[[], socket.socket]
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """A server for few connections."""
-    return replace(settings, port=free_port(), connections=8, connections_of_address=4)
+    return settings.model_copy(update={"port": free_port(), "connections": 8, "connections_of_address": 4})
 
 
 @pytest.fixture
