@@ -16,16 +16,19 @@ from functools import partial
 from random import Random
 
 import numpy as np
+from sqlalchemy import insert, select
 
+from benchmarks.made_up.groups import ENTITY, TAG, TREE
+from benchmarks.made_up.knowledge import DOMAIN
 from database.connection import close_store
 from language_models.ports import EmbeddingModel
 from language_models.roles import EmbeddingRole
 from settings import load_settings
 from tests.live_server import LiveServer
 from truth_management_system import ActionResult, PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system.database import Prepared
 from truth_management_system.interface.structured_api import KnowledgeModels
-from truth_management_system.seed_groups import ENTITY, TAG, TREE
-from truth_management_system.seeding import DOMAIN
+from truth_management_system.schema import tables
 
 from .figures import Figure, of_samples
 from .load import resident_kb
@@ -172,14 +175,20 @@ def packaged_model(bench: Bench) -> EmbeddingModel:
 def _give_random_vectors(db: PKBDatabase, model: EmbeddingModel) -> None:
     """A vector of length 1 for each claim: embedding a hundred thousand would take an hour."""
     random = np.random.default_rng(_SEED)
-    owners = db.select("SELECT claim_rowid, user_email FROM claims ORDER BY claim_rowid")
-    sql = "INSERT INTO claim_embeddings (claim_rowid, user_email, model, vector) VALUES (?, ?, ?, ?)"
+    owners = db.rows(
+        Prepared(select(*tables.claims.c["claim_rowid", "user_email"]).order_by(tables.claims.c.claim_rowid))
+    )
+    inserted = Prepared(insert(tables.claim_embeddings), columns=["claim_rowid", "user_email", "model", "vector"])
     for start in range(0, len(owners), _VECTORS_AT_ONCE):
         some = owners[start : start + _VECTORS_AT_ONCE]
         vectors = random.standard_normal((len(some), model.dimensions))
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         given = zip(some, vectors.astype("<f2"), strict=True)
-        db.execute_many(sql, [[rowid, owner, model.name, vector.tobytes()] for (rowid, owner), vector in given])
+        rows = [
+            {"claim_rowid": rowid, "user_email": owner, "model": model.name, "vector": vector.tobytes()}
+            for (rowid, owner), vector in given
+        ]
+        db.run_each(inserted, rows)
 
 
 def _figures(

@@ -9,12 +9,12 @@ import click
 from flask.cli import AppGroup
 
 from benchmarks.made_up.history import SeedPlan, seed
+from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from database.accounts.users import create_user
 from database.errors import StoreError, UserExistsError
 from database.search.indexing import index_pending
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
-from truth_management_system.seeding import KnowledgePlan, seed_knowledge
 
 group = AppGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000

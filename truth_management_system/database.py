@@ -1,4 +1,4 @@
-"""The store of the knowledge base: transactions, plain SQL with `?` parameters, and its schema's life."""
+"""The store of the knowledge base: a face of the engine that all stores share, and the life of its schema."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.pool import StaticPool
 
 from database.engine.clock import now_iso
-from database.engine.pool import KeptConnections
-from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, logged_error, sqlite_engine
+from database.engine.database import Database
+from database.engine.sqlite import DRIVER_ERRORS, logged_error
 from database.engine.statements import Prepared
-from database.errors import StorageBusyError
+from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
 
 from .config import PKBConfig
-from .errors import InvalidKnowledgeError, KnowledgeBusyError, KnowledgeTooNewError, KnowledgeUnavailableError
+from .errors import (
+    InvalidKnowledgeError,
+    KnowledgeBusyError,
+    KnowledgeTooNewError,
+    KnowledgeUnavailableError,
+)
 from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 
 __all__ = ["Executed", "PKBDatabase", "Prepared", "get_database", "get_memory_database"]
 
 Parameters = Sequence[Any]
 Row = Mapping[str, Any]
-Connections = TypeVar("Connections", Engine, KeptConnections)
-# Writers leave readers alone; who does not is at it for long, and an answer would rather do without memories.
+# Writers leave readers alone; a process that locks the whole file does so for long, and an answer would rather do
+# without memories than wait.
 _READERS_WAIT_MS = 1_000
 
 
@@ -53,9 +56,9 @@ class Executed:
 class PKBDatabase:
     """One knowledge base. Safe to use from any thread: many read, one writes at a time.
 
-    Statements within `transaction()` see and make one change; others stand for themselves. Driver errors come out as
-    KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means, and for values
-    that no column can hold, which are an InvalidKnowledgeError.
+    Statements within `transaction()` belong to one change; every other statement is one by itself. Errors of the store
+    are raised as KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means,
+    and for values that no column can hold, which are an InvalidKnowledgeError.
 
     statements: how many were run so far. failures: how often the file could not be read or
     written for another reason than a lock.
@@ -65,27 +68,20 @@ class PKBDatabase:
         self.config = config
         self.statements = 0
         self.failures = 0
-        self._readers: KeptConnections | None = None
-        self._writer: Engine | None = None
-        self._writing = threading.RLock()
+        self._store: Database | None = None
         self._local = threading.local()
 
     def connect(self) -> PKBDatabase:
         """Open the store, making its folder, which is the owner's alone. Raises KnowledgeUnavailableError."""
-        if self._writer is not None:
-            return self
-        try:
-            if self.config.in_memory:
-                self._writer = _memory_engine()
-            else:
-                self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                path, synchronous = self.config.path, self.config.synchronous
-                self._writer = sqlite_engine(path, synchronous=synchronous, writing=True)
-                self._readers = KeptConnections(
-                    path, synchronous=synchronous, writing=False, busy_timeout_ms=_READERS_WAIT_MS
-                )
-        except OSError as error:
-            raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
+        if self._store is None:
+            try:
+                if not self.config.in_memory:
+                    self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
+            self._store = Database(
+                self.config.path, synchronous=self.config.synchronous, reader_timeout_ms=_READERS_WAIT_MS
+            )
         return self
 
     def initialize_schema(self) -> None:
@@ -118,14 +114,14 @@ class PKBDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[PKBDatabase]:
-        """Everything inside happens or nothing does. An inner one joins the outer one.
+        """Everything inside happens or nothing does. An inner transaction of the thread joins the outer one.
 
         Raises KnowledgeBusyError where another change takes longer than the configured `write_timeout`.
         """
         if getattr(self._local, "in_transaction", False):
             yield self
             return
-        with self._being_the_writer(), self._our_errors(), _opened(self._writer).begin() as connection:
+        with self._own_errors(), self._writing() as connection:
             self._local.in_transaction = True
             try:
                 with self._using(connection):
@@ -134,79 +130,65 @@ class PKBDatabase:
                 self._local.in_transaction = False
 
     @contextmanager
-    def _being_the_writer(self) -> Iterator[None]:
-        if not self._writing.acquire(timeout=self.config.write_timeout):
-            raise KnowledgeBusyError("Memories are being changed by somebody else just now. Try again in a moment.")
+    def _writing(self) -> Iterator[Connection]:
+        began = False
         try:
-            yield
-        finally:
-            self._writing.release()
+            with self._opened().writing(timeout=self.config.write_timeout) as connection:
+                began = True
+                yield connection
+        except StorageBusyError as error:
+            if began:
+                raise
+            raise KnowledgeBusyError("Another change of memories is taking long. Try again in a moment.") from error
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of a transaction that is taken back alone where it raises."""
+        """A part of a transaction that is rolled back alone where it raises."""
         with self.transaction(), self._local.connection.begin_nested():
             yield
 
     def rows(self, statement: Prepared, /, **parameters: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        with self._reading() as connection, _bindable():
-            self.statements += 1
+        with self._statement() as connection:
             return statement.rows(connection, **parameters)
 
     def row(self, statement: Prepared, /, **parameters: Any) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
-        with self._reading() as connection, _bindable():
-            self.statements += 1
+        with self._statement() as connection:
             return statement.row(connection, **parameters)
 
     def run(self, statement: Prepared, /, **parameters: Any) -> list[tuple[Any, ...]]:
         """Change something; the rows that the statement returns, if it returns any."""
-        with self.transaction(), self._our_errors(), _bindable():
-            self.statements += 1
-            return statement.rows(self._local.connection, **parameters)
+        with self.transaction(), self._statement() as connection:
+            return statement.rows(connection, **parameters)
 
     def run_each(self, statement: Prepared, sets: Sequence[Mapping[str, Any]]) -> None:
         """Change something once for each of `sets`."""
-        if not sets:
-            return
-        with self.transaction(), self._our_errors(), _bindable():
-            self.statements += 1
-            statement.run_each(self._local.connection, sets)
+        if sets:
+            with self.transaction(), self._statement() as connection:
+                statement.run_each(connection, sets)
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Executed:
-        """Run one statement that may change something."""
-        with self.transaction(), self._our_errors():
-            self.statements += 1
-            with _bindable():
-                result = self._local.connection.exec_driver_sql(sql, tuple(parameters))
-            rows = result.mappings().all() if result.returns_rows else ()
+        """Run one statement that may change something, written for SQLite."""
+        with self.transaction(), self._statement() as connection:
+            result = connection.exec_driver_sql(sql, tuple(parameters))
+            rows = [dict(row) for row in result.mappings()] if result.returns_rows else []
             return Executed(rows=rows, rowcount=result.rowcount)
 
-    def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
-        """Run one statement for each of `rows`."""
-        if not rows:
-            return
-        with self.transaction(), self._our_errors(), _bindable():
-            self.statements += 1
-            self._local.connection.exec_driver_sql(sql, [tuple(row) for row in rows])
-
     def fetchone(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        """The first row of a query as a mapping, or None."""
+        """The first row of a query, written for SQLite, as a mapping; or None."""
         rows = self.fetchall(sql, parameters)
         return rows[0] if rows else None
 
     def fetchall(self, sql: str, parameters: Parameters = ()) -> Sequence[Row]:
-        """The rows of a query as mappings."""
-        with self._reading() as connection:
-            cursor = self._queried(connection, sql, parameters)
-            names = [column[0] for column in cursor.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        """The rows of a query, written for SQLite, as mappings."""
+        with self._statement() as connection:
+            return [dict(row) for row in connection.exec_driver_sql(sql, tuple(parameters)).mappings()]
 
     def select(self, sql: str, parameters: Parameters = ()) -> Sequence[Sequence[Any]]:
-        """The rows of a query as tuples: the quick way for many rows."""
-        with self._reading() as connection:
-            return self._queried(connection, sql, parameters).fetchall()
+        """The rows of a query, written for SQLite, as tuples."""
+        with self._statement() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(sql, tuple(parameters))]
 
     @contextmanager
     def snapshot(self) -> Iterator[PKBDatabase]:
@@ -219,12 +201,10 @@ class PKBDatabase:
         renew_statistics(lambda sql: [tuple(row.values()) for row in self.execute(sql).rows])
 
     def close(self) -> None:
-        """Let go of the files."""
-        if self._readers is not None:
-            self._readers.close()
-        if self._writer is not None:
-            self._writer.dispose()
-        self._readers = self._writer = None
+        """Close the files; `connect` opens them again."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     def __enter__(self) -> PKBDatabase:
         return self.connect()
@@ -233,16 +213,35 @@ class PKBDatabase:
         self.close()
 
     @contextmanager
+    def _statement(self) -> Iterator[Connection]:
+        """The connection for one statement; values that no column can hold are an InvalidKnowledgeError."""
+        self.statements += 1
+        with self._reading() as connection:
+            try:
+                yield connection
+            except UnicodeEncodeError as error:
+                raise InvalidKnowledgeError("The text has half a character in it, which can't be stored.") from error
+            except OverflowError as error:
+                raise InvalidKnowledgeError("The number is too large.") from error
+            except IntegrityError:
+                raise
+            except DRIVER_ERRORS as error:
+                if "binding parameter" in str(getattr(error, "orig", error)):
+                    raise InvalidKnowledgeError("A value is neither text nor a number.") from error
+                raise self._unavailable(logged_error(error, doing="using the knowledge base")) from error
+
+    @contextmanager
     def _reading(self) -> Iterator[Connection]:
+        """The connection of this thread's transaction or snapshot, else a reader's."""
         own = getattr(self._local, "connection", None)
         if own is not None:
-            with self._our_errors():
-                yield own
+            yield own
         elif self.config.in_memory:
+            # Its one connection is the writer's: every other one would see an empty store.
             with self.transaction():
                 yield self._local.connection
         else:
-            with self._our_errors(), _opened(self._readers).transaction() as connection:
+            with self._own_errors(), self._opened().reading() as connection:
                 yield connection
 
     @contextmanager
@@ -256,26 +255,21 @@ class PKBDatabase:
             self._local.connection = before
 
     @contextmanager
-    def _our_errors(self) -> Iterator[None]:
+    def _own_errors(self) -> Iterator[None]:
+        """Errors of the store as errors of the knowledge base."""
         try:
             yield
-        except IntegrityError:
-            raise
-        except StorageBusyError as error:
-            raise KnowledgeUnavailableError("The knowledge base is read too much at once. Try again.") from error
-        except DRIVER_ERRORS as error:
-            failure = logged_error(error, doing="using the knowledge base")
-            self.failures += not isinstance(failure, StorageBusyError)
-            sentence = failure.message.replace("The database", "The knowledge base")
-            raise KnowledgeUnavailableError(sentence) from error
+        except StoreError as error:
+            raise self._unavailable(error) from error
 
-    def _queried(self, connection: Connection, sql: str, parameters: Parameters) -> DBAPICursor:
-        """Straight from the driver: SQLAlchemy's results cost more than most of our queries."""
-        self.statements += 1
-        cursor = connection.connection.cursor()
-        with _bindable():
-            cursor.execute(sql, tuple(parameters))
-        return cursor
+    def _unavailable(self, error: StoreError) -> KnowledgeUnavailableError:
+        self.failures += not isinstance(error, StorageBusyError)
+        return KnowledgeUnavailableError(error.message.replace("The database", "The knowledge base"))
+
+    def _opened(self) -> Database:
+        if self._store is None:
+            raise KnowledgeUnavailableError("The knowledge base is closed.")
+        return self._store
 
     def _apply(self, number: int) -> None:
         if self.get_schema_version() >= number:
@@ -300,33 +294,3 @@ def get_database(config: PKBConfig) -> PKBDatabase:
 def get_memory_database() -> PKBDatabase:
     """An empty knowledge base that ends with the process."""
     return get_database(PKBConfig(db_path=":memory:"))
-
-
-def _memory_engine() -> Engine:
-    engine = create_engine("sqlite://", creator=lambda: connect_sqlite(":memory:"), poolclass=StaticPool)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
-
-
-def _opened(connections: Connections | None) -> Connections:
-    if connections is None:
-        raise KnowledgeUnavailableError("The knowledge base is closed.")
-    return connections
-
-
-@contextmanager
-def _bindable() -> Iterator[None]:
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise InvalidKnowledgeError("The text has half a character in it, which can't be stored.") from error
-    except OverflowError as error:
-        raise InvalidKnowledgeError("The number is too large.") from error
-    except DRIVER_ERRORS as error:
-        if "binding parameter" not in str(getattr(error, "orig", error)):
-            raise
-        raise InvalidKnowledgeError("A value is neither text nor a number.") from error

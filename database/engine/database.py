@@ -21,7 +21,13 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from database.errors import DatabaseDamagedError, InvalidChangeError, StorageFailedError, StoreError
+from database.errors import (
+    DatabaseDamagedError,
+    InvalidChangeError,
+    StorageBusyError,
+    StorageFailedError,
+    StoreError,
+)
 
 from . import sqlite
 from .pool import KeptConnections
@@ -71,9 +77,12 @@ class Database:
     last write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
     """
 
-    def __init__(self, path: Path, *, synchronous: str = "normal") -> None:
+    def __init__(
+        self, path: Path, *, synchronous: str = "normal", reader_timeout_ms: int = sqlite.BUSY_TIMEOUT_MS
+    ) -> None:
+        """`reader_timeout_ms`: how long a reader waits for what another process has locked."""
         self.path = path
-        self._readers = KeptConnections(path, synchronous=synchronous, writing=False)
+        self._readers = KeptConnections(path, synchronous=synchronous, writing=False, busy_timeout_ms=reader_timeout_ms)
         self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
@@ -88,7 +97,6 @@ class Database:
         # Jobs that were submitted and have not ended yet; guarded by `_closing`.
         self._submitted = 0
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
-        self._thread.start()
 
     @property
     def folder(self) -> Path:
@@ -122,6 +130,8 @@ class Database:
             if self._closed:
                 future.set_exception(StorageFailedError("The store is closed."))
             else:
+                if not self._thread.ident:  # a store that nobody waits for needs no thread
+                    self._thread.start()
                 self._submitted += 1
                 self._jobs.put(_Queued(urgency, next(self._count), job, future))
         return future
@@ -137,14 +147,49 @@ class Database:
             self._writing.release()
         return future.result()
 
+    @contextmanager
+    def writing(self, *, timeout: float, urgency: Urgency = Urgency.CHANGE) -> Iterator[Connection]:
+        """The writing connection for one transaction of this thread, rolled back where its block raises.
+
+        It is handed over in the order of the queue, as to a job; meanwhile nobody else writes. Raises StorageBusyError
+        where that takes longer than `timeout` seconds, and what `write` raises.
+        """
+        if self._begin_writing_here(urgency):
+            try:
+                with self._own_errors(), self._writer.transaction() as connection:
+                    yield connection
+            finally:
+                self._writing.release()
+            return
+        turn = _Turn()
+        ended = self.submit(turn, urgency=urgency)
+        ended.add_done_callback(lambda _: turn.granted.set())
+        if not turn.granted.wait(timeout) and ended.cancel():
+            raise StorageBusyError("The database is being written for long. Try again in a moment.")
+        turn.granted.wait()
+        if turn.connection is None:
+            ended.result()
+            raise StorageFailedError("The store is closed.")
+        try:
+            with self._own_errors():
+                yield turn.connection
+        except BaseException:
+            turn.end(roll_back=True)
+            ended.exception()
+            raise
+        turn.end()
+        ended.result()
+
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
         with self._closing:
             if self._closed:
                 return
             self._closed = True
-            self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
-        self._thread.join()
+            if self._thread.ident:
+                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
+        if self._thread.ident:
+            self._thread.join()
         with self._writing:
             self._writer.close()
         self._readers.close()
@@ -197,22 +242,29 @@ class Database:
 
     def _run(self, job: Job[T], future: Future[T]) -> None:
         try:
-            with self._writer.transaction() as connection:
+            with self._own_errors(), self._writer.transaction() as connection:
                 result = job(connection)
-        except IntegrityError as error:
+        except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
-        except OverflowError:
-            future.set_exception(InvalidChangeError(_TOO_LARGE))
+        else:
+            future.set_result(result)
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """For a write: driver errors as errors of the store; an IntegrityError stays as it is."""
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except OverflowError as error:
+            raise InvalidChangeError(_TOO_LARGE) from error
         except sqlite.DRIVER_ERRORS as error:
             failure = self._failure(error, doing="writing")
             if isinstance(failure, StorageFailedError):
                 self.write_failure = failure
-            future.set_exception(failure)
-        except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
-            future.set_exception(error)
+            raise failure from error
         else:
             self.write_failure = None
-            future.set_result(result)
 
     def _failure(self, error: Exception, *, doing: str) -> StoreError:
         failure = sqlite.logged_error(error, doing=f"{doing} {self.path.name}")
@@ -220,6 +272,31 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
+
+
+class _Turn:
+    """A job that hands the writer's connection to another thread, and waits until that thread is done with it."""
+
+    def __init__(self) -> None:
+        self.granted = threading.Event()
+        self.connection: Connection | None = None
+        self._ended = threading.Event()
+        self._roll_back = False
+
+    def __call__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.granted.set()
+        self._ended.wait()
+        if self._roll_back:
+            raise _RolledBackError
+
+    def end(self, *, roll_back: bool = False) -> None:
+        self._roll_back = roll_back
+        self._ended.set()
+
+
+class _RolledBackError(Exception):
+    """The thread that used the connection raised something."""
 
 
 def _end(_connection: Connection) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
@@ -63,23 +63,6 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     connection.execute("PRAGMA temp_store = FILE")
     return connection
-
-
-def sqlite_engine(path: Path, *, synchronous: str, writing: bool, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
-    """An engine over `path`; the writing one has a single connection whose transactions lock at their beginning."""
-    engine = bare_engine(
-        path,
-        synchronous=synchronous,
-        connections=1 if writing else READERS,
-        busy_timeout_ms=busy_timeout_ms,
-    )
-    statement = beginning(writing=writing)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(statement)
-
-    return engine
 
 
 def bare_engine(path: Path, *, synchronous: str, connections: int, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.made_up.groups import ENTITY, TAG, TREE
 from benchmarks.made_up.history import SeedPlan, seed
+from benchmarks.made_up.knowledge import DOMAIN, KnowledgePlan, seed_knowledge
 from conversation_reference_utils import unique_message_short_hash
 from database.accounts.users import get_user
 from database.connection import close_store, open_store
@@ -22,8 +24,6 @@ from server import create_app
 from settings import load_settings
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError
-from truth_management_system.seed_groups import ENTITY, TAG, TREE
-from truth_management_system.seeding import DOMAIN, KnowledgePlan, seed_knowledge
 
 EMAIL = "bench@example.org"
 NEIGHBOUR = f"neighbour.{EMAIL}"

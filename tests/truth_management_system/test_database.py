@@ -83,8 +83,8 @@ def test_who_waits_too_long_for_a_connection_is_told_to_come_again(
     monkeypatch.setattr(pool, "_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(pool.sqlite, "READERS", 1)
     with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as db:
-        assert db._readers is not None
-        with db._readers.transaction(), pytest.raises(KnowledgeUnavailableError, match="too much at once"):
+        assert db._store is not None
+        with db._store.reading(), pytest.raises(KnowledgeUnavailableError, match="too much at once"):
             db.select("SELECT 1")
         assert db.select("SELECT 1")[0][0] == 1
 

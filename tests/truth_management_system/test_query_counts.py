@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.made_up.groups import ENTITY, TAG, TREE
+from benchmarks.made_up.knowledge import DOMAIN, KnowledgePlan, seed_knowledge
 from language_models.ports import ModelState
 from truth_management_system import PKBConfig, StructuredAPI, get_database
 from truth_management_system.interface.structured_api import MOST_FOUND, EmbeddingIndexer, KnowledgeModels
-from truth_management_system.seed_groups import ENTITY, TAG, TREE
-from truth_management_system.seeding import DOMAIN, KnowledgePlan, seed_knowledge
 
 ANN = "ann@example.org"
 FEW, MANY = 200, 3_000

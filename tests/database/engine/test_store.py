@@ -175,3 +175,71 @@ def test_commits_are_as_durable_as_the_setting_says(tmp_path: Path, setting: str
     with store.reading() as connection:
         assert connection.exec_driver_sql(asked).scalar() == pragma
     close_store(tmp_path)
+
+
+def noted(store: Database) -> list[str]:
+    with store.reading() as connection:
+        return list(connection.execute(select(login_attempts.c.subject)).scalars())
+
+
+def note_subject(connection: Connection, subject: str) -> None:
+    connection.execute(insert(login_attempts).values(subject=subject, attempted_at="now"))
+
+
+def write_and_fail(store: Database) -> None:
+    with store.writing(timeout=60) as connection:
+        note_subject(connection, "second")
+        raise ValueError("not this one")
+
+
+@pytest.mark.parametrize("is_handed_over", [False, True])
+def test_a_thread_that_writes_by_itself_commits_at_the_end_and_rolls_back_where_it_raises(
+    users_dir: str, is_handed_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(users_dir)
+    if is_handed_over:
+        monkeypatch.setattr(store, "_begin_writing_here", lambda urgency: False)
+    with store.writing(timeout=60) as connection:
+        note_subject(connection, "first")
+        assert noted(store) == []
+    with pytest.raises(ValueError, match="not this one"):
+        write_and_fail(store)
+    assert noted(store) == ["first"]
+
+
+def test_a_thread_that_writes_by_itself_waits_its_turn_and_nobody_writes_meanwhile(users_dir: str) -> None:
+    store, order, gate = open_store(users_dir), list[str](), threading.Event()
+    blocking = store.submit(lambda _: gate.wait(60))
+    waiting = store.submit(lambda _: order.append("submitted before"))
+    with ThreadPoolExecutor(1) as pool:
+
+        def write() -> None:
+            with store.writing(timeout=60):
+                later.append(store.submit(lambda _: order.append("submitted meanwhile"), urgency=Urgency.STREAM))
+                order.append("by itself")
+
+        later = list[Future[None]]()
+        written = pool.submit(write)
+        gate.set()
+        assert blocking.result(60)
+        waiting.result(60)
+        written.result(60)
+        later[0].result(60)
+    assert order == ["submitted before", "by itself", "submitted meanwhile"]
+
+
+def test_a_thread_whose_turn_does_not_come_in_time_is_told_so_and_writes_nothing(users_dir: str) -> None:
+    store, gate = open_store(users_dir), threading.Event()
+    blocking = store.submit(lambda _: gate.wait(60))
+    with pytest.raises(StorageBusyError), store.writing(timeout=0.01):
+        pytest.fail("it was not its turn")
+    gate.set()
+    assert blocking.result(60)
+    assert store.write(lambda _: "others write") == "others write"
+
+
+def test_a_closed_store_hands_out_no_connection(tmp_path: Path) -> None:
+    store = Database(tmp_path / "users.db")
+    store.close()
+    with pytest.raises(StorageFailedError, match="closed"), store.writing(timeout=1):
+        pytest.fail("it is closed")

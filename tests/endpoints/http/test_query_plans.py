@@ -18,7 +18,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, insert, select
 
+from benchmarks.made_up.groups import ENTITY, TAG, TREE
 from benchmarks.made_up.history import SeedPlan, seed
+from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
 from database.connection import close_store
@@ -34,8 +36,6 @@ from language_models.testing import Reply, ScriptedChatModel
 from server import create_app
 from settings import load_settings
 from tests.endpoints.conftest import Person
-from truth_management_system.seed_groups import ENTITY, TAG, TREE
-from truth_management_system.seeding import KnowledgePlan, seed_knowledge
 
 pytestmark = pytest.mark.thorough
 

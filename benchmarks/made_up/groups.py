@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .constants import EntityType
-from .models import Context, Entity, Tag
-from .seed_statements import StatementMaker
-from .utils import grouped_friendly_id, name_key
+from truth_management_system.constants import EntityType
+from truth_management_system.models import Context, Entity, Tag
+from truth_management_system.utils import grouped_friendly_id, name_key
+
+from .statements import StatementMaker
 
 TREE, TAG, ENTITY = "measured_tree_context", "measured_tag", "measured_project_entity"
 """The readable ids of the groups that are measured."""

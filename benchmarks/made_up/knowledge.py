@@ -15,16 +15,20 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from database.engine.clock import iso
+from sqlalchemy import insert
 
-from .constants import ClaimStatus
-from .crud.links import LINK_SUPERSEDES
-from .database import PKBDatabase
-from .errors import InvalidKnowledgeError
-from .models import Claim
-from .seed_groups import GroupMaker, MadeGroups
-from .seed_statements import StatementMaker
-from .utils import generate_friendly_id
+from database.engine.clock import iso
+from truth_management_system.constants import ClaimStatus
+from truth_management_system.crud.claims import ClaimCRUD
+from truth_management_system.crud.links import LINK_SUPERSEDES
+from truth_management_system.database import PKBDatabase, Prepared
+from truth_management_system.errors import InvalidKnowledgeError
+from truth_management_system.models import Claim
+from truth_management_system.schema import metadata
+from truth_management_system.utils import generate_friendly_id
+
+from .groups import GroupMaker, MadeGroups
+from .statements import StatementMaker
 
 SEED = 20260208
 DOMAIN = "measured"
@@ -81,9 +85,7 @@ class _Batch:
         """Insert them in one transaction, the tables in the order in which they were named first."""
         with db.transaction():
             for table, rows in self.rows.items():
-                marks = ", ".join("?" for _ in rows[0])
-                sql = f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES ({marks})"
-                db.execute_many(sql, [list(row.values()) for row in rows])
+                db.run_each(Prepared(insert(metadata.tables[table]), columns=list(rows[0])), rows)
         self.rows.clear()
 
 
@@ -92,7 +94,7 @@ def seed_knowledge(db: PKBDatabase, *, user_email: str, plan: KnowledgePlan) -> 
 
     Nothing is recorded, since nobody would undo it. Raises InvalidKnowledgeError for a user who has memories already.
     """
-    if db.select("SELECT 1 FROM claims WHERE user_email = ? LIMIT 1", [user_email]):
+    if ClaimCRUD(db, user_email).has_any():
         raise InvalidKnowledgeError("This account has memories already; seeding is for one that has none.")
     random = Random(f"{SEED} {user_email}")
     owner = _Owner(random, user_email, plan.own, measured=plan)
