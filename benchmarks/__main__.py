@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, knowledge, pages, search, stalls, turn_cpu
+from . import answers, footprint, history, knowledge, pages, search, stalls, turn_cpu, walk
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
@@ -37,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "burst": answers.burst,
     "stalls": stalls.stalls,
     "turn_cpu": turn_cpu.turn_cpu,
+    "walk": walk.walk,
     "start": footprint.start,
     "install": footprint.install,
     "page": pages.page_weight,
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all when left out")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repetitions")
-    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another state of the code, for turn_cpu")
+    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another state of the code (turn_cpu, walk)")
     parser.add_argument(
         "--histories",
         type=Path,

@@ -1,0 +1,118 @@
+"""How far a reader walks to follow one message: which modules call which while a turn is answered.
+
+`python -m benchmarks walk` traces one scripted turn with one message and one memory reference in this code; with
+`--beside FOLDER`, in another state of it as well. A *stop* is a change of module from one call to the next; a *return*
+is a change into a module that the walk has left before. Only first entries into functions count: going on in a
+generator, and coming back to a caller, are not calls.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.live_server import ROOT
+
+from .figures import Figure
+from .seeded import Bench
+
+_ROUNDS = 3
+# Runs in the folder of the state that is looked at, knows it by its HTTP interface alone, and prints the walk.
+_TRACED = """
+import json, sys, threading
+from pathlib import Path
+
+root, walk, listening, lock = Path.cwd(), [], threading.Event(), threading.Lock()
+PARTS = ("chat", "database", "endpoints", "language_models", "portability", "search", "truth_management_system")
+names = {}
+
+def module_of(code):
+    if code not in names:
+        path = Path(code.co_filename)
+        inside = path.is_relative_to(root) and path.relative_to(root)
+        ours = inside and (inside.parts[0] in PARTS or inside.name in ("Conversation.py", "server.py"))
+        names[code] = str(inside) if ours and not code.co_name.startswith("<") else None
+    return names[code]
+
+def note(frame, event, _argument):
+    if event == "call" and listening.is_set() and frame.f_lasti < 16:
+        module = module_of(frame.f_code)
+        if module is not None:
+            with lock:
+                walk.append(module)
+
+threading.setprofile(note)
+from server import create_app
+
+app = create_app()
+client = app.test_client()
+own = {"Origin": "http://localhost"}
+
+def post(path, **body):
+    return client.post(path, json=body, headers=own)
+
+assert post("/setup", email="ann@example.org", password="correct horse battery", name="Ann").status_code < 400
+told = post("/create_conversation/assistant/").get_json()["conversation_id"]
+lines = post(f"/send_message/{told}", messageText="The watering plan is two litres a day.").get_data().splitlines()
+claim = post("/pkb/claims", statement="I water in the morning.").get_json()["claim"]
+name = client.get(f"/get_conversation_details/{told}").get_json()["conversation_friendly_id"]
+asking = post("/create_conversation/assistant/").get_json()["conversation_id"]
+text = f"Does @conversation_{name}_message_1 fit @{claim['friendly_id']}?"
+sys.setprofile(note)
+listening.set()
+events = [json.loads(line) for line in post(f"/send_message/{asking}", messageText=text).get_data().splitlines()]
+listening.clear()
+sys.setprofile(None)
+fates = [entry["status"] for event in events for entry in event.get("references") or []]
+assert fates[:2] == ["resolved", "resolved"], fates
+print(json.dumps(walk))
+"""
+
+
+def walk(bench: Bench) -> Iterator[Figure]:
+    """The shortest of a few walks: threads that meet differently make some longer."""
+    states = {"": ROOT} if bench.beside is None else {"": ROOT, f" in {bench.beside.name}": bench.beside}
+    for name, root in states.items():
+        walks = [_walked(bench.scratch("walk"), root) for _ in range(_ROUNDS)]
+        stops, returns = min(_counted(each) for each in walks)
+        yield Figure(name=f"stops of a turn{name}", value=stops, unit="", samples=_ROUNDS)
+        yield Figure(name=f"returns of a turn{name}", value=returns, unit="", samples=_ROUNDS)
+        yield Figure(name=f"modules of a turn{name}", value=len(set(walks[0])), unit="", samples=_ROUNDS)
+
+
+def _counted(modules: list[str]) -> tuple[int, int]:
+    stops = returns = 0
+    left: set[str] = set()
+    last = None
+    for module in modules:
+        if module != last:
+            stops += 1
+            returns += module in left
+            if last is not None:
+                left.add(last)
+            last = module
+    return stops, returns
+
+
+def _walked(folder: Path, root: Path) -> list[str]:
+    model = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
+    assert model.stdout is not None
+    environ = {
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{int(model.stdout.readline())}/v1",
+        "OPENAI_API_KEY": "loopback",
+        "ANAPHORA_MAIN_MODEL": "openai:quick",
+        "ANAPHORA_CHEAP_MODEL": "openai:title",
+        "ANAPHORA_EMBEDDING_MODEL": "none",
+        "ANAPHORA_DATA_DIR": str(folder),
+    }
+    try:
+        command = [sys.executable, "-c", _TRACED]
+        traced = subprocess.run(command, cwd=root, env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    finally:
+        model.terminate()
+        model.wait()
+    found: list[str] = json.loads(traced.stdout.splitlines()[-1])
+    return found
