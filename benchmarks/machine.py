@@ -63,7 +63,7 @@ def measure(rounds: int = _ROUNDS) -> Machine:
                 begun = time.perf_counter()
                 work()
                 samples[name].append((time.perf_counter() - begun) * 1_000)
-    quartiles = {name: statistics.quantiles(measured, n=4)[0] for name, measured in samples.items()}
+    quartiles = {name: statistics.quantiles(measured, n=4, method="inclusive")[0] for name, measured in samples.items()}
     return Machine(pieces=quartiles, reference=reference())
 
 
