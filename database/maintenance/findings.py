@@ -1,4 +1,4 @@
-"""What a check of a store finds, and how a full-text index is compared with its rows in little memory."""
+"""Findings of a check of a store, rules as queries, and the comparison of a full-text index with its rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 from database.engine import sqlite
 
 FileConnection = sqlite3.Connection
-"""A connection of the driver's own: rules are about one file, not about a store in general."""
+"""A connection of the SQLite driver: rules are about one file."""
 
 _MOST = 100
-"""So many of one kind are told; a store of a million rows may break a rule a million times."""
+"""At most this many findings of one rule are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that is not as it should be.
+    """A broken invariant.
 
-    rule: which one is broken. what: a sentence. derived: it follows from something else, and can be made anew. fine:
-    nothing is wrong, but one might wonder.
+    rule: its name. what: a sentence. derived: the data follows from other data, and can be rebuilt. fine: not an error,
+    but worth mentioning.
     """
 
     rule: str
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A query whose rows are what is wrong. what: a sentence with a `{}` for each of its columns, in order."""
+    """A query whose rows break an invariant. what: a sentence with a `{}` for each column, in order."""
 
     name: str
     sql: str
@@ -44,13 +44,13 @@ class Rule:
     derived: bool = False
 
     def broken(self, connection: FileConnection) -> Iterator[Finding]:
-        """What breaks it: the first hundred one by one, the others as a number."""
+        """The rows that break the rule: the first hundred one by one, the others as a number."""
         rows = connection.execute(self.sql)
         return first_ones(Finding(rule=self.name, what=self.what.format(*row), derived=self.derived) for row in rows)
 
 
 def first_ones(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The first hundred of `findings`, which are of one kind, and then how many more there are."""
+    """The first hundred of `findings` of one rule, then how many more there are."""
     yield from islice(findings, _MOST)
     for last in findings:
         more = 1 + sum(1 for _ in findings)
@@ -58,7 +58,7 @@ def first_ones(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def examine(path: Path, find: Callable[[FileConnection], Iterator[Finding]]) -> Iterator[Finding]:
-    """What is wrong with the file at `path` itself, then what `find` finds in it; all in one state, nothing changed."""
+    """The findings about the file at `path` itself, then those of `find`, all in one read transaction."""
     try:
         with closing(sqlite.connect_read_only(path)) as connection:
             connection.execute("BEGIN")
@@ -70,13 +70,13 @@ def examine(path: Path, find: Callable[[FileConnection], Iterator[Finding]]) -> 
 
 
 def look(connection: FileConnection, rules: Sequence[Rule]) -> Iterator[Finding]:
-    """What breaks any of `rules`; one that can't be asked is a finding itself."""
+    """The findings of all `rules`; a rule that can't be queried is a finding itself."""
     for rule in rules:
         yield from guarded(rule.name, partial(rule.broken, connection), derived=rule.derived)
 
 
 def guarded(rule: str, find: Callable[[], Iterator[Finding]], *, derived: bool) -> Iterator[Finding]:
-    """What `find` finds; where the store is too damaged for that, this is what it finds."""
+    """The findings of `find`; a store too damaged to be queried is a finding."""
     try:
         yield from find()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -93,7 +93,7 @@ STRUCTURE = (
         what="Row {1} of {0} belongs to a row of {2} that is not there.",
     ),
 )
-"""What every store has to fulfil: its file is whole, and no row belongs to one that is missing."""
+"""Invariants of every store: the file is whole, and no foreign key dangles."""
 
 
 _BINS = 1 << 16
@@ -105,23 +105,23 @@ Occurrence = tuple[int, str, int, bytes]
 
 
 class IndexSums:
-    """What an index holds, as sums."""
+    """The words of a full-text index, as hash sums by row number: comparable in constant memory."""
 
     def __init__(self) -> None:
         self._bins = array("q", bytes(8 * _BINS))
 
     def add(self, occurrences: Iterable[Occurrence]) -> None:
-        """Add words; in which order does not matter."""
+        """Add words, in any order."""
         bins = self._bins
         for occurrence in occurrences:
             place = occurrence[0] % _BINS
             bins[place] = (bins[place] + hash(occurrence)) & _MASK
 
     def differences(self, other: IndexSums) -> int:
-        """How many bins differ: about as many rows, as long as those are few; 0 where all is the same."""
+        """How many bins differ; 0 where both hold the same words."""
         return sum(mine != theirs for mine, theirs in zip(self._bins, other._bins, strict=True))
 
 
 def as_kept(word: str) -> bytes:
-    """A word as FTS5 keeps it whose tokenizer is `ascii`."""
+    """A word as FTS5's tokenizer `ascii` stores it."""
     return word.encode().lower()[:_LONGEST_WORD]

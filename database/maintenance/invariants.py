@@ -1,6 +1,8 @@
-"""Invariants of the store of accounts and conversations: a query each, for what breaks it."""
+"""Invariants of the store of accounts and conversations, each as a query for the rows that break it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import orjson
 
@@ -9,14 +11,20 @@ from database.schema import metadata
 from .findings import Rule
 
 _MISSING = """
-    SELECT value FROM json_each('{names}') WHERE value NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
+    SELECT value FROM json_each('{names}') WHERE value NOT IN (SELECT name FROM sqlite_master WHERE type = '{kind}')
 """
-TABLES = Rule(
-    name="tables",
-    sql=_MISSING.format(names=orjson.dumps(sorted(metadata.tables)).decode()),
-    what="The table {} is missing.",
-)
-"""Asked at each start too: without a table the store would fail at the first request that needs it."""
+
+
+def _all_there(kind: str, names: Iterable[str | None]) -> Rule:
+    """A rule that the tables or indexes of these names exist."""
+    listed = orjson.dumps(sorted(filter(None, names))).decode()
+    return Rule(name="tables", sql=_MISSING.format(names=listed, kind=kind), what=f"The {kind} {{}} is missing.")
+
+
+TABLES = _all_there("table", metadata.tables)
+"""Checked at each start too: without a table the store would fail at the first request that needs it."""
+INDEXES = _all_there("index", (index.name for table in metadata.tables.values() for index in table.indexes))
+"""Unique indexes guarantee that friendly ids, hashes and ordinals are given once; `file` checks their contents."""
 
 _COUNTED = """
     SELECT {columns} FROM "UserToConversationId" AS conversation LEFT JOIN (
@@ -30,7 +38,7 @@ _BROKEN_COUNTS = (
     "conversation.message_count <> COALESCE(live, 0) OR conversation.last_ordinal <> COALESCE(counted.last, 0)"
 )
 COUNTS, RUNNING, THREADS, REFERENCES, INDEX = "counts", "running answers", "threads", "references", "index of messages"
-"""Rules about what is derived."""
+"""Rules about derived data."""
 
 BROKEN_COUNTS = _COUNTED.format(columns="conversation_id", broken=_BROKEN_COUNTS)
 NO_RUNNING_ANSWER = """
@@ -49,21 +57,9 @@ LOST_THREADS = """
 RULES: tuple[Rule, ...] = (
     Rule(
         name="friendly ids",
-        sql='SELECT user_email, conversation_friendly_id, COUNT(*) FROM "UserToConversationId" '
-        "WHERE conversation_friendly_id IS NOT NULL GROUP BY user_email, conversation_friendly_id HAVING COUNT(*) > 1",
-        what="{2} conversations of {0} are called {1}.",
-    ),
-    Rule(
-        name="friendly ids",
         sql='SELECT conversation_id, conversation_friendly_id FROM "UserToConversationId" '
         "WHERE conversation_friendly_id = '' OR conversation_friendly_id GLOB '*[^a-z0-9_]*'",
         what="Conversation {0} is called {1!r}, which no reference can say.",
-    ),
-    Rule(
-        name="message hashes",
-        sql="SELECT conversation_id, message_short_hash, COUNT(*) FROM messages WHERE message_short_hash IS NOT NULL "
-        "GROUP BY conversation_id, message_short_hash HAVING COUNT(*) > 1",
-        what="{2} messages of conversation {0} have the hash {1}.",
     ),
     Rule(
         name="message hashes",

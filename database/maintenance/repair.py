@@ -1,20 +1,23 @@
-"""Making anew what follows from the rest of the store, in slices that keep nobody from writing."""
+"""Rebuilding derived data of the store, in slices that do not hold up other writers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Text, cast, delete, insert, select
 
+from database.engine import sqlite
 from database.engine.database import Database, Urgency
+from database.schema import message_references, messages
 from database.search.indexing import reindex_messages
 
 from .invariants import BROKEN_COUNTS, COUNTS, INDEX, LOST_THREADS, NO_RUNNING_ANSWER, REFERENCES, RUNNING, THREADS
-from .verification import references_of
+from .verification import references_of, wrong_references
 
 _AT_ONCE = 100
-# Each says for itself what is right now: a server may have gone on since somebody looked.
+# Each statement checks its condition again: a server may have changed the rows since they were found.
 _COUNT_ANEW = """
     UPDATE "UserToConversationId" AS conversation SET version = version + 1,
         message_count = (SELECT COUNT(*) FROM messages
@@ -33,35 +36,22 @@ _THREAD_ANEW = """
     SELECT thread_id, user_email, activity_id, '', created_at FROM activities
     WHERE thread_id = ? ORDER BY seq LIMIT 1
 """
-_REPORTS = "SELECT seq, message_id, user_email, report FROM messages WHERE seq > ? ORDER BY seq LIMIT ?"
-_KEPT = """
-    SELECT message_id, position, user_email, ref, kind, status, target_conversation_id, target_message_id, target_id
-    FROM message_references WHERE message_id IN (SELECT message_id FROM messages WHERE seq > ? AND seq <= ?)
-    ORDER BY message_id, position
-"""
-_FORGET = "DELETE FROM message_references WHERE message_id = ?"
-_REFER = """
-    INSERT INTO message_references
-    (message_id, position, user_email, ref, kind, status, target_conversation_id, target_message_id, target_id)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
 
 
 def repair_store(*, database: Database, rules: Collection[str]) -> Iterator[str]:
-    """Make anew what `rules`, names out of findings that are derived, are about; a sentence for each."""
+    """Rebuild the derived data that `rules` (names of findings) are about; a sentence for each rule."""
     for rule, (repair, done) in _REPAIRS.items():
         if rule in rules:
             yield f"{repair(database)} {done}"
 
 
 def _each(broken: str, statement: str, database: Database) -> int:
-    """Run `statement` for whatever the query `broken` names first; how many."""
-    store = database
-    with store.reading() as connection:
+    """Run `statement` for each row of the query `broken`; how many rows."""
+    with database.reading() as connection:
         named = [row[0] for row in connection.exec_driver_sql(broken)]
     for start in range(0, len(named), _AT_ONCE):
         values = [(name,) for name in named[start : start + _AT_ONCE]]
-        store.write(partial(_run_each, statement=statement, values=values), urgency=Urgency.INDEX)
+        database.write(partial(_run_each, statement=statement, values=values), urgency=Urgency.INDEX)
     return len(named)
 
 
@@ -70,33 +60,21 @@ def _run_each(connection: Connection, *, statement: str, values: list[tuple[str]
 
 
 def _references_anew(database: Database) -> int:
-    store, mended, last = database, 0, -1
-    while True:
-        count, last = _reference_slice(store, last)
-        if last < 0:
-            return mended
-        mended += count
+    with closing(sqlite.connect_read_only(database.path)) as connection:
+        wrong = list(wrong_references(connection))
+    for start in range(0, len(wrong), _AT_ONCE):
+        database.write(partial(_refer_anew, message_ids=wrong[start : start + _AT_ONCE]), urgency=Urgency.INDEX)
+    return len(wrong)
 
 
-def _reference_slice(store: Database, after: int) -> tuple[int, int]:
-    """(how many messages got other references, the last message looked at; -1 where there was none)."""
-
-    def job(connection: Connection) -> tuple[int, int]:
-        rows = connection.exec_driver_sql(_REPORTS, (after, _AT_ONCE)).all()
-        if not rows:
-            return 0, -1
-        kept: dict[str, list[tuple[object, ...]]] = {}
-        for row in connection.exec_driver_sql(_KEPT, (after, rows[-1].seq)):
-            kept.setdefault(row[0], []).append(tuple(row))
-        wanted = {row.message_id: references_of(row.message_id, row.user_email, row.report) for row in rows}
-        wrong = [message_id for message_id, made in wanted.items() if made != kept.get(message_id, [])]
-        for message_id in wrong:
-            connection.exec_driver_sql(_FORGET, (message_id,))
-            if wanted[message_id]:
-                connection.exec_driver_sql(_REFER, wanted[message_id])
-        return len(wrong), rows[-1].seq
-
-    return store.write(job, urgency=Urgency.INDEX)
+def _refer_anew(connection: Connection, *, message_ids: Sequence[str]) -> None:
+    """Replace the references of messages by those of their reports; a malformed report has none."""
+    query = select(messages.c.message_id, messages.c.user_email, cast(messages.c.report, Text))
+    for message_id, user_email, report in connection.execute(query.where(messages.c.message_id.in_(message_ids))):
+        connection.execute(delete(message_references).where(message_references.c.message_id == message_id))
+        rows = references_of(message_id, user_email, report)
+        if rows:
+            connection.execute(insert(message_references), rows)
 
 
 def _index_anew(database: Database) -> int:

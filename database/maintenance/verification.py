@@ -1,7 +1,7 @@
-"""Looking through the store of accounts and conversations for what should never be, beside a running server.
+"""Checking the invariants of the store of accounts and conversations, beside a running server.
 
-Everything is looked at in one state of the store, row after row, so that nothing that is said meanwhile seems wrong,
-and memory does not grow with the store.
+All checks read one snapshot of the store, so that concurrent changes cause no findings, and read row by row, so that
+memory does not grow with the store.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ import orjson
 
 from database.engine.database import Database
 from database.references import reference_rows
+from database.schema import message_references
 from database.search.index import indexed_text
 
 from .findings import FileConnection, Finding, IndexSums, Occurrence, as_kept, examine, first_ones, guarded, look
-from .invariants import ERASED_TARGETS, INDEX, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
+from .invariants import ERASED_TARGETS, INDEX, INDEXES, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
 
 _AT_ONCE = 500
 _REFERRING = """
     SELECT message_id, user_email, report FROM messages WHERE report <> '[]' OR EXISTS
         (SELECT 1 FROM message_references WHERE message_references.message_id = messages.message_id)
 """
+_COLUMNS = tuple(column.name for column in message_references.c)
 _KEPT_REFERENCES = """
-    SELECT message_id, position, user_email, ref, kind, status, target_conversation_id, target_message_id, target_id
-    FROM message_references WHERE message_id IN (SELECT value FROM json_each(?)) ORDER BY message_id, position
-"""
+    SELECT {columns} FROM message_references
+    WHERE message_id IN (SELECT value FROM json_each(?)) ORDER BY message_id, position
+""".format(columns=", ".join(_COLUMNS))  # noqa: S608 - names of our columns
 _INDEXED = """
     SELECT seq, user_email, conversation_id, text FROM messages
     WHERE deleted_at IS NULL AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages')
@@ -36,7 +38,7 @@ _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
 
 
 def verify_store(*, database: Database) -> Iterator[Finding]:
-    """What is not as it should be in the store of `users_dir`, as it is found. Changes nothing."""
+    """The findings in a store, as they are found. Changes nothing."""
     return verify_file(database.path)
 
 
@@ -46,14 +48,15 @@ def verify_file(path: Path) -> Iterator[Finding]:
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
-    yield from look(connection, (TABLES, *RULES))
+    yield from look(connection, (TABLES, INDEXES, *RULES))
     yield from guarded(REFERENCES, lambda: first_ones(_wrong_references(connection)), derived=True)
     yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
     yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))
     yield from guarded(INDEX, lambda: _wrong_words(connection), derived=True)
 
 
-def _wrong_references(connection: FileConnection) -> Iterator[Finding]:
+def wrong_references(connection: FileConnection) -> Iterator[str]:
+    """The ids of messages whose rows in `message_references` are not those of their reports."""
     cursor = connection.execute(_REFERRING)
     while rows := cursor.fetchmany(_AT_ONCE):
         kept: dict[str, list[tuple[Any, ...]]] = {}
@@ -61,9 +64,15 @@ def _wrong_references(connection: FileConnection) -> Iterator[Finding]:
         for row in connection.execute(_KEPT_REFERENCES, [ids]):
             kept.setdefault(row[0], []).append(row)
         for message_id, user_email, report in rows:
-            if kept.get(message_id, []) != references_of(message_id, user_email, report):
-                what = f"The references of message {message_id} are not those of its report."
-                yield Finding(rule=REFERENCES, what=what, derived=True)
+            expected = references_of(message_id, user_email, report)
+            if kept.get(message_id, []) != [tuple(row[name] for name in _COLUMNS) for row in expected]:
+                yield message_id
+
+
+def _wrong_references(connection: FileConnection) -> Iterator[Finding]:
+    for message_id in wrong_references(connection):
+        what = f"The references of message {message_id} are not those of its report."
+        yield Finding(rule=REFERENCES, what=what, derived=True)
 
 
 def _erased_targets(connection: FileConnection) -> Iterator[Finding]:
@@ -73,14 +82,12 @@ def _erased_targets(connection: FileConnection) -> Iterator[Finding]:
         yield Finding(rule=REFERENCES, what=what, fine=True)
 
 
-def references_of(message_id: str, user_email: str, report: str) -> list[tuple[Any, ...]]:
-    """The rows of `message_references` that follow from a message's report, as JSON; none for one that is no report."""
+def references_of(message_id: str, user_email: str, report: str) -> list[dict[str, Any]]:
+    """The rows of `message_references` that follow from a message's report (JSON); none for a malformed report."""
     try:
-        rows = reference_rows(orjson.loads(report), message_id=message_id, user_email=user_email)
+        return reference_rows(orjson.loads(report), message_id=message_id, user_email=user_email)
     except (KeyError, TypeError, AttributeError, ValueError):
         return []
-    columns = ("ref", "kind", "status", "target_conversation_id", "target_message_id", "target_id")
-    return [(message_id, row["position"], user_email, *(row[column] for column in columns)) for row in rows]
 
 
 def _wrong_words(connection: FileConnection) -> Iterator[Finding]:

@@ -48,7 +48,7 @@ DAMAGES = [
     (INDEX, ["UPDATE search_state SET indexed_seq = 2"], True),
     (INDEX, ["DELETE FROM messages_fts_data WHERE id > 10"], True),
     (
-        "friendly ids",
+        "tables",
         [
             'DROP INDEX "idx_UserToConversationId_friendly_id"',
             "UPDATE \"UserToConversationId\" SET conversation_friendly_id = 'same'",
