@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from chat.context.report import ReportEntry, preview
+from conversation_reference_utils import generate_conversation_friendly_id
 from database.accounts.users import get_user
-from database.conversations.importing import ImportedMessage, StoreConversation, import_for_newcomer
+from database.conversations.importing import StoreConversation, import_for_newcomer
+from database.engine.clock import now_iso
 from database.engine.database import Database
 
 DOMAIN = "assistant"
@@ -38,27 +40,27 @@ def welcome(*, database: Database, user_email: str) -> str | None:
 def _write(store: StoreConversation, *, ids: dict[str, str]) -> None:
     texts = _texts()
     trip, explanation = texts["lisbon"], texts["welcome"]
-    friendly_id, told = store(_messages(trip["messages"]), conversation_id=ids["lisbon"], title=trip["title"])
-    lisbon = f"@conversation_{friendly_id}"
-    saturday = f"{lisbon}_message_{told[-1]['message_short_hash']}"
+    lisbon_id, welcome_id = (
+        generate_conversation_friendly_id(told["title"], now_iso()) for told in (trip, explanation)
+    )
+    rows = store(_messages(trip["messages"]), conversation_id=ids["lisbon"], friendly_id=lisbon_id, title=trip["title"])
+    lisbon = f"@conversation_{lisbon_id}"
+    saturday = f"{lisbon}_message_{rows[-1]['message_short_hash']}"
     named = partial(str.format, lisbon=lisbon, saturday=saturday)
+    question, answer = _messages([named(text) for text in explanation["messages"]])
     store(
-        _messages(
-            [named(text) for text in explanation["messages"]], report=[_entry(saturday, trip["title"], told[-1])]
-        ),
+        [question | {"references": [_entry(saturday, trip["title"], rows[-1])]}, answer],
         conversation_id=ids["welcome"],
+        friendly_id=welcome_id,
         title=explanation["title"],
         settings={"suggestions": [named(text) for text in explanation["suggestions"]]},
     )
 
 
-def _messages(texts: list[str], *, report: list[dict[str, Any]] | None = None) -> list[ImportedMessage]:
-    """Questions and answers in turn; `report` is that of the first question."""
-    narrator = _texts()["narrator"]
-    return [
-        ImportedMessage(text=text, model=narrator if place % 2 else None, report=[] if place else report or [])
-        for place, text in enumerate(texts)
-    ]
+def _messages(texts: list[str]) -> list[dict[str, Any]]:
+    """Questions and answers in turn."""
+    answer = {"sender": "model", "config": {"model": _texts()["narrator"]}}
+    return [{"text": text, **(answer if place % 2 else {"sender": "user"})} for place, text in enumerate(texts)]
 
 
 def _entry(ref: str, title: str, message: dict[str, Any]) -> dict[str, Any]:

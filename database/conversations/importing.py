@@ -3,96 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select, update
 
-from database.activities import NewActivity, insert_activities
+from conversation_reference_utils import unique_message_short_hash
+from database.activities import NewActivity, Place, StoredActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.messages.hashes import TakenHashes
+from database.engine.text import storable
+from database.messages.parts import part_rows
 from database.references import reference_rows
-from database.schema import conversations, message_references, messages, workspaces
+from database.schema import activities, conversations, message_parts, message_references, messages, threads, workspaces
 
-from .friendly_ids import assign_friendly_id
 from .repository import insert_conversation
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedMessage:
-    """A message to store: a question, or the answer of `model`. report: see `database.references.store_report`."""
-
-    text: str
-    model: str | None = None
-    report: Sequence[Mapping[str, Any]] = ()
+Message = Mapping[str, Any]
+"""A message in the shape of the message list; `sender` and `text` alone are required."""
 
 
 def import_conversation(
     connection: Connection,
-    imported: Sequence[ImportedMessage],
+    imported: Sequence[Message],
     *,
     user_email: str,
-    domain: str,
     conversation_id: str,
-    title: str,
-    settings: Mapping[str, Any] | None = None,
-) -> tuple[str, list[dict[str, Any]]]:
-    """Store a conversation with these messages; its friendly id, and the rows of its messages in order."""
-    created_at = now_iso()
+    friendly_id: str | None,
+    **columns: Any,
+) -> list[dict[str, Any]]:
+    """Store a conversation with these messages; the rows of its messages, in order.
+
+    columns: of the conversation, domain and title among them. Without a friendly id, messages that bring no short hash
+    get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice.
+    """
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    values = {
-        **own,
-        "domain": domain,
-        "title": title,
-        "settings": dict(settings or {}),
-        "created_at": created_at,
-        "message_count": len(imported),
-        "last_ordinal": len(imported),
-    }
+    counts = {"message_count": len(imported), "last_ordinal": len(imported)}
+    values = {**own, **counts, "conversation_friendly_id": friendly_id, **columns}
     insert_conversation(connection, values, workspace_id=None)
-    friendly_id = assign_friendly_id(connection, **own, title=title, created_at=created_at)
-    activities = [_activity(message.model, user_email=user_email, created_at=created_at) for message in imported]
-    stored = insert_activities(connection, activities, **own)
-    taken, rows = TakenHashes(connection, conversation_id), list[dict[str, Any]]()
-    for message, activity in zip(imported, stored, strict=True):
-        row = {
-            **own,
-            "seq": activity.seq,
-            "message_id": activity.activity_id,
-            "ordinal": len(rows) + 1,
-            "sender": "model" if message.model else "user",
-            "text": message.text,
-            "message_short_hash": taken.give(friendly_id, message.text),
-            "in_answer_to": rows[-1]["message_id"] if message.model and rows else None,
-            "config": {"model": message.model} if message.model else {},
-            "report": [dict(entry) for entry in message.report],
-            "created_at": created_at,
-        }
-        rows.append(row)
-    connection.execute(insert(messages), rows)
-    references = [
-        reference
-        for row in rows
-        for reference in reference_rows(row["report"], message_id=row["message_id"], user_email=user_email)
-    ]
-    if references:
-        connection.execute(insert(message_references), references)
-    return friendly_id, rows
+    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
+    _keep_short_ids(connection, imported, stored)
+    rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)
+    everything = {
+        messages: rows,
+        threads: _threads(imported, rows, user_email=user_email),
+        message_references: [
+            reference
+            for row in rows
+            for reference in reference_rows(row["report"], message_id=row["message_id"], user_email=user_email)
+        ],
+        message_parts: [
+            part
+            for row, message in zip(rows, imported, strict=True)
+            for part in part_rows(row["message_id"], message.get("parts") or (), version=1)
+        ],
+    }
+    for table, new in everything.items():
+        if new:
+            connection.execute(insert(table), new)
+    return rows
 
 
-StoreConversation = Callable[..., tuple[str, list[dict[str, Any]]]]
+StoreConversation = Callable[..., list[dict[str, Any]]]
 """`import_conversation` within a transaction, for one user and one domain."""
 
 
 def import_for_newcomer(
-    *,
-    database: Database,
-    user_email: str,
-    domain: str,
-    conversation_id: str,
-    write: Callable[[StoreConversation], object],
+    *, database: Database, user_email: str, domain: str, conversation_id: str, write: Callable[[StoreConversation], object]
 ) -> str | None:
     """Let `write` store `conversation_id` for a user who never had a conversation; the id, also where it exists.
 
@@ -129,13 +106,85 @@ def _had_conversations(connection: Connection, user_email: str) -> bool:
     )
 
 
-def _activity(model: str | None, *, user_email: str, created_at: str) -> NewActivity:
-    name = model or user_email
+def _activity(message: Message, user_email: str) -> NewActivity:
+    is_user = message["sender"] == "user"
+    name = user_email if is_user else str((message.get("config") or {}).get("model") or "")
+    named = {"activity_id": message["message_id"]} if "message_id" in message else {}
     return NewActivity(
         recipe="general-discussion",
         type="chat_message",
-        actor_type="assistant" if model else "user",
+        actor_type="user" if is_user else "assistant",
         actor_id=name,
         actor_name=name,
-        created_at=created_at,
+        created_at=message.get("created_at") or now_iso(),
+        place=Place(reply_to_id=message.get("reply_to_id"), thread_id=message.get("thread_id")),
+        **named,
     )
+
+
+def _keep_short_ids(connection: Connection, imported: Sequence[Message], stored: Sequence[StoredActivity]) -> None:
+    """Give messages the short ids that they bring, where the store chose others."""
+    changes = [
+        {"number": activity.seq, "given": message["short_id"]}
+        for message, activity in zip(imported, stored, strict=True)
+        if message.get("short_id", activity.short_id) != activity.short_id
+    ]
+    if changes:
+        change = update(activities).where(activities.c.seq == bindparam("number"))
+        connection.execute(change.values(short_id=bindparam("given")), changes)
+
+
+def _message_rows(
+    imported: Sequence[Message],
+    stored: Sequence[StoredActivity],
+    *,
+    user_email: str,
+    conversation_id: str,
+    friendly_id: str | None,
+) -> list[dict[str, Any]]:
+    hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}
+    rows: list[dict[str, Any]] = []
+    for message, activity in zip(imported, stored, strict=True):
+        text, short_hash = storable(message["text"]), message.get("message_short_hash")
+        if short_hash is None and friendly_id is not None:
+            short_hash = unique_message_short_hash(friendly_id, text, hashes)
+            hashes.add(short_hash)
+        answers = message["sender"] != "user" and rows and rows[-1]["sender"] == "user"
+        row = {
+            "seq": activity.seq,
+            "message_id": activity.activity_id,
+            "user_email": user_email,
+            "conversation_id": conversation_id,
+            "ordinal": len(rows) + 1,
+            "sender": message["sender"],
+            "text": text,
+            "status": message.get("status", "complete"),
+            "message_short_hash": short_hash,
+            "show_hide": message.get("show_hide", "show"),
+            "in_answer_to": rows[-1]["message_id"] if answers else None,
+            "config": message.get("config") or {},
+            "report": message.get("references") or [],
+            "has_parts": int(bool(message.get("parts"))),
+            "created_at": message.get("created_at") or now_iso(),
+            "edited_at": message.get("edited_at"),
+            "pinned_at": message.get("pinned_at"),
+        }
+        rows.append(row)
+    return rows
+
+
+def _threads(imported: Sequence[Message], rows: Sequence[Message], *, user_email: str) -> list[dict[str, Any]]:
+    """The threads that the messages are in; the root of each is its first message."""
+    roots: dict[str, Message] = {}
+    for message, row in zip(imported, rows, strict=True):
+        if message.get("thread_id"):
+            roots.setdefault(message["thread_id"], row)
+    return [
+        {
+            "thread_id": thread_id,
+            "user_email": user_email,
+            "root_activity_id": root["message_id"],
+            "created_at": root["created_at"],
+        }
+        for thread_id, root in roots.items()
+    ]
