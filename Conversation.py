@@ -16,7 +16,7 @@ from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
 from chat.turns import events, steps
 from chat.turns.accept import accept
-from chat.turns.history import History, StoredHistory
+from chat.turns.history import History
 from chat.turns.threads import undisturbed
 from chat.turns.turn import Turn, TurnStream, wait_for_abandoned_turns
 from database.connection import database_of, open_store
@@ -25,9 +25,9 @@ from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError
-from portability.bundle_history import BundleHistory
-from portability.bundles import bundle_of, load_bundle, save_bundle
-from portability.registration import register, store_turns
+from portability.bundle_history import BundleHistory, save_history
+from portability.bundles import bundle_of, load_bundle
+from portability.registration import register
 from portability.siblings import load_sibling, siblings_by_friendly_id
 
 
@@ -47,7 +47,7 @@ class Conversation:
         self.domain = domain
         self._history: History
         if isinstance(storage, Database):
-            self._history = StoredHistory(database=storage, user_email=user_id, conversation_id=conversation_id)
+            self._history = History(database=storage, user_email=user_id, conversation_id=conversation_id)
             self.domain = self._history.metadata()["domain"]
             self._storage = storage.folder / "bundles" / conversation_id
         else:
@@ -129,12 +129,7 @@ class Conversation:
 
     def _name_in(self, users_dir: str | None) -> None:
         if users_dir is not None and isinstance(self._history, BundleHistory):
-            who = {"user_id": self.user_id, "conversation_id": self.conversation_id}
-            database = open_store(users_dir)
-            self._history.register = partial(self._register, database=database)
-            self._history.store_turns = lambda messages, title: store_turns(
-                messages, title=title, database=database, **who
-            )
+            self._history.registered_in = open_store(users_dir)
 
     # ------------------------------------------------------------------ references
 
@@ -241,12 +236,9 @@ class Conversation:
 
         A conversation that the store doesn't know yet is made known to it.
         """
-        self._register(memory, open_store(users_dir))
-        self._history.adopt_friendly_id(memory.get("conversation_friendly_id", ""))
-
-    def _register(self, memory: dict[str, Any], database: Database) -> None:
         who = {"user_id": self.user_id, "conversation_id": self.conversation_id, "domain": self.domain}
-        register(memory, database=database, **who)
+        register(memory, database=open_store(users_dir), **who)
+        self._history.adopt_friendly_id(memory.get("conversation_friendly_id", ""))
 
     # ------------------------------------------------------------------ what is known of it
 
@@ -257,7 +249,7 @@ class Conversation:
 
     def is_current(self) -> bool:
         """Whether this object still shows what is stored; other processes change conversations too."""
-        return not isinstance(self._history, StoredHistory) or self._history.version() == self._history.snapshot_version
+        return self._history.version() == self._history.snapshot_version
 
     def get_metadata(self) -> dict[str, Any]:
         """The conversation as lists show it: ids, title, dates, counts, settings."""
@@ -308,15 +300,7 @@ class Conversation:
 
     def save_local(self, folder: str | Path | None = None) -> Path:
         """Write the conversation as a portable bundle into `folder` (its own by default); returns the folder."""
-        return save_bundle(
-            Path(folder) if folder is not None else self._storage,
-            conversation_id=self.conversation_id,
-            user_id=self.user_id,
-            domain=self.domain,
-            # A bundle's messages are numbered anew.
-            memory=self._history.memory() | {"summarised_messages": self._history.count_summarised()},
-            messages=self._history.messages(),
-        )
+        return save_history(self._history, Path(folder) if folder is not None else self._storage)
 
     @classmethod
     def load_local(cls, folder: str | Path) -> Conversation:

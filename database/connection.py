@@ -44,19 +44,23 @@ def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Databas
         return store
     with _lock:
         if key not in _stores:
-            folder = Path(users_dir)
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
-            opened = Database(folder / "users.db", synchronous=synchronous)
-            try:
-                migrate(opened)
-            except BaseException:
-                opened.close()
-                raise
-            _stores[key] = opened
+            _stores[key] = open_database(Path(users_dir), synchronous=synchronous)
         return _stores[key]
+
+
+def open_database(folder: Path, *, synchronous: str = "normal") -> Database:
+    """A database of the caller's own in `folder`, migrated; the caller closes it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
+    opened = Database(folder / "users.db", synchronous=synchronous)
+    try:
+        migrate(opened)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def database_of(users_dir: str | Path | None) -> Database | None:

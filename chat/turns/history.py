@@ -1,9 +1,9 @@
-"""Where a conversation's history lives: the rows of a server's store."""
+"""The history of one conversation, read from and written to the rows of a store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from chat.ports import Message
 from database import references
@@ -29,103 +29,10 @@ def refuse_fixed(changes: Mapping[str, Any]) -> None:
         raise ValueError(f"{', '.join(sorted(fixed))} can't be set")
 
 
-class History(Protocol):
-    """What `Conversation` asks of the place that keeps it. Indexes are 1-based over live messages."""
+class History:
+    """A conversation in a store: a snapshot of its row, and its messages as they are read.
 
-    @property
-    def database(self) -> Database | None:
-        """The database that holds it; None for a bundle."""
-        ...
-
-    def memory(self) -> dict[str, Any]:
-        """Title, friendly id, dates, running summary; `StoredHistory.memory` has all the names."""
-        ...
-
-    def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
-        """The running summary as it is stored now, and the first messages that it has still to tell of."""
-        ...
-
-    def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
-        """Store a summary that tells of the first `read` of these messages too, unless they have changed since."""
-        ...
-
-    def count_summarised(self) -> int:
-        """How many messages come up to the last that the running summary tells of."""
-        ...
-
-    def metadata(self) -> dict[str, Any]:
-        """The conversation as lists show it."""
-        ...
-
-    def version(self) -> int | None:
-        """A number that grows with every change; None when the conversation is gone."""
-        ...
-
-    def update(self, changes: Mapping[str, Any]) -> None:
-        """Set fields of `memory`, or settings."""
-        ...
-
-    def adopt_friendly_id(self, friendly_id: str) -> None:
-        """Know the friendly id that the conversation was given elsewhere; one that is known stays."""
-        ...
-
-    def messages(self) -> list[dict[str, Any]]:
-        """All live messages, in the shape of the message list."""
-        ...
-
-    def message_at(self, index: int) -> Message | None:
-        """One live message."""
-        ...
-
-    def message_by_hash(self, short_hash: str) -> Message | None:
-        """One message, deleted or not."""
-        ...
-
-    def messages_between(self, start: int, end: int) -> Sequence[Message]:
-        """Some live messages, inclusive."""
-        ...
-
-    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
-        """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
-        ...
-
-    def accept(
-        self,
-        *,
-        text: str,
-        config: Mapping[str, Any],
-        reply_to: str | None,
-        thread_id: str | None,
-        model_name: str,
-        client_message_id: str | None = None,
-    ) -> AcceptedTurn:
-        """Store a user message and an empty answer."""
-        ...
-
-    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
-        """Begin a further variant of an answer."""
-        ...
-
-    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
-        """Store what became of a message's references."""
-        ...
-
-    def finish(
-        self,
-        response_message_id: str,
-        *,
-        text: str,
-        status: str,
-        config: Mapping[str, Any],
-        title: str | None,
-        parts: Sequence[Mapping[str, Any]] = (),
-    ) -> FinishedTurn:
-        """Store the answer with its parts, and on the first turn title, friendly id and hashes."""
-        ...
-
-
-class StoredHistory:
-    """A conversation in the store of a server: a snapshot of its row, and its messages as they are asked for.
+    Indexes are 1-based over live messages.
 
     The messages that references named are remembered; `version` tells whether the snapshot still holds.
     """
@@ -136,8 +43,8 @@ class StoredHistory:
         self._named: dict[int | str, Message | None] = {}
 
     @property
-    def database(self) -> Database:
-        """See `History`."""
+    def database(self) -> Database | None:
+        """The database in which references are looked up."""
         return cast(Database, self._who["database"])
 
     @property
@@ -150,7 +57,7 @@ class StoredHistory:
         return conversations.conversation_version(**self._who)
 
     def memory(self) -> dict[str, Any]:
-        """See `History`."""
+        """Title, friendly id, dates, running summary, and the fields that callers have set."""
         row = self._row
         return {
             **row.memory,
@@ -164,25 +71,34 @@ class StoredHistory:
         }
 
     def unsummarised(self, *, limit: int, max_chars: int) -> Unsummarised:
-        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        """The running summary as it is stored now, and the first messages that it does not cover yet.
+
+        Raises ConversationNotFoundError when the conversation is gone.
+        """
         return running_summary.unsummarised(**self._who, limit=limit, max_chars=max_chars)
 
     def store_summary(self, summary: str, *, since: Unsummarised, read: int) -> bool:
-        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        """Store a summary that covers the first `read` of these messages too, unless they have changed since.
+
+        Raises ConversationNotFoundError when the conversation is gone.
+        """
         is_stored = running_summary.store_summary(**self._who, summary=summary, since=since, read=read)
         self._refresh()
         return is_stored
 
     def count_summarised(self) -> int:
-        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        """How many messages there are up to the last one that the running summary covers.
+
+        Raises ConversationNotFoundError when the conversation is gone.
+        """
         return running_summary.count_summarised(**self._who)
 
     def metadata(self) -> dict[str, Any]:
-        """See `History`."""
+        """The conversation as lists show it."""
         return conversation_metadata(self._row)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """See `History`. Raises ConversationNotFoundError when the conversation is gone."""
+        """Set fields of `memory`, or settings. Raises ConversationNotFoundError when the conversation is gone."""
         refuse_fixed(changes)
         columns = dict(changes)
         others = {name: columns.pop(name) for name in list(columns) if name not in conversations.CHANGEABLE}
@@ -192,28 +108,28 @@ class StoredHistory:
         self._refresh()
 
     def adopt_friendly_id(self, friendly_id: str) -> None:
-        """See `History`. The store has it already."""
+        """Read the friendly id again, which the store has just given."""
         if friendly_id != self._row.conversation_friendly_id:
             self._refresh()
 
     def messages(self) -> list[dict[str, Any]]:
-        """See `History`."""
+        """All live messages, in the shape of the message list."""
         return [message_shape(row) for row in reading.list_messages(**self._who)]
 
     def message_at(self, index: int) -> Message | None:
-        """See `History`."""
+        """One live message."""
         return self._remembered(index, lambda: reading.message_at(**self._who, index=index))
 
     def message_by_hash(self, short_hash: str) -> Message | None:
-        """See `History`."""
+        """One message, deleted or not."""
         return self._remembered(short_hash, lambda: reading.message_by_hash(**self._who, short_hash=short_hash))
 
     def messages_between(self, start: int, end: int) -> Sequence[Message]:
-        """See `History`."""
+        """Some live messages, inclusive."""
         return [message_shape(row) for row in reading.messages_between(**self._who, start=start, end=end)]
 
     def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
-        """See `History`."""
+        """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
         rows = reading.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
         return [text_shape(row) for row in rows]
 
@@ -227,7 +143,10 @@ class StoredHistory:
         model_name: str,
         client_message_id: str | None = None,
     ) -> AcceptedTurn:
-        """See `History`. Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError."""
+        """Store a user message and an empty answer.
+
+        Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError.
+        """
         return turns.accept_turn(
             **self._who,
             text=text,
@@ -239,13 +158,13 @@ class StoredHistory:
         )
 
     def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
-        """See `History`. Raises as `database.messages.variants.accept_again`."""
+        """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
         return variants.accept_again(
             **self._who, message_id=message_id, model_name=model_name, client_message_id=client_message_id
         )
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
-        """See `History`."""
+        """Store what became of a message's references."""
         who = {name: self._who[name] for name in ("database", "user_email")}
         references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
 
@@ -259,7 +178,7 @@ class StoredHistory:
         title: str | None,
         parts: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
-        """See `History`."""
+        """Store the answer with its parts, and on the first turn title, friendly id and hashes."""
         return turns.finish_turn(
             **self._who,
             response_message_id=response_message_id,

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities import NewActivity, Place, StoredActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
+from database.errors import ConflictError
 from database.messages.parts import part_rows
 from database.references import reference_rows
 from database.schema import activities, conversations, message_parts, message_references, messages, threads, workspaces
@@ -64,12 +66,25 @@ def import_conversation(
     return rows
 
 
+def store_conversation(imported: Sequence[Message], *, database: Database, **conversation: Any) -> None:
+    """`import_conversation` in a transaction of its own. Raises ConflictError where identifiers are not unique."""
+    try:
+        database.write(lambda connection: import_conversation(connection, imported, **conversation))
+    except IntegrityError as error:
+        raise ConflictError("An identifier occurs twice.") from error
+
+
 StoreConversation = Callable[..., list[dict[str, Any]]]
 """`import_conversation` within a transaction, for one user and one domain."""
 
 
 def import_for_newcomer(
-    *, database: Database, user_email: str, domain: str, conversation_id: str, write: Callable[[StoreConversation], object]
+    *,
+    database: Database,
+    user_email: str,
+    domain: str,
+    conversation_id: str,
+    write: Callable[[StoreConversation], object],
 ) -> str | None:
     """Let `write` store `conversation_id` for a user who never had a conversation; the id, also where it exists.
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chat.context.conversations import addressable
 from chat.context.gather import resolve_report
 from chat.context.items import extract_referenced
-from chat.turns.history import StoredHistory
+from chat.turns.history import History
 from conversation_reference_utils import generate_message_short_hash
 from database.conversations.repository import delete_conversation
 from database.messages import editing, reading
@@ -338,7 +338,7 @@ def test_a_refresh_in_the_middle_of_reading_neither_fails_nor_keeps_the_old_text
     source = talk.about("Topic", ("question", "old text"))
     where = {"database": talk.database, "user_email": EMAIL, "conversation_id": source.conversation_id}
     answer = source.get_message_list()[1]
-    history = StoredHistory(**where)
+    history = History(**where)
     history.message_at(1)
     read = reading.message_at
 
