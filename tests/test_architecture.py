@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -189,3 +190,60 @@ def test_importing_the_server_loads_nothing_heavy():
     script = f"import sys, server; print([name for name in {HEAVY!r} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.stdout.strip() == "[]", answer.stderr
+
+
+def imported_at_once(module: str) -> Iterator[str]:
+    """Modules of ours that are imported with `module`; those that its functions import, or types need, are not."""
+    package = module if is_package(module) else module.rpartition(".")[0]
+    for node in modules()[module].body:
+        if isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base] if base else above)
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                yield from (each for each in (name if name in modules() else base,) if each in modules())
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules())
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    reached: dict[str, set[str]] = {}
+
+    def circle(module: str, way: tuple[str, ...]) -> tuple[str, ...] | None:
+        if module in way:
+            return (*way[way.index(module) :], module)
+        if module in reached:
+            return None
+        for name in imported_at_once(module):
+            if name != module and (found := circle(name, (*way, module))):
+                return found
+        reached[module] = set()
+        return None
+
+    assert [found for module in modules() if (found := circle(module, ()))] == []
+
+
+# A street without house numbers is as hard to walk as one with a house for each room.
+MOST_MODULES_OF_A_FOLDER = 15
+LARGER_FOLDERS = {
+    "endpoints.http": 18,
+    "truth_management_system": 16,
+    "truth_management_system.ingestion": 21,
+    "truth_management_system.search": 20,
+}
+
+
+def test_a_folder_holds_a_handful_of_modules():
+    sizes = Counter(name.rpartition(".")[0] for name in modules() if "." in name and not is_package(name))
+    wrong = {
+        folder: size for folder, size in sizes.items() if size >= LARGER_FOLDERS.get(folder, MOST_MODULES_OF_A_FOLDER)
+    }
+    assert wrong == {}
+
+
+def test_no_module_is_a_piece_of_another():
+    pieces = re.compile(r"_(parts|shapes|rows|marks|helpers|misc)$")
+    allowed = {"database.migrations.m0012_message_parts", "truth_management_system.llm_helpers"}
+    assert [name for name in modules() if pieces.search(name) and name not in allowed] == []
