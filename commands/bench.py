@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 from flask.cli import AppGroup
 
-from benchmarks.made_up.history import SeedPlan, seed
-from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from database.accounts.users import create_user
 from database.errors import StoreError, UserExistsError
 from database.search.indexing import index_pending
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
+
+if TYPE_CHECKING:
+    from benchmarks.made_up.history import SeedPlan
+    from benchmarks.made_up.knowledge import KnowledgePlan
 
 group = AppGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000
@@ -46,6 +49,9 @@ def seed_store(
     claims: int,
 ) -> None:
     """Fill the stores with made-up conversations and memories; the same options make the same ones."""
+    from benchmarks.made_up.history import SeedPlan  # a server does without them
+    from benchmarks.made_up.knowledge import KnowledgePlan
+
     plan = SeedPlan(
         conversations=conversations, messages=messages, chars=chars, workspaces=workspaces, named=not unnamed
     )
@@ -70,6 +76,8 @@ def _create_account(email: str, password: str | None) -> None:
 
 
 def _seed_conversations(email: str, plan: SeedPlan) -> None:
+    from benchmarks.made_up.history import seed
+
     database = current_state().database
     made = _showing_progress(seed(database=database, user_email=email, plan=plan), plan.messages, "Messages")
     index_pending(database=database, slice_ms=_SLICE_MS)
@@ -77,6 +85,8 @@ def _seed_conversations(email: str, plan: SeedPlan) -> None:
 
 
 def _seed_claims(email: str, plan: KnowledgePlan) -> None:
+    from benchmarks.made_up.knowledge import seed_knowledge
+
     database = current_state().knowledge.database()
     _showing_progress(seed_knowledge(database, user_email=email, plan=plan), plan.claims, "Memories")
     click.echo(f"{plan.own} memories are {email}'s, {plan.neighbours} a neighbour's.")

@@ -54,7 +54,7 @@ SQL = re.compile(
 SQL_OWNERS = OWNERS["sqlalchemy"]
 
 # Imported when first needed: a server without them starts faster and takes less memory.
-HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2")
+HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2", "benchmarks")
 
 
 @cache
