@@ -203,37 +203,39 @@ class Gathering:
 
 
 async def gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
-    """What `gather` finds, its report stored by `keep`; where it fails, each reference of the turn as unavailable.
+    """The result of `gather`, its report stored by `keep`. If `gather` fails, every reference is unavailable.
 
-    A turn that is stopped meanwhile finds out first, for a moment at least. Raises nothing: `failure` has it.
+    A turn that is cancelled meanwhile still waits for the result, for at most `_PATIENCE` seconds. Raises nothing: see
+    `Gathering.failure`.
     """
-    work, stop = await to_its_end(_gathered(turn, gather, keep), patience=_PATIENCE)
+    # One job for both: handing work to a thread costs more than most of this work.
+    work, stop = await to_its_end(in_thread(_gathered, turn, gather, keep), patience=_PATIENCE)
     if not work.cancelled():
         result = work.result()
         return Gathering(context=result.context, failure=result.failure or stop)
     context = unresolved(turn.references, turn.claim_ids, note=_STOPPED)
-    return Gathering(context=context, failure=await _kept(context, keep) or stop)
+    return Gathering(context=context, failure=await in_thread(_kept, context, keep) or stop)
 
 
-async def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
+def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
     try:
-        context = await in_thread(gather)
-    except Exception as error:  # noqa: BLE001 - the turn ends with it, but tells of its references before
+        context = gather()
+    except Exception as error:  # noqa: BLE001 - the turn ends with it after the report was sent
         context = unresolved(turn.references, turn.claim_ids, note=_BROKEN)
-        await _kept(context, keep)
+        _kept(context, keep)
         return Gathering(context=context, failure=error)
     memories = memories_among(context.items)
     if memories:
         turn.config["memories"] = memories
-    return Gathering(context=context, failure=await _kept(context, keep))
+    return Gathering(context=context, failure=_kept(context, keep))
 
 
-async def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
-    """Store the report; what went wrong with that."""
+def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
+    """Store the report; returns the error if that fails."""
     try:
         if context.report:
-            await in_thread(keep, context.report_dicts())
-    except Exception as error:  # noqa: BLE001 - the caller has it raised, in its time
+            keep(context.report_dicts())
+    except Exception as error:  # noqa: BLE001 - the caller raises it later
         log.info("the report was not stored: %s", error)
         return error
     return None

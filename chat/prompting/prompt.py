@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -70,19 +70,30 @@ def build_prompt(
     part of the system message. The question and its context are never cut here.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
-    system = template("system").render(preferences=preferences)
+    system = _system(preferences)
     room -= model.count_tokens(system)
 
     def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
-        last = template("question").render(
-            question=question, summary=shown, others=context.others, referenced=context.referenced
-        )
+        last = _question(question, context, summary=shown)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model)
 
     last, kept = fitted("")
     if summary and not _is_whole(history, kept):
         last, kept = fitted(neutralised(summary))
     return [_message("system", system), *kept, _message("user", last)]
+
+
+@lru_cache(maxsize=256)
+def _system(preferences: str) -> str:
+    return template("system").render(preferences=preferences)
+
+
+def _question(question: str, context: ContextBlock, *, summary: str) -> str:
+    if not (context.others or context.referenced or summary):
+        return question
+    return template("question").render(
+        question=question, summary=summary, others=context.others, referenced=context.referenced
+    )
 
 
 def _is_whole(history: Sequence[Message], kept: Sequence[ChatMessage]) -> bool:
@@ -97,7 +108,7 @@ def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) 
         if tokens < 0:
             break
         kept.append(_message("user" if message["sender"] == "user" else "assistant", text))
-    # A history that begins with an answer says something to nobody.
+    # Drop leading answers: the API requires a user message first.
     while kept and kept[-1]["role"] == "assistant":
         kept.pop()
     return kept[::-1]

@@ -82,6 +82,11 @@ def encode(event: Mapping[str, Any], *, seq: int) -> bytes:
     return bytes(memoryview(orjson.dumps({"seq": seq, **event})))
 
 
+def can_wait(event: Mapping[str, Any]) -> bool:
+    """Whether the event is of no use to a reader before the first words: the report and the ids of a turn."""
+    return not event["text"] and not event["status"] and ("references" in event or "message_ids" in event)
+
+
 def joined(earlier: Event, later: Event) -> Event | None:
     """One event that says what two in a row say, where both do nothing but append to the same text; else None."""
     if len(earlier) == 2 and len(later) == 2 and not earlier["status"] and not later["status"]:

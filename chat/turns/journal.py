@@ -1,6 +1,6 @@
-"""Stores each event before anybody sees it, all running answers together: one commit every few milliseconds.
+"""Stores each event before it is sent, those of all running answers together: one commit every few milliseconds.
 
-What a client has seen is on disk. Text that arrives faster than we commit becomes one event.
+Whatever a client has seen is on disk. Text that arrives faster than the commits becomes one event.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ Row = tuple[str, int, bytes]
 _SHORTEST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.015
 _PAUSE_A_STREAM = 0.000_025
+_OPENING_PAUSE = 0.015
+"""The report and the ids of a turn wait so long for the first words, so that one commit stores them all."""
 
 
 class Journal:
@@ -39,12 +41,13 @@ class Journal:
         self._open: set[LiveStream] = set()
         self._failed: set[LiveStream] = set()
         self._committing: asyncio.Task[None] | None = None
+        self._delayed: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def append(self, stream: LiveStream, event: Event) -> None:
-        """Store `event`, if it is to be kept, then publish it to the watchers of `stream`.
+        """Store `event`, unless the turn is not kept, then publish it to the watchers of `stream`.
 
-        After a failure nothing more of the stream is stored: what is stored has no gaps.
+        After a failure no later event of the stream is stored, so that stored events have no gaps.
         """
         if stream in self._failed:
             return
@@ -54,11 +57,14 @@ class Journal:
             pending[-1] = both
         else:
             pending.append(event)
-        if self._committing is None:
-            self._committing = asyncio.create_task(self._commit_until_quiet())
+        if not events.can_wait(event):
+            self._begin()
+        elif self._committing is None and self._delayed is None:
+            self._delayed = asyncio.get_running_loop().call_later(_OPENING_PAUSE, self._begin)
 
     async def flush(self, stream: LiveStream) -> bool:
-        """Wait until everything that was appended for `stream` is stored and published; False where that failed."""
+        """Wait until all events that were appended for `stream` are stored and published; False where that failed."""
+        self._begin()
         while stream in self._pending or stream in self._in_flight:
             await asyncio.shield(self._round)
         return stream not in self._failed
@@ -68,6 +74,14 @@ class Journal:
         await self.flush(stream)
         self._open.discard(stream)
         self._failed.discard(stream)
+
+    def _begin(self) -> None:
+        """Commit what is pending, now and until nothing is."""
+        if self._delayed is not None:
+            self._delayed.cancel()
+            self._delayed = None
+        if self._committing is None and self._pending:
+            self._committing = asyncio.create_task(self._commit_until_quiet())
 
     async def _commit_until_quiet(self) -> None:
         try:
@@ -86,13 +100,13 @@ class Journal:
                 await asyncio.wrap_future(self._submit(to_store))
         except StorageBusyError as error:
             log.warning("events of %d answers wait to be stored: %s", len(self._in_flight), error)
-            self._take_back()
-        except Exception as error:  # whatever the store says, these turns can't go on
+            self._requeue()
+        except Exception as error:  # these turns can't go on, whatever the store reports
             log.exception("could not store events of %d answers", len(self._in_flight))
             for stream, pending in self._in_flight.items():
                 if "done" in pending[-1]:
-                    # The answer itself is stored, since its turn was finished after a flush; readers are given the
-                    # closing events again from that.
+                    # The turn was finished after a flush, so the answer is stored, and its closing events can be made
+                    # again from it.
                     stream.publish([line for _, _, line in _encoded(stream, pending)])
                 else:
                     self._fail(stream, error)
@@ -105,12 +119,12 @@ class Journal:
             finished.set_result(None)
 
     def _pause(self) -> float:
-        # Few answers are to be fast, many are to share commits.
+        # A few answers get short pauses, many share commits.
         return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._open) * _PAUSE_A_STREAM))
 
-    def _take_back(self) -> None:
-        came_since, self._pending = self._pending, self._in_flight
-        for stream, later in came_since.items():
+    def _requeue(self) -> None:
+        newer, self._pending = self._pending, self._in_flight
+        for stream, later in newer.items():
             self._pending.setdefault(stream, []).extend(later)
 
     def _fail(self, stream: LiveStream, error: Exception) -> None:

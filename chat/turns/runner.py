@@ -85,7 +85,8 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
-        self._starting: Counter[str] = Counter()
+        # Turns of each person that are being accepted or answered.
+        self._turns_of: Counter[str] = Counter()
         self._most_per_person = most_per_person
         self._draining = False
 
@@ -139,7 +140,7 @@ class TurnRunner:
             if query.get(ANSWER_AGAIN) in self._streams:
                 raise TurnInProgressError  # its last events are still on their way
             self._check_room(conversation.user_id)
-            self._starting[conversation.user_id] += 1
+            self._turns_of[conversation.user_id] += 1
         try:
             turn = conversation.reply(query)
             stream = LiveStream(
@@ -154,21 +155,22 @@ class TurnRunner:
                 if sent is not None:
                     self._sent.remember(sent, stream)
                 loop.call_soon_threadsafe(self._spawn, turn, stream)
-        finally:
+        except BaseException:
             with self._lock:
-                self._starting[conversation.user_id] -= 1
-                if not self._starting[conversation.user_id]:
-                    del self._starting[conversation.user_id]
+                self._turn_ended(conversation.user_id)
+            raise
         self._metrics.change("turns_running", +1)
         return stream
 
     def _check_room(self, user_email: str) -> None:
         """Raises TooManyTurnsError where the person runs as many turns as one may."""
-        if self._most_per_person is None:
-            return
-        running = sum(stream.user_email == user_email for stream in self._streams.values())
-        if running + self._starting[user_email] >= self._most_per_person:
+        if self._most_per_person is not None and self._turns_of[user_email] >= self._most_per_person:
             raise TooManyTurnsError(limit=self._most_per_person)
+
+    def _turn_ended(self, user_email: str) -> None:
+        self._turns_of[user_email] -= 1
+        if not self._turns_of[user_email]:
+            del self._turns_of[user_email]
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
         """The events of an answer after number `after`, live or stored.
@@ -205,7 +207,7 @@ class TurnRunner:
     def running(self) -> int:
         """How many turns are being accepted or answered."""
         with self._lock:
-            return len(self._streams) + self._starting.total()
+            return self._turns_of.total()
 
     async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
         """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
@@ -280,6 +282,7 @@ class TurnRunner:
             known = self._streams.get(stream.message_id) is stream
             if known:
                 del self._streams[stream.message_id]
+                self._turn_ended(stream.user_email)
             if known and not stream.kept:
                 self._ended[stream.message_id] = stream
         if known and not stream.kept:

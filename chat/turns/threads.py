@@ -97,31 +97,31 @@ def _pool() -> WorkerThreads:
     return WorkerThreads(_THREADS, name="turn-work")
 
 
-async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work` in the pool of the turns. It is carried out to its end even if the coroutine is cancelled."""
-    return await asyncio.get_running_loop().run_in_executor(_pool(), partial(work, *args, **kwargs))
+def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+    """Run `work` in the pool of the turns. A job that has begun runs to its end even if the future is cancelled."""
+    return asyncio.wrap_future(_pool().submit(work, *args, **kwargs))
 
 
 async def to_its_end(
-    work: Coroutine[Any, Any, T], *, patience: float
-) -> tuple[asyncio.Task[T], asyncio.CancelledError | None]:
-    """Wait for `work` though this task is cancelled, but from then on for `patience` seconds at most.
+    work: asyncio.Future[T], *, patience: float
+) -> tuple[asyncio.Future[T], asyncio.CancelledError | None]:
+    """Wait for `work` even if this task is cancelled, but from then on for `patience` seconds at most.
 
     Returns:
-        The work, done, or cancelled where it took longer; and the first cancellation, if there was one.
+        The work, done, or cancelled if it took longer; and the first cancellation, if there was one.
     """
-    running, stop, left = asyncio.create_task(work), None, None
-    while not running.done():
+    stop, left = None, None
+    while not work.done():
         try:
-            done, _ = await asyncio.wait({running}, timeout=left)
+            done, _ = await asyncio.wait({work}, timeout=left)
             if not done:
-                running.cancel()
+                work.cancel()
         except asyncio.CancelledError as error:
             stop, left = stop or error, patience
             task = asyncio.current_task()
             if task is not None:
                 task.uncancel()
-    return running, stop
+    return work, stop
 
 
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
@@ -132,6 +133,7 @@ def _purge(connection: Connection) -> None:
     connection.execute(delete(login_attempts).where(outdated))
 
 
+@lru_cache(maxsize=4_096)
 def network_of(address: str) -> str:
     """The address, of IPv6 its network: one client has all addresses of that."""
     try:

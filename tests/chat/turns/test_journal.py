@@ -44,3 +44,47 @@ def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() 
     asyncio.run(run())
     assert [(seq, event.get("text"), event.get("status")) for seq, event in stored] == [(1, "One", ""), (2, "", "Two")]
     assert failures == []
+
+
+def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() -> None:
+    commits: list[Sequence[Row]] = []
+
+    def submit(rows: Sequence[Row]) -> Future[None]:
+        commits.append(rows)
+        stored: Future[None] = Future()
+        stored.set_result(None)
+        return stored
+
+    async def run(*then: events.Event) -> list[list[int]]:
+        commits.clear()
+        journal = Journal(submit=submit, on_failure=lambda _stream, error: None)
+        stream = LiveStream(message_id="m", conversation_id="c", user_email="ada@example.org", kept=True)
+        for event in (events.references([]), events.message_ids({}), *then):
+            journal.append(stream, event)
+        await anext(aiter(stream.tail()))
+        await journal.settle(stream)
+        return [[seq for _, seq, _ in rows] for rows in commits]
+
+    assert asyncio.run(run(events.text("One"))) == [[1, 2, 3]]
+    assert asyncio.run(run(events.status("The model is loading."))) == [[1, 2, 3]]
+    # A model that thinks for long does not hold them back.
+    assert asyncio.run(run()) == [[1, 2]]
+
+
+def test_whoever_waits_for_the_report_and_the_ids_alone_has_them_stored_at_once() -> None:
+    commits: list[Sequence[Row]] = []
+
+    def submit(rows: Sequence[Row]) -> Future[None]:
+        commits.append(rows)
+        stored: Future[None] = Future()
+        stored.set_result(None)
+        return stored
+
+    async def run() -> bool:
+        journal = Journal(submit=submit, on_failure=lambda _stream, error: None)
+        stream = LiveStream(message_id="m", conversation_id="c", user_email="ada@example.org", kept=True)
+        journal.append(stream, events.references([]))
+        return await journal.flush(stream)
+
+    assert asyncio.run(run())
+    assert len(commits) == 1
