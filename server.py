@@ -45,7 +45,9 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     """
     settings = settings or load_settings()
     root = Path(__file__).parent
-    app = Flask("anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None)
+    app = endpoints.Application(
+        "anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None
+    )
     app.extensions[SETTINGS] = settings
     try:
         state = build_state(settings, models=models)

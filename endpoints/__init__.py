@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from endpoints.http.app import register
+from endpoints.http.app import Application, register
 
 if TYPE_CHECKING:
     from endpoints.http.scope import AppState
 
-__all__ = ["AppState", "register"]
+__all__ = ["AppState", "Application", "register"]

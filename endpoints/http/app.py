@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, request
 
@@ -62,6 +64,14 @@ _NOUNS = (
     turn_views,
     workspace_views,
 )
+
+
+class Application(Flask):
+    """Flask, without the check at each call whether one of a request's dozen functions is a coroutine: none is."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """`func` as it is."""
+        return func
 
 
 def max_body_bytes(path: str) -> int:

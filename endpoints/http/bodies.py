@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
@@ -108,16 +108,16 @@ class RequestBody:
             return
         with suppress(TimeoutError, ConnectionResetError):
             async with asyncio.timeout(_DISCARD_SECONDS):
-                async for _ in self._chunks():
-                    if self._size > _DISCARD_BYTES:
-                        return
+                while not self._ended and self._size <= _DISCARD_BYTES:
+                    await self._chunk()
 
     async def _read(self, *, most: int, until: float, slowest: float | None) -> bytes:
         if self._declared is not None and self._declared > most:
             raise _too_large()
         try:
             async with asyncio.timeout_at(until) as limit:
-                async for chunk in self._chunks():
+                while not self._ended:
+                    chunk = await self._chunk()
                     if self._size > most:
                         raise _too_large()
                     self._hold(len(chunk))
@@ -134,15 +134,14 @@ class RequestBody:
         self._memory.take(size, person=self._person)
         self._held += size
 
-    async def _chunks(self) -> AsyncIterator[bytes]:
-        while not self._ended:
-            event = await self._receive()
-            if event["type"] == "http.disconnect":
-                raise ConnectionResetError
-            self._ended = not event.get("more_body", False)
-            chunk: bytes = event.get("body", b"")
-            self._size += len(chunk)
-            yield chunk
+    async def _chunk(self) -> bytes:
+        event = await self._receive()
+        if event["type"] == "http.disconnect":
+            raise ConnectionResetError
+        self._ended = not event.get("more_body", False)
+        chunk: bytes = event.get("body", b"")
+        self._size += len(chunk)
+        return chunk
 
 
 def _too_large() -> TooLargeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -57,13 +58,20 @@ def shows_credentials(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name == b"authorization" or (name == b"cookie" and cookie in value) for name, value in headers)
 
 
-def view_at(app: Flask, *, path: str, method: str) -> Callable[..., Any] | None:
-    """The view that answers for `path`, without asking it; None where there is none."""
-    try:
-        endpoint, _ = app.url_map.bind("").match(path, method)
-    except HTTPException:
-        return None
-    return app.view_functions[endpoint]
+class Views:
+    """The views of an application by address."""
+
+    def __init__(self, app: Flask) -> None:
+        self._views = app.view_functions
+        self._addresses = app.url_map.bind("")
+
+    def at(self, *, path: str, method: str) -> Callable[..., Any] | None:
+        """The view for `path`, which is not called; None: there is none."""
+        try:
+            endpoint, _ = self._addresses.match(path, method)
+        except HTTPException:
+            return None
+        return self._views[endpoint]
 
 
 def is_public(view: Callable[..., Any] | None) -> bool:
@@ -180,6 +188,7 @@ def _host_name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
+@cache
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback

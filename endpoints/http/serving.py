@@ -25,7 +25,7 @@ from .bodies import STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, Req
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
 from .errors import RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
-from .guards import is_public, shows_credentials, view_at, who_asks
+from .guards import Views, is_public, shows_credentials, who_asks
 from .pools import Work, pools, work_of
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
@@ -57,6 +57,7 @@ class Bridge:
 
     def __init__(self, app: Flask) -> None:
         self._app = app
+        self._views = Views(app)
         self._state: AppState = app.extensions[EXTENSION]
         settings = self._state.settings
         self._pools = pools(settings)
@@ -158,7 +159,7 @@ class Bridge:
                 raise
             return await body.read_of_person(person, most=most)
         except TooLargeError:
-            if is_public(view_at(self._app, path=scope["path"], method=scope["method"])):
+            if is_public(self._views.at(path=scope["path"], method=scope["method"])):
                 raise
             raise UnauthorizedError from None
 
@@ -167,7 +168,7 @@ class Bridge:
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that left before its turn.
         """
-        kind = work_of(view_at(self._app, path=scope["path"], method=scope["method"]), _parameters(scope))
+        kind = work_of(self._views.at(path=scope["path"], method=scope["method"]), _parameters(scope))
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in (Work.SHORT, Work.PASSWORD):

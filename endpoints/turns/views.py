@@ -102,7 +102,7 @@ def _query(
 ) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
     return {
-        **body.model_dump(),
+        **dict(body),
         ANSWER_AGAIN: again,
         "_users_dir": current_state().settings.users_dir,
         "_services": replace(current_state().services, models=allowed_models()),
