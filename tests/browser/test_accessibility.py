@@ -69,7 +69,7 @@ def test_the_settings_and_their_dialogs(live_server: LiveServer, open_page: Open
         found += findings(page, f"settings-{name}")
     assert found == []
     page.get_by_role("link", name="API tokens").click()
-    page.get_by_role("textbox", name="Name", exact=True).fill("Backup")
+    page.locator("[data-section='tokens']").get_by_role("textbox", name="Name", exact=True).fill("Backup")
     page.get_by_role("button", name="Create token").click()
     assert findings(page, "token-made", shown=page.get_by_role("textbox", name="Your new token")) == []
     page.get_by_role("button", name="Close").click()
