@@ -16,6 +16,7 @@ from chat.context.gather import lost_report
 from chat.ports import ConversationLoader
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
+from chat.runtime.changes import ChangeFeed
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
 from chat.runtime.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
@@ -98,8 +99,11 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         most_per_person=settings.turns_per_person,
     )
 
+    changes = ChangeFeed(database=database)
+
     def forget(user_email: str) -> None:
         turns.cancel_all(user_email=user_email)
+        changes.wake([user_email])
         cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
 
     requests = RequestsUnderWay()
@@ -115,12 +119,14 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         database=database,
         knowledge=knowledge,
         erase_closed_accounts=account_erasure.erase_closed,
+        look_for_changes=changes.look,
     )
     return AppState(
         settings=settings,
         database=database,
         conversation_cache=cache,
         turns=turns,
+        changes=changes,
         models=models,
         metrics=metrics,
         services=services,

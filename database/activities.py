@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 
+from .changes import MEMORY, ChangeType, record
 from .errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from .schema import activities, threads
 
@@ -206,6 +207,9 @@ def _open_thread(connection: Connection, *, user_email: str, root: Row[*tuple[An
     return thread_id
 
 
+_CHANGE_OF_ACTION: Mapping[str, ChangeType] = {"add": "created", "delete": "gone"}
+
+
 def store_changes(*, database: Database, user_email: str, changes: Sequence[dict[str, Any]]) -> int:
     """Store changes of `user_email`'s memories as activities; how many were new.
 
@@ -220,6 +224,12 @@ def store_changes(*, database: Database, user_email: str, changes: Sequence[dict
         )
         born = [_activity(user_email, change) for change in changes if change["id"] not in known]
         insert_activities(connection, born, user_email=user_email, conversation_id=_room(user_email))
+        for new in born:
+            fields = {name: new.payload[name] for name in ("object_type", "action")}
+            change = _CHANGE_OF_ACTION.get(fields["action"], "changed")
+            record(
+                connection, MEMORY, change, user_email=user_email, ids=[new.payload["object_id"] or ""], fields=fields
+            )
         return len(born)
 
     return database.write(job, urgency=Urgency.INDEX)

@@ -20,6 +20,7 @@ import click
 from flask import Flask
 from sqlalchemy import Table
 
+from database.changes import KINDS
 from database.schema import metadata
 from endpoints.http.errors import ERROR_TABLE
 from endpoints.http.openapi import routes
@@ -49,6 +50,11 @@ def routes_table(app: Flask) -> Iterator[str]:
         rows = ((code(f"{method} {path}"), _wants(view), _whole_text(view)) for path, method, view in group)
         yield from table(("Route", "Who, what", "Answer"), rows)
         yield ""
+
+
+def changes_table(_app: Flask) -> Iterator[str]:
+    """Every kind of change that `GET /events` tells."""
+    yield from table(("`kind`", "`fields`"), ((code(kind.name), kind.fields) for kind in KINDS.values()))
 
 
 def errors_table(_app: Flask) -> Iterator[str]:
@@ -128,6 +134,7 @@ GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
     "settings": settings_table,
     "routes": routes_table,
     "errors": errors_table,
+    "changes": changes_table,
     "schema": schema_tables,
     "knowledge_schema": knowledge_tables,
     "knowledge_config": knowledge_config,

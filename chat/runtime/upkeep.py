@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from chat.turns.threads import WorkerThreads
+from database.changes import purge_changes
 from database.conversations.deletion import purge_bin
 from database.engine.database import Database
 from database.errors import StoreError
@@ -28,7 +29,11 @@ _PURGE_AFTER_FAILURE = 60.0
 
 
 async def keep_up(
-    *, database: Database, knowledge: KnowledgeAccess, erase_closed_accounts: Callable[[], object] = lambda: None
+    *,
+    database: Database,
+    knowledge: KnowledgeAccess,
+    erase_closed_accounts: Callable[[], object] = lambda: None,
+    look_for_changes: Callable[[], object] = lambda: None,
 ) -> None:
     """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
 
@@ -45,6 +50,8 @@ async def keep_up(
     hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
     await asyncio.gather(
         quickly(partial(index_pending, database=database), what="the search index"),
+        quickly(look_for_changes, what="the streams of changes"),
+        hourly(partial(purge_changes, database=database), what="old changes"),
         hourly(partial(purge_events, database=database), what="events of old answers"),
         hourly(partial(purge_bin, database=database), what="the bin"),
         hourly(partial(clear_retired_index, database=database), what="an old search index"),

@@ -17,6 +17,7 @@ from database.errors import LastAdministratorError, UserNotFoundError
 from database.schema import (
     activities,
     api_tokens,
+    changes,
     conversations,
     message_references,
     password_links,
@@ -31,7 +32,7 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (message_references, shares, threads, workspaces)
+_LEFT_TO_THE_END = (changes, message_references, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c
@@ -59,7 +60,7 @@ def close_account(*, database: Database, user_email: str) -> None:
         closed = {"erasing_since": moment, "disabled_at": func.coalesce(_c.disabled_at, moment)}
         connection.execute(update(users).where(_c.user_email == key).values(closed))
         _delete_all(connection, _WAYS_IN, key)
-        condemn(connection, conversations.c.user_email == key)
+        condemn(connection, conversations.c.user_email == key, recorded=False)
 
     database.write(job)
 
@@ -94,11 +95,13 @@ def erase_account(*, database: Database, user_email: str) -> None:
     """Erase all rows of a closed account, at last the account. Its conversations must not be answering any more."""
     store = database
     theirs = conversations.c.user_email == user_email
-    store.write(lambda connection: condemn(connection, theirs), urgency=Urgency.INDEX)
+    store.write(lambda connection: condemn(connection, theirs, recorded=False), urgency=Urgency.INDEX)
+    _erase_rows(store, changes, user_email)
     with store.reading() as connection:
         found = connection.execute(select(conversations.c.conversation_id).where(theirs)).scalars().all()
     erase(store, found)
-    _erase_activities(store, user_email)
+    # What is left of activities: those of memories, which belong to no conversation.
+    _erase_rows(store, activities, user_email)
 
     def end(connection: Connection) -> None:
         _delete_all(connection, (*_LEFT_TO_THE_END, *_WAYS_IN), user_email)
@@ -107,10 +110,11 @@ def erase_account(*, database: Database, user_email: str) -> None:
     store.write(end)
 
 
-def _erase_activities(store: Database, user_email: str) -> None:
-    """What is left of them: those of memories, which belong to no conversation."""
-    some = select(activities.c.seq).where(activities.c.user_email == user_email).limit(_ROWS_AT_ONCE)
-    slice_of_them = delete(activities).where(activities.c.seq.in_(some))
+def _erase_rows(store: Database, table: Table, user_email: str) -> None:
+    """Delete all of the person's rows of a table that is numbered by `seq`, slice by slice."""
+    theirs = table.c.user_email == user_email
+    some = select(table.c.seq).where(theirs).limit(_ROWS_AT_ONCE)
+    slice_of_them = delete(table).where(theirs, table.c.seq.in_(some))
     while store.write(lambda connection: connection.execute(slice_of_them).rowcount, urgency=Urgency.INDEX):
         pass
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 from sqlalchemy.exc import IntegrityError
 from typing_extensions import TypedDict
 
+from database.changes import SETTINGS, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.statements import Prepared
@@ -24,6 +25,7 @@ from .passwords import hash_password, needs_new_hash, password_matches
 # The address is part of conversation ids, which stand in URLs and name folders: nothing that means something there.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
+_SETTINGS = frozenset({"name", "detail", "preference"})
 
 _c = users.c
 _TOLD = Prepared(select(_c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
@@ -277,5 +279,6 @@ def _update(database: Database, user_email: str, values: dict[str, Any]) -> None
     def job(connection: Connection) -> None:
         if connection.execute(update(users).where(_c.user_email == user_email).values(values)).rowcount == 0:
             raise UserNotFoundError
+        record(connection, SETTINGS, "changed", user_email=user_email, ids=values.keys() & _SETTINGS)
 
     database.write(job)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
+from database.changes import CONVERSATION, ChangeType, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import InvalidChangeError
@@ -32,7 +33,7 @@ def change_conversations(
 
     `value`: the workspace of "move", the flag of "flag"; else None. An id that is missing, somebody else's, or where
     the change does not apply (in the bin; for "restore": temporary) is `not_found`. A conversation of another domain
-    than the workspace is a `conflict`. What one slice has done stays done when a later one fails. Six queries a slice
+    than the workspace is a `conflict`. What one slice has done stays done when a later one fails. Seven queries a slice
     at most.
 
     Raises:
@@ -78,7 +79,22 @@ def _mark(
     found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
     values = {**_values(change, value), "version": _c.version + 1}
     connection.execute(update(conversations).where(these).values(values))
+    told, fields = _TOLD[change]
+    fields = {"flag": value} if change == "flag" else fields
+    record(connection, CONVERSATION, told, user_email=user_email, ids=found, fields=fields)
     return dict.fromkeys(found, "done")
+
+
+_TOLD: Mapping[Change, tuple[ChangeType, Mapping[str, Any]]] = {
+    "flag": ("changed", {}),
+    "pin": ("changed", {"pinned": True}),
+    "unpin": ("changed", {"pinned": False}),
+    "archive": ("changed", {"archived": True}),
+    "unarchive": ("changed", {"archived": False}),
+    "delete": ("gone", {}),
+    # What a list shows of a restored conversation is read from there.
+    "restore": ("created", {}),
+}
 
 
 def _values(change: Change, value: str | None) -> dict[str, Any]:
@@ -115,6 +131,7 @@ def place(connection: Connection, ids: Sequence[str], *, user_email: str, worksp
     places = [{"conversation_id": each, "user_email": user_email, "workspace_id": workspace_id} for each in ids]
     connection.execute(insert(conversation_workspaces), places)
     connection.execute(update(conversations).where(_own(user_email, ids)).values(version=_c.version + 1))
+    record(connection, CONVERSATION, "changed", user_email=user_email, ids=ids, fields={"workspace_id": workspace_id})
 
 
 def _own(user_email: str, ids: Sequence[str]) -> ColumnElement[bool]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, select, update
 
+from database.changes import CONVERSATION, record
 from database.engine.clock import now_iso
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError
@@ -110,6 +111,32 @@ def conversation_metadata(row: ConversationRow | ConversationListRow) -> dict[st
     there is none.
     """
     return listed_shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
+
+
+_RECORDED = (
+    "title",
+    "conversation_friendly_id",
+    "domain",
+    "workspace_id",
+    "flag",
+    "archived",
+    "stateless",
+    "temporary",
+    "pinned",
+)
+
+
+def record_created(connection: Connection, row: ConversationRow) -> None:
+    """Record that a conversation is there now, or there again."""
+    listed = conversation_metadata(row)
+    record(
+        connection,
+        CONVERSATION,
+        "created",
+        user_email=row.user_email,
+        ids=[row.conversation_id],
+        fields={name: listed[name] for name in _RECORDED},
+    )
 
 
 _as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
 
+from database.changes import CONVERSATION, forget_fields, record
 from database.engine.clock import iso, iso_in, now, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
@@ -68,14 +71,23 @@ def _is_clock_trusted(connection: Connection) -> bool:
     return moment >= trusted_from
 
 
-def condemn(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]:
-    """Mark conversations for `erase`: from now on nobody sees them and nothing brings them back. Their ids."""
+def condemn(connection: Connection, which: ColumnElement[bool], *, recorded: bool = True) -> Sequence[str]:
+    """Mark conversations for `erase`: from now on nobody sees them and nothing brings them back. Their ids.
+
+    recorded: False leaves no row in `changes`, where the whole account is erased.
+    """
     these = and_(which, _c.incomplete_since.is_(None))
-    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    rows = connection.execute(select(_c.conversation_id, _c.user_email).where(these)).all()
+    for owner, theirs in itertools.groupby(sorted(rows if recorded else (), key=_owner), key=_owner):
+        ids = [row.conversation_id for row in theirs]
+        record(connection, CONVERSATION, "gone", user_email=owner, ids=ids, fields={"erased": True})
     moment = now_iso()
     marks = {"incomplete_since": moment, "deleted_at": func.coalesce(_c.deleted_at, moment)}
     connection.execute(update(conversations).where(these).values(marks))
-    return found
+    return [row.conversation_id for row in rows]
+
+
+_owner: Callable[[Any], str] = attrgetter("user_email")
 
 
 def erase(store: Database, condemned: Sequence[str]) -> None:
@@ -134,6 +146,9 @@ def _erase_messages(connection: Connection, conversation_id: str) -> int:
 
 
 def _erase_rest(connection: Connection, conversation_id: str) -> None:
+    owner = connection.execute(select(_c.user_email).where(_c.conversation_id == conversation_id)).scalar()
+    if owner is not None:
+        forget_fields(connection, user_email=owner, conversation_id=conversation_id)
     connection.execute(delete(activities).where(activities.c.conversation_id == conversation_id))
     connection.execute(delete(conversations).where(_c.conversation_id == conversation_id))
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from database.changes import CONVERSATION, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
 from database.engine.statements import Prepared
@@ -17,10 +18,12 @@ from database.errors import ConversationNotFoundError, FriendlyIdTakenError, Inv
 from database.schema import conversation_workspaces, conversations, workspaces
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 
-from .conversation import ConversationRow, conversation_row, select_conversations
+from .conversation import ConversationRow, conversation_row, record_created, select_conversations
 
 _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
+_LISTED = {name: name for name in ("title", "flag", "archived", "stateless")} | {"settings": "conversation_settings"}
+"""What lists show of the changeable columns, and by which name."""
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
 
@@ -54,9 +57,15 @@ def create_conversation(
     def job(connection: Connection) -> ConversationRow:
         values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain, "title": title}
         insert_conversation(connection, values, workspace_id=workspace_id)
-        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        return _created(connection, user_email=user_email, conversation_id=conversation_id)
 
     return database.write(job)
+
+
+def _created(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
+    row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+    record_created(connection, row)
+    return row
 
 
 def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
@@ -134,7 +143,14 @@ def update_conversation(
     if unknown:
         raise ValueError(f"a conversation has no changeable {', '.join(sorted(unknown))}")
     values = {name: int(value) if name in _FLAGS else value for name, value in changes.items()}
-    _change(database, _live(user_email, conversation_id), values)
+    fields = {_LISTED[name]: value for name, value in changes.items() if name in _LISTED}
+
+    def job(connection: Connection) -> None:
+        _update(connection, _live(user_email, conversation_id), values)
+        if fields:
+            _record_changed(connection, user_email, conversation_id, fields)
+
+    database.write(job)
 
 
 def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:
@@ -157,6 +173,7 @@ def move_conversation(*, database: Database, user_email: str, conversation_id: s
             )
         )
         _update(connection, _live(user_email, conversation_id), {})
+        _record_changed(connection, user_email, conversation_id, {"workspace_id": place})
 
     database.write(job)
 
@@ -169,7 +186,12 @@ def delete_conversation(*, database: Database, user_email: str, conversation_id:
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin already.
     """
-    _change(database, _live(user_email, conversation_id), {"deleted_at": now_iso()})
+
+    def job(connection: Connection) -> None:
+        _update(connection, _live(user_email, conversation_id), {"deleted_at": now_iso()})
+        record(connection, CONVERSATION, "gone", user_email=user_email, ids=[conversation_id])
+
+    database.write(job)
 
 
 def restore_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
@@ -180,7 +202,12 @@ def restore_conversation(*, database: Database, user_email: str, conversation_id
     """
     c = conversations.c
     own = and_(_own(user_email, conversation_id), c.incomplete_since.is_(None), c.expires_at.is_(None))
-    _change(database, own, {"deleted_at": None})
+
+    def job(connection: Connection) -> None:
+        _update(connection, own, {"deleted_at": None})
+        _created(connection, user_email=user_email, conversation_id=conversation_id)
+
+    database.write(job)
 
 
 def add_conversation(
@@ -205,6 +232,7 @@ def add_conversation(
         query = select(conversations.c.user_email).where(conversations.c.conversation_id == conversation_id)
         if connection.execute(query).first() is None:
             insert_conversation(connection, values, workspace_id=workspace_id)
+            _created(connection, user_email=user_email, conversation_id=conversation_id)
 
     database.write(job)
 
@@ -233,8 +261,13 @@ def set_friendly_id(
         FriendlyIdTakenError: another conversation of this user has it.
     """
     changes = {"conversation_friendly_id": conversation_friendly_id}
+
+    def job(connection: Connection) -> None:
+        _update(connection, _live(user_email, conversation_id), changes)
+        _record_changed(connection, user_email, conversation_id, changes)
+
     try:
-        _change(database, _live(user_email, conversation_id), changes)
+        database.write(job)
     except IntegrityError as error:
         raise FriendlyIdTakenError("Another conversation has this friendly id.") from error
 
@@ -267,14 +300,14 @@ def _live(user_email: str, conversation_id: str) -> ColumnElement[bool]:
     return and_(_own(user_email, conversation_id), conversations.c.deleted_at.is_(None))
 
 
-def _change(database: Database, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
-    database.write(lambda connection: _update(connection, which, values))
-
-
 def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
     changed = update(conversations).where(which).values(**values, version=conversations.c.version + 1)
     if connection.execute(changed).rowcount == 0:
         raise ConversationNotFoundError
+
+
+def _record_changed(connection: Connection, user_email: str, conversation_id: str, fields: Mapping[str, Any]) -> None:
+    record(connection, CONVERSATION, "changed", user_email=user_email, ids=[conversation_id], fields=fields)
 
 
 FLAGS = ("none", "red", "orange", "yellow", "green", "blue", "purple")
@@ -304,9 +337,9 @@ def set_pinned(*, database: Database, user_email: str, conversation_id: str, pin
         row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
         if (row.pinned_at is not None) == pinned:
             return
-        changed = {"pinned_at": now_iso() if pinned else None, "version": conversations.c.version + 1}
-        own = conversations.c.conversation_id == conversation_id
-        connection.execute(update(conversations).where(own).values(changed))
+        values = {"pinned_at": now_iso() if pinned else None}
+        _update(connection, _live(user_email, conversation_id), values)
+        _record_changed(connection, user_email, conversation_id, {"pinned": pinned})
 
     database.write(job)
 
@@ -344,9 +377,8 @@ def _changed(
         ids = change(before)
         if ids == before:
             return ids
-        changed = {"memory": {**row.memory, FIELD: ids}, "version": conversations.c.version + 1}
-        own = conversations.c.conversation_id == conversation_id
-        connection.execute(update(conversations).where(own).values(changed))
+        _update(connection, _live(user_email, conversation_id), {"memory": {**row.memory, FIELD: ids}})
+        _record_changed(connection, user_email, conversation_id, {FIELD: ids})
         return ids
 
     return database.write(job)
@@ -367,6 +399,6 @@ def create_temporary_conversation(*, database: Database, user_email: str, domain
 
     def job(connection: Connection) -> ConversationRow:
         insert_conversation(connection, values, workspace_id=None)
-        return read_live(connection, user_email=user_email, conversation_id=conversation_id)
+        return _created(connection, user_email=user_email, conversation_id=conversation_id)
 
     return database.write(job)

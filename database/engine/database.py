@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from enum import IntEnum
@@ -34,6 +34,8 @@ from .pool import KeptConnections
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
+RECORDED = "changed_people"
+"""The key of a connection's `info` that holds the people whose changes the transaction has recorded."""
 _TOO_LARGE = "The number is too large."
 _TOGETHER = 8
 """So many jobs share a transaction at most: the next begun answer is not to wait for a whole crowd."""
@@ -73,7 +75,8 @@ class Database:
     since only the caller knows what a conflict means.
 
     damage: what the watch over the file has found (`soundness`). While it is set nothing is read and only running
-    answers are written. on_damage: called where SQLite complains of damage, in a watched store. write_failure: of the
+    answers are written. on_damage: called where SQLite complains of damage, in a watched store. on_changes: called with
+    the people whose changes a transaction has recorded (`database.changes`), after its commit. write_failure: of the
     last write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
     """
 
@@ -88,6 +91,7 @@ class Database:
         self._count = itertools.count()
         self.damage: str | None = None
         self.on_damage: Callable[[], None] | None = None
+        self.on_changes: Callable[[Collection[str]], None] | None = None
         self.write_failure: StorageFailedError | None = None
         self.next_probe = 0.0
         self._closed = False
@@ -156,7 +160,7 @@ class Database:
         """
         if self._begin_writing_here(urgency):
             try:
-                with self._own_errors(), self._writer.transaction() as connection:
+                with self._own_errors(), self._transaction() as connection:
                     yield connection
             finally:
                 self._writing.release()
@@ -231,7 +235,7 @@ class Database:
     def _run_together(self, group: Sequence[_Queued]) -> bool:
         """Whether all went well; if not, nothing was done, and each has to be run by itself."""
         try:
-            with self._writer.transaction() as connection:
+            with self._transaction() as connection:
                 results = [each.job(connection) for each in group]
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
@@ -242,7 +246,7 @@ class Database:
 
     def _run(self, job: Job[T], future: Future[T]) -> None:
         try:
-            with self._own_errors(), self._writer.transaction() as connection:
+            with self._own_errors(), self._transaction() as connection:
                 result = job(connection)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
@@ -265,6 +269,16 @@ class Database:
             raise failure from error
         else:
             self.write_failure = None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """A transaction of the writing connection; after its commit, `on_changes` hears whose changes it recorded."""
+        with self._writer.transaction() as connection:
+            yield connection
+        # A transaction that was rolled back may have left names: its people are told for nothing.
+        people = connection.info.pop(RECORDED, None)
+        if people and self.on_changes is not None:
+            self.on_changes(people)
 
     def _failure(self, error: Exception, *, doing: str) -> StoreError:
         failure = sqlite.logged_error(error, doing=f"{doing} {self.path.name}")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
+from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
@@ -74,6 +75,7 @@ def edit_message(
         )
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
+        _record(connection, message, "changed", edited_at=replaced_at)
         return rows_where(connection, messages.c.seq == message.seq)[0]
 
     return database.write(edit)
@@ -98,6 +100,7 @@ def delete_message(
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=deleted_at))
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - 1)
+        _record(connection, message, "gone")
 
     database.write(remove)
 
@@ -120,6 +123,7 @@ def restore_message(*, database: Database, user_email: str, conversation_id: str
         fulltext_index.readmit(connection, message)
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count + 1)
+        _record(connection, message, "created")
 
     database.write(restore)
 
@@ -152,9 +156,17 @@ def move_messages(
             _place(connection, places)
             forget_summary(connection, conversation_id, ordinal=min(place["ordinal"] for place in places))
             touch(connection, conversation_id)
+            ids = [place["id"] for place in places]
+            where = {"user_email": user_email, "conversation_id": conversation_id}
+            record(connection, MESSAGE, "changed", ids=ids, fields={"moved": True}, **where)
 
     if chosen:
         database.write(move)
+
+
+def _record(connection: Connection, message: MessageRow, change: ChangeType, **fields: Any) -> None:
+    where = {"user_email": message.user_email, "conversation_id": message.conversation_id}
+    record(connection, MESSAGE, change, ids=[message.message_id], fields=fields, **where)
 
 
 def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:
@@ -222,6 +234,7 @@ def show_or_hide_message(
         if show_hide != message.show_hide:
             forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
+        _record(connection, message, "changed", show_hide=show_hide)
 
     database.write(mark)
 
@@ -236,6 +249,7 @@ def pin_message(*, database: Database, user_email: str, message_id: str, pinned:
         pinned_at = now_iso() if pinned else None
         connection.execute(update(messages).where(messages.c.seq == message.seq).values(pinned_at=pinned_at))
         touch(connection, message.conversation_id)
+        _record(connection, message, "changed", pinned=pinned)
 
     database.write(pin)
 

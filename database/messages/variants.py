@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
+from database.changes import MESSAGE, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
@@ -60,6 +61,8 @@ def accept_again(
         created_at = now_iso()
         _begin(connection, answer, model_name=model_name, client_message_id=client_message_id, created_at=created_at)
         touch(connection, conversation_id, running_message_id=message_id)
+        begun = {"status": "streaming", "user_message_id": question.message_id}
+        record(connection, TURN, "created", ids=[message_id], fields=begun, **who)
         return _repeated(head, question, answer, created_at=created_at)
 
     return database.write(accept, urgency=Urgency.ACCEPT)
@@ -81,6 +84,8 @@ def choose_variant(*, database: Database, user_email: str, message_id: str, numb
         if number != message.chosen_variant:
             _become(connection, message, variant)
             touch(connection, message.conversation_id)
+            who = {"user_email": user_email, "conversation_id": message.conversation_id}
+            record(connection, MESSAGE, "changed", ids=[message_id], fields={"chosen_variant": number}, **who)
 
     database.write(choose)
 

@@ -30,6 +30,7 @@ from . import (
     m0010_purge_clock,
     m0011_share_pages,
     m0012_message_parts,
+    m0013_changes,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0010_purge_clock.upgrade,
     m0011_share_pages.upgrade,
     m0012_message_parts.upgrade,
+    m0013_changes.upgrade,
 )
 
 

@@ -10,11 +10,12 @@ from .accounts import api_tokens, login_attempts, password_links, sessions, user
 from .base import metadata
 from .conversations import conversation_workspaces, conversations, share_pages, shares, workspaces
 from .messages import activities, message_edits, message_parts, message_references, message_variants, messages, threads
-from .upkeep import purge_clock, schema_version, search_state, stream_events
+from .upkeep import changes, purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
     "activities",
     "api_tokens",
+    "changes",
     "conversation_workspaces",
     "conversations",
     "login_attempts",

@@ -1,8 +1,8 @@
-"""What the store keeps for itself."""
+"""What the store keeps for its own work, and the changes that it tells."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, Integer, LargeBinary, Table, Text
 
 from .base import metadata
 
@@ -33,4 +33,20 @@ purge_clock = Table(
     Column("id", Integer, primary_key=True),
     Column("last_run_at", Text, nullable=False),
     Column("trusted_from", Text, nullable=False),
+)
+
+# `seq` counts the changes of one person without gaps: the newest row of each person is never deleted, so that no
+# number is used twice.
+changes = Table(
+    "changes",
+    metadata,
+    Column("user_email", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("change", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("conversation_id", Text),
+    Column("fields", JSON, nullable=False),
+    Column("at", Text, nullable=False),
+    sqlite_with_rowid=False,
 )

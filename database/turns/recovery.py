@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, exists, select, update
 
+from database.changes import TURN, record
 from database.conversations.conversation import head_even_in_bin, touch_quietly
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database, Urgency
@@ -68,16 +69,18 @@ def _mark(store: Database, answer: Row[*tuple[Any, ...]]) -> None:
     """Mark a damaged turn as interrupted, and nothing else; where not even that can be written, log it."""
     log.error("the turn %s can't be closed as it should be; it is marked as interrupted", answer.message_id)
     try:
-        store.write(partial(_mark_interrupted, message_id=answer.message_id), urgency=Urgency.ACCEPT)
+        store.write(partial(_mark_interrupted, answer=answer), urgency=Urgency.ACCEPT)
     except DatabaseDamagedError:
         log.exception("the turn %s stays as it is: the database is damaged", answer.message_id)
 
 
-def _mark_interrupted(connection: Connection, *, message_id: str) -> None:
+def _mark_interrupted(connection: Connection, *, answer: Row[*tuple[Any, ...]]) -> None:
     for table in (messages, message_variants):
-        this_one = (table.c.message_id == message_id) & (table.c.status == "streaming")
+        this_one = (table.c.message_id == answer.message_id) & (table.c.status == "streaming")
         connection.execute(update(table).where(this_one).values(status="interrupted"))
-    waiting = conversations.c.running_message_id == message_id
+    who = {"user_email": answer.user_email, "conversation_id": answer.conversation_id}
+    record(connection, TURN, "changed", ids=[answer.message_id], fields={"status": "interrupted"}, **who)
+    waiting = conversations.c.running_message_id == answer.message_id
     connection.execute(
         update(conversations).where(waiting).values(running_message_id=None, version=conversations.c.version + 1)
     )

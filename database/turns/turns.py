@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities
+from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
@@ -175,6 +176,7 @@ def finish_in(
     if answer_status == "streaming" and is_unkept(known_config):
         return erase_turn(connection, head, response_message_id, status=status)
     if answer_status == "streaming":
+        named = head.friendly_id is None
         head = _name(connection, head, title=title)
         if chosen_variant is not None:
             finish_variant(connection, response_message_id, text=text, status=status, config=config, parts=parts)
@@ -188,6 +190,7 @@ def finish_in(
         hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
         ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
         touch(connection, head.conversation_id, title=head.title, **ended)
+        _record_end(connection, head, response_message_id, status=status, named=named)
     return finished_turn(connection, head, response_message_id)
 
 
@@ -212,6 +215,10 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         last_ordinal=head.last_ordinal + 2,
         running_message_id=response.activity_id,
     )
+    if not head.stateless:
+        begun = {"status": "streaming", "user_message_id": user.activity_id}
+        who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+        record(connection, TURN, "created", ids=[response.activity_id], fields=begun, **who)
     return AcceptedTurn(
         user_message_id=user.activity_id,
         response_message_id=response.activity_id,
@@ -227,6 +234,23 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         created_at=created_at,
         kept=not head.stateless,
     )
+
+
+def _record_end(
+    connection: Connection, head: ConversationHead, response_message_id: str, *, status: str, named: bool
+) -> None:
+    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    record(connection, TURN, "changed", ids=[response_message_id], fields={"status": status}, **who)
+    if named:
+        names = {"title": head.title, "conversation_friendly_id": head.friendly_id}
+        record(
+            connection,
+            CONVERSATION,
+            "changed",
+            user_email=head.user_email,
+            ids=[head.conversation_id],
+            fields=names,
+        )
 
 
 def _message_rows(

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select, update
 from typing_extensions import TypedDict
 
+from database.changes import WORKSPACE, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
@@ -151,7 +152,9 @@ def create_workspace(
             parent = access_workspace(connection, user_email=user_email, workspace_id=parent_workspace_id)
             require_same_domain(parent.domain, domain)
         connection.execute(insert(workspaces).values(values))
-        return _workspace(access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"])))
+        row = access_workspace(connection, user_email=user_email, workspace_id=str(values["workspace_id"]))
+        record_created(connection, row)
+        return _workspace(row)
 
     return database.write(job)
 
@@ -189,6 +192,10 @@ def update_workspace(
         connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
         if workspace_name is not None:
             _age_conversations(connection, user_email=user_email, workspace_id=workspace_id)
+        fields = {
+            name: expanded if name == "expanded" else value for name, value in values.items() if name != "updated_at"
+        }
+        record(connection, WORKSPACE, "changed", user_email=user_email, ids=[workspace_id], fields=fields)
 
     database.write(job)
 
@@ -198,13 +205,16 @@ def set_workspaces_expanded(
 ) -> int:
     """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over.
 
-    At most three statements, however many there are.
+    At most four statements, however many there are.
     """
 
     def job(connection: Connection) -> int:
         store_defaults_among(connection, user_email=user_email, workspace_ids=workspace_ids)
         these = and_(_c.user_email == user_email, _c.workspace_id.in_(list(workspace_ids)))
-        return connection.execute(update(workspaces).where(these).values(expanded=int(expanded))).rowcount
+        opened = update(workspaces).where(these).values(expanded=int(expanded)).returning(_c.workspace_id)
+        ids = connection.execute(opened).scalars().all()
+        record(connection, WORKSPACE, "changed", user_email=user_email, ids=ids, fields={"expanded": expanded})
+        return len(ids)
 
     return database.write(job)
 
@@ -228,6 +238,8 @@ def move_workspace(*, database: Database, user_email: str, workspace_id: str, pa
                 raise InvalidChangeError("A workspace can't lie below itself.")
         values = {"parent_workspace_id": parent_workspace_id, "updated_at": now_iso()}
         connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
+        moved = {"parent_workspace_id": parent_workspace_id}
+        record(connection, WORKSPACE, "changed", user_email=user_email, ids=[workspace_id], fields=moved)
 
     database.write(job)
 
@@ -267,6 +279,9 @@ def delete_workspace(
         connection.execute(update(workspaces).where(children).values(parent_workspace_id=new_parent))
         connection.execute(update(conversation_workspaces).where(inside).values(workspace_id=new_parent))
         connection.execute(delete(workspaces).where(_own(user_email, workspace_id)))
+        record(
+            connection, WORKSPACE, "gone", user_email=user_email, ids=[workspace_id], fields={"moved_to": new_parent}
+        )
         return removed
 
     return database.write(job)
@@ -295,6 +310,14 @@ def access_workspace(connection: Connection, *, user_email: str, workspace_id: s
     if row is None:
         raise WorkspaceNotFoundError
     return row
+
+
+def record_created(connection: Connection, row: Row[Any]) -> None:
+    """Record that a workspace is there now, or there again."""
+    shape = _workspace(row)
+    names = ("workspace_name", "workspace_color", "domain", "expanded", "parent_workspace_id")
+    fields = {name: value for name, value in shape.items() if name in names}
+    record(connection, WORKSPACE, "created", user_email=row.user_email, ids=[row.workspace_id], fields=fields)
 
 
 def require_same_domain(one: str, other: str) -> None:

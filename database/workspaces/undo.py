@@ -14,7 +14,14 @@ from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
 
 from .default import default_workspace_id, ensure_default_workspace
-from .repository import RemovedWorkspace, require_same_domain, valid_color, valid_name
+from .repository import (
+    RemovedWorkspace,
+    access_workspace,
+    record_created,
+    require_same_domain,
+    valid_color,
+    valid_name,
+)
 
 _c = workspaces.c
 _place = conversation_workspaces.c
@@ -67,6 +74,7 @@ def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: s
         _c.user_email == user_email, _c.parent_workspace_id == new_parent, _c.workspace_id.in_(removed["workspace_ids"])
     )
     connection.execute(update(workspaces).where(children).values(parent_workspace_id=workspace_id))
+    record_created(connection, access_workspace(connection, user_email=user_email, workspace_id=workspace_id))
     return new_parent
 
 

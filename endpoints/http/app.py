@@ -12,6 +12,7 @@ from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
+from endpoints.events import views as event_views
 from endpoints.export import views as export_views
 from endpoints.language_models import views as language_model_views
 from endpoints.messages import views as message_views
@@ -44,6 +45,7 @@ _NOUNS = (
     claims,
     states,
     conversation_views,
+    event_views,
     export_views,
     search,
     groups,

@@ -95,6 +95,15 @@ def who_asks(database: Database, headers: Iterable[tuple[bytes, bytes]]) -> Acce
     return _access(database, authorization=authorization, session=session)
 
 
+def is_still_valid(database: Database, access: Access) -> bool:
+    """Whether the session or token of `access` would let the same person in now. Raises StoreError."""
+    if access.by == "session":
+        found = _access(database, authorization=None, session=access.credential)
+    else:
+        found = _access(database, authorization=f"Bearer {access.credential}", session="")
+    return found is not None and found.user_email == access.user_email
+
+
 def find_out_who_asks() -> Response | None:
     """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
     if request.blueprint in _ASKED_BY_ANYBODY and _is_public():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from chat.ports import TurnServices
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue
+    from chat.runtime.changes import ChangeFeed
     from chat.runtime.knowledge import KnowledgeAccess
     from chat.runtime.metrics import Metrics
     from chat.runtime.server_process import ServerProcess
@@ -77,6 +78,7 @@ class AppState:
     database: Database
     conversation_cache: DefaultDictQueue[str, Conversation]
     turns: TurnRunner
+    changes: ChangeFeed
     models: ModelRoles
     metrics: Metrics
     services: TurnServices

@@ -80,6 +80,7 @@ class Bridge:
     def begin_drain(self) -> asyncio.Task[None]:
         """Take no new turns, and let the running ones end; the task is done when they have."""
         if self._drained is None:
+            self._state.changes.close()
             self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS))
         return self._drained
 
@@ -102,6 +103,7 @@ class Bridge:
             database=self._state.database,
             knowledge=self._state.knowledge,
             erase_closed_accounts=self._state.account_erasure.erase_closed,
+            look_for_changes=self._state.changes.look,
         )
         self._beside = [
             loop.create_task(upkeep, name="upkeep"),

@@ -116,7 +116,7 @@ def test_senseless_changes_are_refused_before_anything_happens(
     assert row_of(database, own).version == 1
 
 
-@pytest.mark.parametrize(("what", "queries"), [("flag", 2), ("delete", 2), ("move", 6)])
+@pytest.mark.parametrize(("what", "queries"), [("flag", 3), ("delete", 3), ("move", 7)])
 def test_queries_grow_with_slices_not_with_conversations(
     database: Database, statements: Callable[[], Any], change: Callable[..., dict[str, str]], what: str, queries: int
 ) -> None:

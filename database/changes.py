@@ -1,0 +1,188 @@
+"""Changes: one row for each event of a person's things, written in the transaction that makes the change.
+
+`GET /events` streams them to the person's other tabs, devices and programs (`chat.runtime.changes`). `seq` counts the
+changes of one person from 1 on. Rows are kept for `KEPT_DAYS`; no row holds what a message or a memory says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from database.engine.clock import iso_in, now_iso
+from database.engine.database import RECORDED, Database, Urgency
+from database.engine.statements import Prepared
+from database.schema import changes
+
+KEPT_DAYS = 7
+_ROWS_AT_ONCE = 500
+_NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+
+ChangeType = Literal["created", "changed", "gone"]
+
+_c = changes.c
+_NEXT = select(func.coalesce(func.max(_c.seq), 0) + 1).where(_c.user_email == bindparam("user_email")).scalar_subquery()
+_INSERT = Prepared(
+    insert(changes)
+    .inline()
+    .values(
+        {name: bindparam(name) for name in ("user_email", "kind", "change", "id", "conversation_id", "fields", "at")}
+        | {"seq": _NEXT}
+    )
+)
+_AFTER = Prepared(
+    select(_c.seq, _c.kind, _c.change, _c.id, _c.conversation_id, _c.fields, _c.at)
+    .where(_c.user_email == bindparam("owner"), _c.seq > bindparam("after"))
+    .order_by(_c.seq)
+    .limit(bindparam("most"))
+)
+_OLDEST = Prepared(select(func.min(_c.seq)).where(_c.user_email == bindparam("owner")))
+_NEWEST = Prepared(select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeKind:
+    """A kind of thing whose changes are recorded. `fields`: what the rows of this kind hold, for the documentation."""
+
+    name: str
+    fields: str
+
+
+KINDS: dict[str, ChangeKind] = {}
+"""All kinds, by name."""
+
+
+def change_kind(name: str, *, fields: str) -> ChangeKind:
+    """Register a further kind. Raises ValueError where the name is taken."""
+    if name in KINDS:
+        raise ValueError(f"there is a kind of changes named {name} already")
+    KINDS[name] = ChangeKind(name, fields)
+    return KINDS[name]
+
+
+CONVERSATION = change_kind(
+    "conversation",
+    fields="the changed ones of `title`, `conversation_friendly_id`, `domain`, `workspace_id`, `flag`, `archived`, "
+    "`stateless`, `temporary`, `pinned`, `conversation_settings`, `pinned_claim_ids`; `erased` when a deleted one is "
+    "erased for good",
+)
+WORKSPACE = change_kind(
+    "workspace",
+    fields="the changed ones of `workspace_name`, `workspace_color`, `domain`, `expanded`, `parent_workspace_id`; "
+    "`moved_to` (where its contents went) when it is gone",
+)
+TURN = change_kind(
+    "turn",
+    fields="`status` of the answer, whose message id is the `id`; `user_message_id` when the turn begins. A turn that "
+    "begins is `created`, one that ends is `changed`",
+)
+MESSAGE = change_kind(
+    "message", fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`; `moved`"
+)
+MEMORY = change_kind("memory", fields="`object_type` and `action`, as in `GET /pkb/audit`")
+SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
+
+
+class StoredChange(NamedTuple):
+    """One change. id: of the thing. conversation_id: where it lies, if it lies in one. at: ISO 8601 in UTC."""
+
+    seq: int
+    kind: str
+    change: str
+    id: str
+    conversation_id: str | None
+    fields: dict[str, Any]
+    at: str
+
+
+class KeptRange(NamedTuple):
+    """The oldest and the newest change that are kept of a person; both 0 where there is none."""
+
+    oldest: int
+    newest: int
+
+
+def record(
+    connection: Connection,
+    kind: ChangeKind,
+    change: ChangeType,
+    *,
+    user_email: str,
+    ids: Iterable[str],
+    conversation_id: str | None = None,
+    fields: Mapping[str, Any] = _NO_FIELDS,
+) -> None:
+    """Record one change of each of the person's things `ids`, within the transaction that makes it.
+
+    fields: the new values, small and named as in the lists of the API; never what a message or a memory says.
+    """
+    common = {
+        "user_email": user_email,
+        "kind": kind.name,
+        "change": change,
+        "conversation_id": conversation_id,
+        "fields": dict(fields),
+        "at": now_iso(),
+    }
+    rows = [common | {"id": each} for each in ids]
+    if rows:
+        _INSERT.run_each(connection, rows)
+        connection.info.setdefault(RECORDED, set()).add(user_email)
+
+
+def changes_after(*, database: Database, user_email: str, after: int, most: int) -> list[StoredChange]:
+    """The person's changes whose seq is greater than `after`, in order, at most `most`."""
+    with database.reading() as connection:
+        rows = _AFTER.rows(connection, owner=user_email, after=after, most=most)
+    return [StoredChange._make(row) for row in rows]
+
+
+def kept_range(*, database: Database, user_email: str) -> KeptRange:
+    """Which of the person's changes can still be read."""
+    with database.reading() as connection:
+        return KeptRange(_value(_OLDEST, connection, user_email), _value(_NEWEST, connection, user_email))
+
+
+def newest_changes(*, database: Database, user_emails: Collection[str]) -> dict[str, int]:
+    """The seq of the newest change of each person; 0 without one."""
+    with database.reading() as connection:
+        return {user_email: _value(_NEWEST, connection, user_email) for user_email in user_emails}
+
+
+def forget_fields(connection: Connection, *, user_email: str, conversation_id: str) -> None:
+    """Empty the fields of all changes of a conversation that is erased; the rows stay, since they are counted."""
+    about = (_c.id == conversation_id) | (_c.conversation_id == conversation_id)
+    connection.execute(update(changes).where(_c.user_email == user_email, about).values(fields={}))
+
+
+def purge_changes(*, database: Database, older_than_days: float = KEPT_DAYS) -> int:
+    """Delete the changes recorded `older_than_days` ago or earlier, but for the newest of each person; how many."""
+    deleted = 0
+    old = (
+        select(_c.user_email, func.min(_c.seq), func.max(_c.seq))
+        .where(_c.at < iso_in(days=-older_than_days))
+        .group_by(_c.user_email)
+    )
+    with database.reading() as connection:
+        found = connection.execute(old).all()
+    for user_email, first, last in found:
+        for start in range(first, last + 1, _ROWS_AT_ONCE):
+            slice_of_them = partial(_delete, user_email=user_email, first=start, last=min(start + _ROWS_AT_ONCE, last))
+            deleted += database.write(slice_of_them, urgency=Urgency.INDEX)
+    return deleted
+
+
+def _delete(connection: Connection, *, user_email: str, first: int, last: int) -> int:
+    newest = _value(_NEWEST, connection, user_email)
+    these = (_c.user_email == user_email) & _c.seq.between(first, min(last, newest - 1))
+    return int(connection.execute(delete(changes).where(these)).rowcount)
+
+
+def _value(query: Prepared, connection: Connection, user_email: str) -> int:
+    row: Sequence[Any] | None = query.row(connection, owner=user_email)
+    return 0 if row is None or row[0] is None else int(row[0])

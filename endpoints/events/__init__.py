@@ -1,0 +1,1 @@
+"""Watching the changes of one's things over HTTP."""

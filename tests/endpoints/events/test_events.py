@@ -1,0 +1,95 @@
+"""`GET /events`: a second tab sees what the first one does, and nobody else's things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+
+from chat.runtime import changes as feeds
+from database.accounts.sessions import revoke_all_sessions
+from endpoints.http.scope import EXTENSION
+from tests.endpoints.conftest import Person, account, refused
+
+
+def watched(person: Person, after: int | None = None) -> Iterator[dict[str, Any]]:
+    answer = person.get("/events" if after is None else f"/events?after={after}")
+    assert answer.status_code == 200
+    assert answer.mimetype == "application/x-ndjson"
+    return (orjson.loads(line) for chunk in answer.iter_encoded() for line in chunk.splitlines())
+
+
+@pytest.fixture
+def ada(app: Flask) -> Person:
+    return account(app, "ada@example.org")
+
+
+def test_a_second_tab_sees_what_the_first_does(ada: Person) -> None:
+    second = watched(ada)
+    assert next(second) == {"seq": 0, "hello": True}
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "What is it?")
+    ada.put(f"/conversations/{conversation_id}/title", json={"title": "The answer"})
+    told = [next(second) for _ in range(5)]
+    assert [(each["kind"], each["change"]) for each in told] == [
+        ("conversation", "created"),
+        ("turn", "created"),
+        ("turn", "changed"),
+        ("conversation", "changed"),
+        ("conversation", "changed"),
+    ]
+    assert [each["seq"] for each in told] == [1, 2, 3, 4, 5]
+    assert told[1]["conversation_id"] == conversation_id
+    assert told[4]["fields"] == {"title": "The answer"}
+    assert list(next(watched(ada, after=4)).items()) == list(told[4].items())
+
+
+def test_nobody_elses_changes_are_told(app: Flask, ada: Person) -> None:
+    eve = account(app, "eve@example.org")
+    ada.new_conversation()
+    hers = eve.new_conversation()
+    told = next(watched(eve, after=0))
+    assert (told["seq"], told["id"]) == (1, hers)
+
+
+def test_a_number_from_elsewhere_is_answered_with_a_reset(ada: Person) -> None:
+    assert next(watched(ada, after=99)) == {"seq": 0, "reset": True}
+
+
+def test_the_stream_ends_with_the_session_that_opened_it(app: Flask, ada: Person) -> None:
+    stream = watched(ada)
+    next(stream)
+    ada.new_conversation()
+    revoke_all_sessions(database=app.extensions[EXTENSION].database, user_email=ada.email)
+    assert list(stream) == []
+
+
+def test_a_stream_that_a_token_opened_ends_with_the_token(app: Flask, ada: Person) -> None:
+    made = ada.post("/api_tokens", json={"name": "script", "read_only": True}).json
+    client = app.test_client()
+    answer = client.get("/events", headers={"Authorization": f"Bearer {made['token']}"})
+    stream = answer.iter_encoded()
+    next(stream)
+    ada.new_conversation()
+    assert b'"created"' in next(stream)
+    ada.delete(f"/api_tokens/{made['token_id']}")
+    ada.new_conversation()
+    assert list(stream) == []
+
+
+@pytest.mark.parametrize("after", ["-1", "x", str(2**70)])
+def test_a_number_that_is_none_is_refused(ada: Person, after: str) -> None:
+    assert refused(ada.get(f"/events?after={after}")) == (400, "bad_request")
+
+
+def test_too_many_streams_of_one_person_are_refused(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "MOST_WATCHERS", 1)
+    first = watched(ada)
+    next(first)
+    answer = ada.get("/events")
+    assert refused(answer) == (429, "rate_limited")
+    assert int(answer.headers["Retry-After"]) > 0
+    first.close()  # type: ignore[attr-defined]
