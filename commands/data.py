@@ -16,7 +16,7 @@ from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import StoreError
+from database.errors import OnlyWithSQLiteError, StoreError
 from database.maintenance.findings import Finding
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file
@@ -58,6 +58,7 @@ def backup(target: Path, force: bool) -> None:
     A server may go on working. The backup holds accounts, conversations, memories and the secret key of this
     installation, so keep it as you would keep those; models are not in it.
     """
+    _require_sqlite()
     with _told(), _progress("Backing up") as progress:
         file = back_up(current_settings().data_dir, target, force=force, progress=progress)
     click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
@@ -68,6 +69,7 @@ def backup(target: Path, force: bool) -> None:
 @click.option("--force", is_flag=True, help="Also where there is data, which is kept beside.")
 def restore_backup(file: Path, force: bool) -> None:
     """Put what the backup FILE holds into the data folder. No server may be running on it."""
+    _require_sqlite()
     data_dir = current_settings().data_dir
     with _told(), sole_server(data_dir), _progress("Restoring") as progress:
         restored = restore(file, data_dir=data_dir, force=force, progress=progress)
@@ -83,6 +85,7 @@ def verify(repair: bool) -> None:
 
     A server may go on working. A million messages take some minutes.
     """
+    _require_sqlite()
     wrong = _shown(_findings())
     if wrong and repair:
         with _told():
@@ -153,6 +156,12 @@ def _reindex_messages(database: Database) -> None:
             bar.update(mark - reached)
             reached = mark
     click.echo(f"{indexed} messages were indexed anew.")
+
+
+def _require_sqlite() -> None:
+    """Refuse a command that works on the file of the store where PostgreSQL holds it."""
+    if current_settings().database_url is not None:
+        raise click.ClickException(OnlyWithSQLiteError().message)
 
 
 def _findings() -> Iterator[tuple[str, Finding]]:

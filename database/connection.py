@@ -9,14 +9,17 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+from database.engine.backend import Backend
 from database.engine.database import Database
-from database.engine.sqlite import connect_sqlite
+from database.engine.sqlite import SQLiteFile, connect_sqlite
 
 from .errors import StorageFailedError
 from .migrations import migrate
 
 T = TypeVar("T")
 _stores: dict[str, Database] = {}
+_urls: dict[str, str] = {}
+"""By data folder, the URL of the PostgreSQL database that holds its store."""
 _lock = threading.Lock()
 
 
@@ -36,31 +39,46 @@ def create_tables(*, users_dir: str | Path) -> None:
     open_store(users_dir)
 
 
-def open_store(users_dir: str | Path, *, synchronous: str = "normal") -> Database:
-    """The database of the data folder `users_dir`, opened and migrated once, shared by all callers in this process."""
+def open_store(users_dir: str | Path, *, synchronous: str = "normal", database_url: str | None = None) -> Database:
+    """The database of the data folder `users_dir`, opened and migrated once, shared by all callers in this process.
+
+    database_url: of a PostgreSQL database that holds the store, from this call on; otherwise `users.db` in the folder
+    does. synchronous: of the SQLite file. Raises StorageFailedError, DatabaseTooNewError.
+    """
     key = str(users_dir)
     store = _stores.get(key)
     if store is not None:
         return store
     with _lock:
         if key not in _stores:
-            _stores[key] = open_database(Path(users_dir), synchronous=synchronous)
+            if database_url is not None:
+                _urls[key] = database_url
+            _stores[key] = open_database(Path(users_dir), synchronous=synchronous, database_url=_urls.get(key))
         return _stores[key]
 
 
-def open_database(folder: Path, *, synchronous: str = "normal") -> Database:
+def open_database(folder: Path, *, synchronous: str = "normal", database_url: str | None = None) -> Database:
     """A database of the caller's own in `folder`, migrated; the caller closes it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
-    opened = Database(folder / "users.db", synchronous=synchronous)
+    opened = Database(_backend(folder, url=database_url, synchronous=synchronous), folder=folder)
     try:
         migrate(opened)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _backend(folder: Path, *, url: str | None, synchronous: str) -> Backend:
+    if url is None:
+        return SQLiteFile(file=folder / "users.db", synchronous=synchronous)
+    # psycopg is imported only where a database server is used.
+    from database.engine.postgresql import database_at
+
+    return database_at(url)
 
 
 def database_of(users_dir: str | Path | None) -> Database | None:

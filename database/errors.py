@@ -24,6 +24,7 @@ StoreError
  │   ├─ LastAdministratorError
  │   └─ StoreIncompleteError         people's things without an account: a file of the data folder is missing
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
+ │   └─ OnlyWithSQLiteError          a command on SQLite's file, where PostgreSQL holds the store
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
  ├─ StorageFailedError               disk full, read-only, or broken
@@ -190,6 +191,16 @@ class StoreIncompleteError(ConflictError):
 
 class InvalidChangeError(StoreError):
     """The change contradicts itself, e.g. a workspace moved below itself."""
+
+
+class OnlyWithSQLiteError(InvalidChangeError):
+    """The store is a PostgreSQL database, which has its own tools for what was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This works on SQLite's files, and DATABASE_URL names a PostgreSQL database. Use PostgreSQL's own tools "
+            "(pg_dump, pg_restore, pg_amcheck), and copy the data folder, which holds the memories."
+        )
 
 
 class StreamExpiredError(StoreError):

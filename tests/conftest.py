@@ -13,6 +13,7 @@ from database.connection import close_store
 from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
+from tests.postgresql import PostgreSQLServer
 
 tiers.load_hypothesis_profile()
 # A hash of full cost takes longer than most tests; database/accounts/test_accounts.py tests the real one.
@@ -23,6 +24,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests into tiers. Those in the browser come last: Playwright's event loop runs on when they are over."""
     tiers.mark_by_fixtures(items)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--store=postgresql` runs the tests of stores on PostgreSQL alone."""
+    parser.addoption("--store", choices=("sqlite", "postgresql"), help="the one engine on which tests of stores run")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked as `contract` on both engines."""
+    if "database_url" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--store")
+        marked = metafunc.definition.get_closest_marker
+        both = marked("contract") and not marked("only_sqlite") and chosen is None
+        if both or (chosen and not marked("only_sqlite")):
+            metafunc.parametrize("database_url", ["sqlite", "postgresql"] if both else [chosen], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQLServer]:
+    """A PostgreSQL server, started by the first test that needs one."""
+    server = PostgreSQLServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """The URL of a database with an empty store; None where the store is an SQLite file."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield None
+        return
+    server = request.getfixturevalue("postgresql_server")
+    url = server.empty_store()
+    yield url
+    server.take_back(url)
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ OWNERS = {
     "uvicorn": ("endpoints",),
     "sqlalchemy": ("database", "truth_management_system", "vault.index", "activity"),
     "sqlite3": ("database",),
+    "psycopg": ("database.engine.postgresql",),
     "dill": ("portability.bundles",),
     "aiohttp": ("language_models",),
     "xllamacpp": ("language_models",),
@@ -52,9 +53,26 @@ SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S
 )
 SQL_OWNERS = OWNERS["sqlalchemy"]
+# Text that only one engine understands. Migrations up to 0011 and checks of the file are SQLite's alone.
+SQLITE_TEXT = re.compile(
+    r"\bPRAGMA\s|sqlite_(master|schema|stat)|json_each|json_extract|\browid\b|\bGLOB\b|\bfts5|_fts\s+MATCH|"
+    r"\bINSERT OR |COLLATE NOCASE|julianday|BEGIN IMMEDIATE"
+)
+POSTGRESQL_TEXT = re.compile(r"\bpg_\w+\(|tsvector|tsquery|\bILIKE\b|REPEATABLE READ|search_path|::\w+")
+ENGINE_TEXT_OWNERS = {
+    SQLITE_TEXT: (
+        "database.engine.sqlite",
+        "database.migrations",
+        "database.maintenance",
+        "database.search",
+        "search.sqlite",
+        "truth_management_system",
+    ),
+    POSTGRESQL_TEXT: ("database.engine.postgresql", "search.postgresql"),
+}
 
 # Imported when first needed: a server without them starts faster and takes less memory.
-HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2", "benchmarks")
+HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2", "benchmarks", "psycopg")
 
 
 @cache
@@ -132,6 +150,25 @@ def test_sql_is_written_in_the_stores_alone():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("words", ENGINE_TEXT_OWNERS)
+def test_sql_that_one_engine_alone_understands_is_written_in_its_modules_alone(words):
+    wrong = [
+        f"{module}:{node.lineno}"
+        for module, tree in modules().items()
+        if within(module, SQL_OWNERS) and not within(module, ENGINE_TEXT_OWNERS[words])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and words.search(node.value)
+        if node.lineno not in docstring_lines(tree)
+    ]
+    assert wrong == []
+
+
+def docstring_lines(tree):
+    """The first lines of the docstrings of a module, which may name what they like."""
+    documented = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    return {node.value.lineno for node in documented if isinstance(node.value, ast.Constant)}
 
 
 def test_one_module_alone_reads_the_session_and_g_of_flask():

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.sqlite import DRIVER_ERRORS, logged_error
+from database.engine.sqlite import DRIVER_ERRORS, SQLiteFile, logged_error
 from database.engine.statements import Prepared
 from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
@@ -79,9 +79,9 @@ class PKBDatabase:
                     self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
-            self._store = Database(
-                self.config.path, synchronous=self.config.synchronous, reader_timeout_ms=_READERS_WAIT_MS
-            )
+            path, synchronous = self.config.path, self.config.synchronous
+            file = SQLiteFile(file=path, synchronous=synchronous, reader_timeout_ms=_READERS_WAIT_MS)
+            self._store = Database(file, folder=path.parent)
         return self
 
     def initialize_schema(self) -> None:

@@ -138,10 +138,8 @@ class ServerProcess:
     def _watch_files(self) -> None:
         """Look for damaged pages; a file that is checked within a second has no request answered before that."""
         if not self._watches:
-            self._watches = (
-                watch_store(self._database),
-                FileWatch(self._knowledge.path, told=self._knowledge.set_damage),
-            )
+            memories = FileWatch(self._knowledge.path, told=self._knowledge.set_damage)
+            self._watches = tuple(watch for watch in (watch_store(self._database), memories) if watch is not None)
             for watch in self._watches:
                 watch.begin(wait=_CHECK_SECONDS)
 

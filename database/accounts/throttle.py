@@ -120,10 +120,10 @@ def _wait(limit: Limit, failures: int, last: str) -> int:
 
 def _is_time_to_purge(database: Database) -> bool:
     """Whether the last purge is a minute ago: under attack, each failure must cost little."""
-    moment, last = now(), _purged_at.get(database.path)
+    moment, last = now(), _purged_at.get(database.folder)
     if last is not None and abs(moment - last) < _PURGE_EVERY:
         return False
-    _purged_at[database.path] = moment
+    _purged_at[database.folder] = moment
     return True
 
 

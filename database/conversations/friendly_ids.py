@@ -11,8 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.engine.database import Database
-from database.engine.sqlite import attempt
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, attempt
 from database.errors import ConversationNotFoundError
 from database.schema import conversations, messages
 

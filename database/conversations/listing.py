@@ -110,7 +110,7 @@ def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
         .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
     )
     if not archived:
-        query = query.where(_c.archived == (archived is None))
+        query = query.where(_c.archived == int(archived is None))
     if continued:
         last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
         query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)

@@ -1,9 +1,8 @@
 """One store: many readers, one writer.
 
-SQLite has one writer, and so have we: one writing connection, used by a thread that takes small jobs in order of
-urgency. In a crowd, jobs of turns share a transaction. Whoever waits for a job waits for a commit; nobody else's lock
-is in the way. A caller that waits for its job anyway runs it itself while the writer has nothing to do: two switches
-between threads cost more than most jobs.
+One connection writes, used by a thread that takes small jobs in order of urgency. Under load, jobs of turns share a
+transaction. A caller that waits for its job runs it itself while the writer is idle: two thread switches cost more than
+most jobs.
 """
 
 from __future__ import annotations
@@ -24,12 +23,13 @@ from sqlalchemy.exc import IntegrityError
 from database.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
+    OnlyWithSQLiteError,
     StorageBusyError,
     StorageFailedError,
     StoreError,
 )
 
-from . import sqlite
+from .backend import Backend, log_failure
 from .pool import KeptConnections
 
 T = TypeVar("T")
@@ -42,9 +42,9 @@ _TOGETHER = 8
 
 
 class Urgency(IntEnum):
-    """Which job goes first: what was begun comes before what begins, and nobody waits for INDEX.
+    """Which job goes first: running turns are written before new ones are accepted, and nothing waits for INDEX.
 
-    Were ACCEPT the first, no answer would get a word out until a crowd had been accepted to the last.
+    If ACCEPT went first, no answer would get a word out until all waiting turns had been accepted.
     """
 
     STREAM = 0
@@ -67,26 +67,24 @@ class _Queued(NamedTuple):
 
 
 class Database:
-    """The database of one data folder, handed to whatever reads or writes it.
+    """The database of one data folder, in the folder or on a database server; handed to whatever reads or writes it.
 
     Reads run in the caller's thread (`reading`); writes run in the writer's (`submit`, and `write` while jobs wait) or
-    the caller's (`write` otherwise). Driver errors come out
-    as `database.errors`, a number that no column can hold as InvalidChangeError; an IntegrityError comes out as it is,
-    since only the caller knows what a conflict means.
+    the caller's (`write` otherwise). Driver errors are raised as `database.errors`, a number that no column can hold
+    as InvalidChangeError; an IntegrityError is raised as it is, since only the caller knows what a conflict means.
 
-    damage: what the watch over the file has found (`soundness`). While it is set nothing is read and only running
-    answers are written. on_damage: called where SQLite complains of damage, in a watched store. on_changes: called with
-    the people whose changes a transaction has recorded (`database.changes`), after its commit. write_failure: of the
-    last write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
+    folder: `users_dir`. damage: what the watch over the file has found (`soundness`). While it is set nothing is read
+    and only running answers are written. on_damage: called where SQLite reports damage, in a watched store. on_changes:
+    called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
+    write_failure: of the last write, None where it succeeded. next_probe: when `soundness.require_usable` may write
+    again.
     """
 
-    def __init__(
-        self, path: Path, *, synchronous: str = "normal", reader_timeout_ms: int = sqlite.BUSY_TIMEOUT_MS
-    ) -> None:
-        """`reader_timeout_ms`: how long a reader waits for what another process has locked."""
-        self.path = path
-        self._readers = KeptConnections(path, synchronous=synchronous, writing=False, busy_timeout_ms=reader_timeout_ms)
-        self._writer = KeptConnections(path, synchronous=synchronous, writing=True)
+    def __init__(self, backend: Backend, *, folder: Path) -> None:
+        self.backend = backend
+        self.folder = folder
+        self._readers = KeptConnections(backend, writing=False)
+        self._writer = KeptConnections(backend, writing=True)
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
         self.damage: str | None = None
@@ -103,9 +101,11 @@ class Database:
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
 
     @property
-    def folder(self) -> Path:
-        """The data folder (`users_dir`) that the file lies in."""
-        return self.path.parent
+    def file(self) -> Path:
+        """The SQLite file of the store. Raises OnlyWithSQLiteError where a database server holds the store."""
+        if self.backend.file is None:
+            raise OnlyWithSQLiteError
+        return self.backend.file
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -117,7 +117,7 @@ class Database:
                 yield connection
         except OverflowError as error:
             raise InvalidChangeError(_TOO_LARGE) from error
-        except sqlite.DRIVER_ERRORS as error:
+        except self.backend.errors as error:
             raise self._failure(error, doing="reading") from error
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
@@ -262,7 +262,7 @@ class Database:
             raise
         except OverflowError as error:
             raise InvalidChangeError(_TOO_LARGE) from error
-        except sqlite.DRIVER_ERRORS as error:
+        except self.backend.errors as error:
             failure = self._failure(error, doing="writing")
             if isinstance(failure, StorageFailedError):
                 self.write_failure = failure
@@ -281,7 +281,7 @@ class Database:
             self.on_changes(people)
 
     def _failure(self, error: Exception, *, doing: str) -> StoreError:
-        failure = sqlite.logged_error(error, doing=f"{doing} {self.path.name}")
+        failure = log_failure(self.backend.store_error(error), error, doing=f"{doing} {self.backend.name}")
         if isinstance(failure, DatabaseDamagedError) and self.on_damage is not None:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()

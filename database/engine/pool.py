@@ -1,6 +1,6 @@
-"""Connections that stay open, and whose transactions cost next to nothing to begin and to end.
+"""Connections that stay open, with transactions that are cheap to begin and to end.
 
-An engine's own pool makes, begins, resets and takes apart a transaction object for each use, which takes longer than
+SQLAlchemy's own pool creates, begins, resets and discards a transaction object for each use, which takes longer than
 most of our transactions do.
 """
 
@@ -10,13 +10,12 @@ import logging
 import queue
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from sqlalchemy import Connection
 
 from database.errors import StorageBusyError
 
-from . import sqlite
+from .backend import Backend
 
 log = logging.getLogger(__name__)
 _WAIT_SECONDS = 30.0
@@ -25,15 +24,12 @@ _WAIT_SECONDS = 30.0
 class KeptConnections:
     """Up to `count` connections to one database, each used by one thread at a time and opened when first needed."""
 
-    def __init__(
-        self, path: Path, *, synchronous: str, writing: bool, busy_timeout_ms: int = sqlite.BUSY_TIMEOUT_MS
-    ) -> None:
-        """`busy_timeout_ms`: how long a statement waits for what another process has locked."""
-        count = 1 if writing else sqlite.READERS
-        self._engine = sqlite.bare_engine(
-            path, synchronous=synchronous, connections=count, busy_timeout_ms=busy_timeout_ms
-        )
-        self._beginning = sqlite.beginning(writing=writing)
+    def __init__(self, backend: Backend, *, writing: bool) -> None:
+        """`writing`: one connection for the writer; otherwise as many readers as the backend allows."""
+        count = 1 if writing else backend.readers
+        self._errors = backend.errors
+        self._engine = backend.engine(connections=count, writing=writing)
+        self._beginning = backend.beginning(writing=writing)
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(count):
@@ -41,22 +37,21 @@ class KeptConnections:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A connection within a transaction, committed at the end; when something is raised, taken back.
+        """A connection within a transaction: committed at the end, rolled back when the block raises.
 
         Raises StorageBusyError where all connections are in use for long, and the driver's errors.
         """
-        connection = self._take()
+        connection = self._begun(self._take())
         try:
-            connection.connection.cursor().execute(self._beginning)
             yield connection
             _commit(connection)
         except BaseException:
-            self._idle.put(_taken_back(connection))
+            self._idle.put(self._rolled_back(connection))
             raise
         self._idle.put(connection)
 
     def close(self) -> None:
-        """Let go of the files; who comes later opens them again."""
+        """Close all connections; the next transaction opens new ones."""
         idle: list[Connection | None] = []
         with suppress(queue.Empty):
             while True:
@@ -67,36 +62,53 @@ class KeptConnections:
             self._idle.put(None)
         self._engine.dispose()
 
-    def _take(self) -> Connection:
+    def _take(self) -> Connection | None:
+        """An idle connection, or None for one that has to be opened."""
         try:
-            connection = self._idle.get(timeout=_WAIT_SECONDS)
+            return self._idle.get(timeout=_WAIT_SECONDS)
         except queue.Empty:
             raise StorageBusyError("The server is reading too much at once. Try again in a moment.") from None
-        if connection is not None:
-            return connection
+
+    def _begun(self, idle: Connection | None) -> Connection:
+        """`idle`, or a new connection, within a transaction.
+
+        A connection that broke while it was idle (the database server was restarted) is replaced once.
+        """
+        connection = idle
         try:
-            return self._engine.connect()
+            if connection is not None:
+                try:
+                    return self._begin(connection)
+                except self._errors:
+                    connection = self._rolled_back(connection)
+                    if connection is not None:
+                        raise
+            connection = self._engine.connect()
+            return self._begin(connection)
         except BaseException:
-            self._idle.put(None)
+            self._idle.put(connection and self._rolled_back(connection))
             raise
+
+    def _begin(self, connection: Connection) -> Connection:
+        connection.connection.cursor().execute(self._beginning)
+        return connection
+
+    def _rolled_back(self, connection: Connection) -> Connection | None:
+        """The connection after a rollback; None where that failed and the connection was closed."""
+        with suppress(*self._errors):
+            if connection.get_transaction() is not None:
+                connection.rollback()
+            if not connection.invalidated:
+                connection.connection.rollback()
+                return connection
+        log.warning("a connection to the store was lost")
+        with suppress(*self._errors):
+            connection.close()
+        return None
 
 
 def _commit(connection: Connection) -> None:
     if connection.in_transaction():
-        connection.commit()  # it was begun by us, but SQLAlchemy took part in it
+        connection.commit()  # we began it, but SQLAlchemy took part in it
     else:
         connection.connection.commit()
-
-
-def _taken_back(connection: Connection) -> Connection | None:
-    """The connection, its transaction undone; None where it could not be, and had to be thrown away."""
-    with suppress(*sqlite.DRIVER_ERRORS):
-        if connection.get_transaction() is not None:
-            connection.rollback()
-        if not connection.invalidated:
-            connection.connection.rollback()
-            return connection
-    log.warning("a connection to the store had to be given up")
-    with suppress(*sqlite.DRIVER_ERRORS):
-        connection.close()
-    return None

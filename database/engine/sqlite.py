@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
-log = logging.getLogger(__name__)
+from .backend import UNEXPLAINED, log_failure
+
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
 
@@ -25,7 +26,6 @@ _PRIMARY = 0xFF
 """The part of a result code that names its kind; the rest says what exactly happened."""
 
 BUSY_TIMEOUT_MS = 10_000
-_UNEXPLAINED = "The database can't be read or written. See the server's log."
 READERS = 24
 ANALYSIS_LIMIT = 400
 """So many rows of each index are read to make statistics of it."""
@@ -79,19 +79,45 @@ def bare_engine(path: Path, *, synchronous: str, connections: int, busy_timeout_
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SQLiteFile:
+    """The SQLite file at `file` as a `database.engine.backend.Backend`.
+
+    synchronous: "normal" or "full". reader_timeout_ms: how long a reader waits for what another process has locked.
+    """
+
+    file: Path
+    synchronous: str = "normal"
+    reader_timeout_ms: int = BUSY_TIMEOUT_MS
+    readers: ClassVar[int] = READERS
+    errors: ClassVar[tuple[type[Exception], ...]] = DRIVER_ERRORS
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.file.name
+
+    def engine(self, *, connections: int, writing: bool) -> Engine:
+        """An engine over the file; the caller begins its transactions with `beginning`."""
+        return bare_engine(
+            self.file,
+            synchronous=self.synchronous,
+            connections=connections,
+            busy_timeout_ms=BUSY_TIMEOUT_MS if writing else self.reader_timeout_ms,
+        )
+
+    def beginning(self, *, writing: bool) -> str:
+        """The statement that begins a transaction; one that will write takes its lock at once."""
+        return beginning(writing=writing)
+
+    def store_error(self, error: Exception) -> StoreError:
+        """The StoreError for `error`, by SQLite's result code."""
+        return store_error(error)
+
+
 def beginning(*, writing: bool) -> str:
     """The statement that begins a transaction; one that will write takes its lock at once."""
     return "BEGIN IMMEDIATE" if writing else "BEGIN"
-
-
-@contextmanager
-def attempt(connection: Connection) -> Iterator[None]:
-    """One statement that a constraint may refuse, without harm to the rest of the transaction."""
-    if connection.dialect.name == "sqlite":
-        yield  # takes a refused statement back alone
-    else:
-        with connection.begin_nested():
-            yield
 
 
 def store_error(error: Exception) -> StoreError:
@@ -105,18 +131,12 @@ def store_error(error: Exception) -> StoreError:
         return StorageFailedError("The disk is full or failing: nothing was stored. Free some space and try again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StorageFailedError("The data folder can't be written. Check its permissions, then try again.")
-    return StorageFailedError(_UNEXPLAINED)
+    return StorageFailedError(UNEXPLAINED)
 
 
 def logged_error(error: Exception, *, doing: str) -> StoreError:
-    """`store_error`, after a line in the log; with a traceback only where SQLite's code doesn't explain the failure.
-
-    Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
-    """
-    failure = store_error(error)
-    unexplained = failure.message == _UNEXPLAINED
-    log.error("%s failed: %s", doing, getattr(error, "orig", error), exc_info=error if unexplained else None)
-    return failure
+    """`store_error`, after a line in the log (`log_failure`). doing: what failed, e.g. "reading x"."""
+    return log_failure(store_error(error), error, doing=doing)
 
 
 def is_damage(error: Exception) -> bool:

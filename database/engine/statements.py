@@ -6,8 +6,8 @@ ten times as long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -101,6 +101,16 @@ class _Form:
         return tuple(values)
 
 
+@contextmanager
+def attempt(connection: Connection) -> Iterator[None]:
+    """One statement that a constraint may refuse without harm to the rest of the transaction."""
+    if connection.dialect.name == "sqlite":
+        yield  # SQLite undoes a refused statement alone
+    else:
+        with connection.begin_nested():
+            yield
+
+
 def _form_of(statement: Select[Any] | Insert | Update | Delete, columns: list[str] | None, dialect: Dialect) -> _Form:
     compiled = statement.compile(dialect=dialect, column_keys=columns)
     assert isinstance(compiled, SQLCompiler)
@@ -110,7 +120,7 @@ def _form_of(statement: Select[Any] | Insert | Update | Delete, columns: list[st
     decoders = ((number, kind.result_processor(dialect, None)) for number, kind in shown)
     return _Form(
         sql=compiled.string,
-        arranged=_arranger(compiled.positiontup),
+        arranged=_arranger(compiled.positiontup) if dialect.positional else _chooser(list(compiled.binds)),
         constants={name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required},
         encoders=[(name, encoder) for name, encoder in encoders if encoder is not None],
         decoders=[(number, decoder) for number, decoder in decoders if decoder is not None],
@@ -118,11 +128,17 @@ def _form_of(statement: Select[Any] | Insert | Update | Delete, columns: list[st
 
 
 def _arranger(names: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any]:
-    if names is None:
-        return dict
+    """From parameters by name to a tuple."""
+    if not names:
+        return lambda _: ()
     if len(names) == 1:
         return lambda parameters: (parameters[names[0]],)
-    return itemgetter(*names) if names else lambda _: ()
+    return itemgetter(*names)
+
+
+def _chooser(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Any]:
+    """From parameters by name to those of the statement; one that is missing is a KeyError."""
+    return lambda parameters: {name: parameters[name] for name in names}
 
 
 def _run(connection: Connection, sql: str, values: Any, read: Callable[[Any], Any]) -> Any:

@@ -32,8 +32,10 @@ def merge_fulltext(index: str, run: Run) -> None:
 
 
 def merge_message_index(*, database: Database) -> None:
-    """`merge_fulltext` of the index over messages."""
+    """`merge_fulltext` of the index over messages. A database server clears its indexes by itself."""
     store = database
+    if store.backend.file is None:
+        return
 
     def run(statement: str, parameters: tuple[Any, ...]) -> int:
         def job(connection: Connection) -> int:

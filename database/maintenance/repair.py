@@ -60,7 +60,7 @@ def _run_each(connection: Connection, *, statement: str, values: list[tuple[str]
 
 
 def _references_anew(database: Database) -> int:
-    with closing(sqlite.connect_read_only(database.path)) as connection:
+    with closing(sqlite.connect_read_only(database.file)) as connection:
         wrong = list(wrong_references(connection))
     for start in range(0, len(wrong), _AT_ONCE):
         database.write(partial(_refer_anew, message_ids=wrong[start : start + _AT_ONCE]), urgency=Urgency.INDEX)

@@ -106,15 +106,20 @@ class FileWatch:
         return True
 
 
-def watch_store(store: Database) -> FileWatch:
-    """A watch over the file of `store`, which answers nothing while that is known to be damaged."""
+def watch_store(store: Database) -> FileWatch | None:
+    """A watch over the file of `store`, which answers nothing while that is known to be damaged.
+
+    None for a store on a database server, which checks its own files.
+    """
+    if store.backend.file is None:
+        return None
 
     def told(damage: str | None) -> None:
         if damage is not None and store.damage is None:
             log.error("%s; nothing is read from it until a backup is restored", damage)
         store.damage = damage
 
-    watch = FileWatch(store.path, told=told)
+    watch = FileWatch(store.backend.file, told=told)
     store.on_damage = watch.check_soon
     return watch
 

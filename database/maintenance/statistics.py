@@ -23,9 +23,12 @@ _OPTIMIZE = "PRAGMA optimize(0x10002)"
 def optimize(*, database: Database) -> None:
     """Make the statistics of the store that are missing, and renew those of tables that have grown a lot since.
 
-    Each table is a small job of the writer: `PRAGMA analysis_limit` bounds what is read of it.
+    Each table is a small job of the writer: `PRAGMA analysis_limit` bounds what is read of it. A database server does
+    this by itself.
     """
     store = database
+    if store.backend.file is None:
+        return
     renew_statistics(
         lambda sql: store.write(
             lambda connection: connection.connection.cursor().execute(sql).fetchall(), urgency=Urgency.INDEX

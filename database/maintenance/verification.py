@@ -38,8 +38,11 @@ _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
 
 
 def verify_store(*, database: Database) -> Iterator[Finding]:
-    """The findings in a store, as they are found. Changes nothing."""
-    return verify_file(database.path)
+    """The findings in a store, as they are found. Changes nothing.
+
+    Raises OnlyWithSQLiteError for a store on a database server.
+    """
+    return verify_file(database.file)
 
 
 def verify_file(path: Path) -> Iterator[Finding]:

@@ -2,21 +2,24 @@
 
 Run at start, each in its own transaction that holds the write lock from its beginning, so that two processes starting
 at once apply each change once.
+
+An empty PostgreSQL database begins with the tables of `postgresql.sql`, those of version POSTGRESQL_BASELINE. A later
+migration runs on both engines: where their SQL differs, it asks `connection.dialect.name`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, inspect, select
 
 from database.engine.clock import now_iso
-from database.maintenance.invariants import TABLES
 
 from ..errors import DatabaseDamagedError, DatabaseTooNewError
-from ..schema import schema_version
+from ..schema import metadata, schema_version
 from . import (
     m0001_initial,
     m0002_living_with_it,
@@ -52,6 +55,8 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0013_changes.upgrade,
 )
 
+POSTGRESQL_BASELINE = 13
+
 
 def current_version(connection: Connection) -> int:
     """How many migrations this database has had; 0 for an empty file."""
@@ -76,7 +81,7 @@ def migrate(store: Database) -> None:
     for number in range(version + 1, len(MIGRATIONS) + 1):
         store.write(partial(_apply, number))
     with store.reading() as connection:
-        missing = connection.exec_driver_sql(TABLES.sql).scalars().all()
+        missing = sorted(set(metadata.tables) - set(inspect(connection).get_table_names()))
     if missing:
         raise DatabaseDamagedError(
             f"The database lacks tables: {', '.join(missing)}. `flask --app server data restore --force` puts a backup "
@@ -87,6 +92,11 @@ def migrate(store: Database) -> None:
 def _apply(number: int, connection: Connection) -> None:
     if current_version(connection) >= number:
         return  # another process was first
-    schema_version.create(connection, checkfirst=True)
-    MIGRATIONS[number - 1](connection)
+    if number <= POSTGRESQL_BASELINE and connection.dialect.name == "postgresql":
+        number = POSTGRESQL_BASELINE
+        tables = Path(__file__).with_name("postgresql.sql").read_text(encoding="utf-8")
+        connection.connection.cursor().execute(tables)
+    else:
+        schema_version.create(connection, checkfirst=True)
+        MIGRATIONS[number - 1](connection)
     connection.execute(insert(schema_version).values(version=number, applied_at=now_iso()))

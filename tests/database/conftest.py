@@ -18,10 +18,10 @@ from tests.stores import put_empty_store
 
 
 @pytest.fixture
-def users_dir(tmp_path: Path) -> Iterator[str]:
+def users_dir(tmp_path: Path, database_url: str | None) -> Iterator[str]:
     """The folder of a fresh store, which is closed again after the test."""
-    folder = put_empty_store(tmp_path / "users")
-    open_store(folder)
+    folder = put_empty_store(tmp_path / "users") if database_url is None else str(tmp_path / "users")
+    open_store(folder, database_url=database_url)
     yield folder
     close_store(folder)
 

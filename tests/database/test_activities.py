@@ -19,6 +19,8 @@ from database.messages.reading import list_messages
 from database.schema import threads
 from database.turns.identity import FinishedTurn
 
+pytestmark = pytest.mark.contract
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 TAIL = "ab12cd34ef56"
 

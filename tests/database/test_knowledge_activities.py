@@ -5,11 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from database.activities import store_changes
 from database.engine.database import Database
 from database.schema import activities
+
+pytestmark = pytest.mark.contract
 
 EMAIL = "ada@example.com"
 

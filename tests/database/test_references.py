@@ -17,6 +17,8 @@ from database.references import backlinks, store_report
 from database.schema import message_references
 from database.turns.identity import FinishedTurn
 
+pytestmark = pytest.mark.contract
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 Turns = tuple[FinishedTurn, FinishedTurn]
 

@@ -23,6 +23,8 @@ from database.errors import (
     UserNotFoundError,
 )
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 PASSWORD = "correct horse battery"
 

@@ -18,6 +18,8 @@ from database.workspaces import repository as workspaces
 from database.workspaces.default import default_workspace_id
 from database.workspaces.undo import restore_workspace
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 

@@ -23,6 +23,8 @@ from database.errors import (
 from database.workspaces import repository as workspaces
 from database.workspaces.default import default_workspace_id
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 

@@ -19,6 +19,8 @@ from database.turns.events import append_events
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 
@@ -162,6 +164,7 @@ def allow_pages(database: Database, more: int | None) -> None:
     database.write(limit)
 
 
+@pytest.mark.only_sqlite
 def test_a_clone_for_which_there_is_no_room_is_never_seen_and_is_gone_after_the_next_start(
     database: Database, take_turn: Any
 ) -> None:

@@ -20,6 +20,8 @@ from database.errors import ConversationNotFoundError
 from database.messages import reading
 from database.turns.turns import accept_turn
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 ROOT = Path(__file__).parents[3]
 

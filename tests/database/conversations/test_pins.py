@@ -23,6 +23,8 @@ from database.engine.database import Database
 from database.errors import ConversationNotFoundError, InvalidChangeError
 from tests.stores import restarted
 
+pytestmark = pytest.mark.contract
+
 EMAIL = "ada@example.com"
 
 

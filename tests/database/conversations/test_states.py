@@ -21,6 +21,8 @@ from database.search.conversations import autocomplete_conversations
 from database.turns.turns import accept_turn
 from database.workspaces.repository import load_workspaces
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 

@@ -17,6 +17,8 @@ from database.messages.variants import accept_again
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 
+pytestmark = pytest.mark.contract
+
 ANN = "ann@example.org"
 Own = dict[str, str]
 TakeTurn = Callable[..., FinishedTurn]

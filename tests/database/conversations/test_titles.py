@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from database.conversations.titles import UNTITLED, copy_title, heuristic_title
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.mark.parametrize(
     ("text", "title"),

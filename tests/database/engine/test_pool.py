@@ -9,13 +9,14 @@ import pytest
 
 from database.engine import pool
 from database.engine.pool import KeptConnections
+from database.engine.sqlite import SQLiteFile
 from database.errors import StorageBusyError
 
 
 @pytest.fixture
 def connections(tmp_path: Path) -> Iterator[KeptConnections]:
     """One connection to a database with an empty table `notes`."""
-    kept = KeptConnections(tmp_path / "notes.db", synchronous="normal", writing=True)
+    kept = KeptConnections(SQLiteFile(file=tmp_path / "notes.db"), writing=True)
     with kept.transaction() as connection:
         connection.exec_driver_sql("CREATE TABLE notes (text)")
     yield kept

@@ -14,6 +14,8 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.schema import conversations
 
+pytestmark = pytest.mark.contract
+
 COLUMNS = ("conversation_id", "user_email", "created_at", "updated_at", "settings", "memory")
 ADD = Prepared(insert(conversations), columns=COLUMNS)
 NAMED = select(conversations.c.conversation_id, conversations.c.settings).order_by(conversations.c.conversation_id)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, insert, select
 from database.connection import close_store, open_store
 from database.engine import sqlite
 from database.engine.database import Database, Urgency
+from database.engine.sqlite import SQLiteFile
 from database.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
@@ -23,6 +24,8 @@ from database.errors import (
     StoreError,
 )
 from database.schema import login_attempts
+
+pytestmark = pytest.mark.contract
 
 
 def test_what_was_begun_comes_before_what_begins_and_indexing_comes_last(users_dir: str) -> None:
@@ -74,7 +77,11 @@ def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(us
 
 
 def test_a_submitted_job_waits_for_a_write_in_a_calling_thread_and_so_does_the_end(tmp_path: Path) -> None:
-    store, begun, gate = Database(tmp_path / "users.db"), threading.Event(), threading.Event()
+    store, begun, gate = (
+        Database(SQLiteFile(file=tmp_path / "users.db"), folder=tmp_path),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def hold(_connection: Connection) -> str:
         begun.set()
@@ -147,7 +154,7 @@ def test_what_the_driver_raises_is_told_apart_by_its_code_and_not_by_its_words(
 
 
 def test_whoever_submits_while_the_store_closes_gets_an_answer(tmp_path: Path) -> None:
-    store, submitted = Database(tmp_path / "users.db"), threading.Event()
+    store, submitted = Database(SQLiteFile(file=tmp_path / "users.db"), folder=tmp_path), threading.Event()
     put = store._jobs.put
 
     def close_meanwhile(job: Any) -> None:
@@ -239,7 +246,7 @@ def test_a_thread_whose_turn_does_not_come_in_time_is_told_so_and_writes_nothing
 
 
 def test_a_closed_store_hands_out_no_connection(tmp_path: Path) -> None:
-    store = Database(tmp_path / "users.db")
+    store = Database(SQLiteFile(file=tmp_path / "users.db"), folder=tmp_path)
     store.close()
     with pytest.raises(StorageFailedError, match="closed"), store.writing(timeout=1):
         pytest.fail("it is closed")

@@ -24,6 +24,8 @@ from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
 from tests.stores import restarted
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 
@@ -50,6 +52,7 @@ def texts(own: dict[str, str]) -> list[str]:
     return [row.text for row in reading.list_messages(**own)]
 
 
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_deleted_message_comes_back_to_its_place_with_its_hash(
     indexed: bool, own: dict[str, str], six: list[MessageRow]

@@ -30,6 +30,8 @@ from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from tests.tiers import examples
 
+pytestmark = pytest.mark.contract
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 

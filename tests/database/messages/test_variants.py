@@ -30,6 +30,8 @@ from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import finish_turn
 from tests.stores import restarted
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 Own = dict[str, str]
 
@@ -114,6 +116,7 @@ def test_an_attempt_that_came_to_nothing_is_kept_but_not_chosen(
     assert shown(after) == [(1, "complete", None, True), (2, status, "second", False)]
 
 
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_search_finds_the_words_that_are_chosen(indexed: bool, own: Own, answer: MessageRow) -> None:
     if indexed:

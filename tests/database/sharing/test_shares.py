@@ -26,6 +26,8 @@ from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from tests.stores import restarted
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 KEY = {"secret_key": "the key of this server"}
 

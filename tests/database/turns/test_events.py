@@ -21,6 +21,8 @@ from database.turns.events import StreamRead, append_events, joined_text, number
 from database.turns.identity import AcceptedTurn
 from database.turns.turns import accept_turn, finish_turn
 
+pytestmark = pytest.mark.contract
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from database.conversations.repository import (
     create_conversation,
@@ -30,6 +30,8 @@ from database.schema import activities, conversations, messages
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
+
+pytestmark = pytest.mark.contract
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
@@ -217,6 +219,7 @@ def test_a_turn_ends_also_in_the_bin(own: dict[str, str]) -> None:
     assert [(row.status, row.text) for row in list_messages(**own)][1] == ("cancelled", "Half")
 
 
+@pytest.mark.only_sqlite
 def test_lone_surrogates_and_nul_can_be_said(own: dict[str, str]) -> None:
     accepted = accept(own, "a\ud800b\x00c \ud83d\ude00")
     finish(own, accepted.response_message_id, text="\udfff")
@@ -290,6 +293,7 @@ DAMAGED_TURNS = {
 }
 
 
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize("damage", DAMAGED_TURNS)
 def test_a_damaged_turn_is_marked_and_keeps_neither_others_nor_its_conversation_waiting(
     own: dict[str, str], caplog: pytest.LogCaptureFixture, damage: str
@@ -311,8 +315,8 @@ def test_a_damaged_turn_is_marked_and_keeps_neither_others_nor_its_conversation_
 
 def test_a_conversation_that_waits_for_an_answer_that_is_gone_goes_on(own: dict[str, str]) -> None:
     accepted = accept(own, "Hello")
-    gone = "DELETE FROM messages WHERE message_id = ?"
-    own["database"].write(lambda connection: connection.exec_driver_sql(gone, (accepted.response_message_id,)).rowcount)
+    gone = delete(messages).where(messages.c.message_id == accepted.response_message_id)
+    own["database"].write(lambda connection: connection.execute(gone).rowcount)
     close_interrupted_turns(database=own["database"])
     assert get_conversation(**own).running_message_id is None
 

@@ -13,6 +13,8 @@ from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.workspaces import repository as workspaces
 from database.workspaces.default import default_workspace_id
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 DEFAULT = default_workspace_id(ANN, "assistant")
 

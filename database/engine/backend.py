@@ -1,0 +1,55 @@
+"""What the store needs to know of one kind of database; `sqlite` and `postgresql` each have one `Backend`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Engine
+
+from database.errors import InvalidChangeError, StoreError
+
+log = logging.getLogger(__name__)
+UNEXPLAINED = "The database can't be read or written. See the server's log."
+"""The message of a failure whose code tells a person nothing; the log holds its traceback."""
+
+
+class Backend(Protocol):
+    """One database: how to connect to it, how to begin a transaction, and what its errors mean."""
+
+    @property
+    def name(self) -> str:
+        """What log lines call the database. It holds no secret."""
+
+    @property
+    def file(self) -> Path | None:
+        """The file that holds the database; None for a database server."""
+
+    @property
+    def readers(self) -> int:
+        """How many connections may read at the same time."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What SQLAlchemy and the driver raise."""
+
+    def engine(self, *, connections: int, writing: bool) -> Engine:
+        """An engine for the writer or for readers, with at most `connections`; it begins no transaction by itself."""
+
+    def beginning(self, *, writing: bool) -> str:
+        """The SQL that begins a transaction: one snapshot for a reader, the only writer's lock for a writer."""
+
+    def store_error(self, error: Exception) -> StoreError:
+        """The StoreError for `error`, one of `errors`."""
+
+
+def log_failure(failure: StoreError, error: Exception, *, doing: str) -> StoreError:
+    """`failure`, after a line in the log; with the traceback of `error` only where its code doesn't explain it.
+
+    Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
+    """
+    if not isinstance(failure, InvalidChangeError):
+        unexplained = failure.message == UNEXPLAINED
+        log.error("%s failed: %s", doing, getattr(error, "orig", error), exc_info=error if unexplained else None)
+    return failure

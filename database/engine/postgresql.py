@@ -1,0 +1,151 @@
+"""PostgreSQL: connections and engines, and its errors as errors of the store.
+
+The tables lie in a schema of their own. A writing transaction begins with an advisory lock, so that there is one writer
+at a time, in whatever process, as there is in SQLite: what the code derives from rows that it has read stays true
+until it commits. Readers see one snapshot and wait for nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+import psycopg
+from psycopg.adapt import Dumper, PyFormat
+from psycopg.types.numeric import IntDumper
+from psycopg.types.string import StrDumperUnknown
+from sqlalchemy import URL, BigInteger, Engine, Integer, create_engine, event, make_url
+from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from database.errors import (
+    DatabaseDamagedError,
+    StorageBusyError,
+    StorageFailedError,
+    StoreError,
+)
+
+from .backend import UNEXPLAINED
+
+SCHEMA = "anaphora"
+"""The schema of the tables; the next name on the search path is that of extensions."""
+LOCK_TIMEOUT_MS = 10_000
+_WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
+_NUL, _REPLACEMENT = "\x00", "\ufffd"
+_TWO_TO_63 = 2**63
+
+# By SQLSTATE or its class, the first two characters. https://www.postgresql.org/docs/current/errcodes-appendix.html
+_BUSY = ("40001", "40P01", "53300", "55P03", "57014")
+_UNREACHABLE = ("08", "57P01", "57P02", "57P03")
+_FULL = ("53100", "53200", "58")
+_READ_ONLY = ("25006", "28", "3D000", "42501")
+_DAMAGED = ("XX001", "XX002")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgreSQLDatabase:
+    """The database at `url` (`postgresql+psycopg://…`) as a `database.engine.backend.Backend`."""
+
+    url: URL = field(repr=False)
+    file: ClassVar[Path | None] = None
+    readers: ClassVar[int] = 24
+    errors: ClassVar[tuple[type[Exception], ...]] = (DBAPIError, psycopg.Error)
+
+    @property
+    def name(self) -> str:
+        """The name of the database, without address and password."""
+        return self.url.database or ""
+
+    def engine(self, *, connections: int, writing: bool) -> Engine:
+        """An engine over the database; the caller begins its transactions with `beginning`."""
+        engine = create_engine(
+            self.url,
+            poolclass=QueuePool,
+            pool_size=connections,
+            max_overflow=0,
+            pool_reset_on_return="rollback",
+            use_native_hstore=False,
+            json_serializer=orjson.dumps,
+            json_deserializer=orjson.loads,
+            connect_args={
+                "autocommit": True,  # `beginning` begins each transaction
+                "application_name": "anaphora",
+                "connect_timeout": 10,
+                "options": f"-c search_path={SCHEMA},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
+            },
+        )
+        dialect = engine.dialect
+        dialect.type_compiler_instance = _WideIntegers(dialect)
+        # The driver sends a number as the smallest type that holds it, which fits any column and function.
+        dialect.colspecs = {**dialect.colspecs, Integer: Integer, BigInteger: BigInteger}
+        event.listen(engine, "connect", _adapt)
+        return engine
+
+    def beginning(self, *, writing: bool) -> str:
+        """The statement that begins a transaction; a writer waits until no other process writes."""
+        if writing:
+            return f"BEGIN; SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
+        return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    def store_error(self, error: Exception) -> StoreError:
+        """The StoreError for `error`, by its SQLSTATE; without one, the server could not be reached."""
+        return store_error(error)
+
+
+class _WideIntegers(PGTypeCompiler):
+    """An integer has 64 bits, as in SQLite; a number of the caller's that 32 bits can't hold is no error."""
+
+    def visit_INTEGER(self, type_: Integer, **_: Any) -> str:  # noqa: N802 - SQLAlchemy's name
+        return "BIGINT"
+
+
+class _TextDumper(StrDumperUnknown):
+    """PostgreSQL stores no U+0000: it becomes U+FFFD."""
+
+    def dump(self, obj: str) -> Any:
+        return super().dump(obj.replace(_NUL, _REPLACEMENT) if _NUL in obj else obj)
+
+
+class _IntegerDumper(IntDumper):
+    """A number of more than 64 bits is refused before it is sent, as SQLite's driver does."""
+
+    def upgrade(self, obj: int, format: PyFormat) -> Dumper:
+        if not -_TWO_TO_63 <= obj < _TWO_TO_63:
+            raise OverflowError
+        return super().upgrade(obj, format)
+
+
+def _adapt(connection: psycopg.Connection[Any], _record: object) -> None:
+    connection.adapters.register_dumper(str, _TextDumper)
+    connection.adapters.register_dumper(int, _IntegerDumper)
+
+
+def database_at(url: str) -> PostgreSQLDatabase:
+    """The database at `url`. Raises ArgumentError for a malformed one."""
+    return PostgreSQLDatabase(make_url(url))
+
+
+def store_error(error: Exception) -> StoreError:
+    """The StoreError for `error`, of SQLAlchemy or psycopg, by its SQLSTATE."""
+    cause = getattr(error, "orig", None) or error
+    state = getattr(cause, "sqlstate", None)
+    if state is None and isinstance(cause, psycopg.OperationalError):
+        state = _UNREACHABLE[0]
+    return _stated(state or "")
+
+
+def _stated(state: str) -> StoreError:
+    if state in _DAMAGED:
+        return DatabaseDamagedError()
+    if state in _BUSY:
+        return StorageBusyError("The database is busy. Try again in a moment.")
+    if state.startswith(_UNREACHABLE):
+        return StorageFailedError("The database server can't be reached. Try again in a moment.")
+    if state.startswith(_FULL):
+        return StorageFailedError("The disk of the database server is full or failing: nothing was stored.")
+    if state.startswith(_READ_ONLY):
+        return StorageFailedError("The database can't be written. Check the permissions of its user.")
+    return StorageFailedError(UNEXPLAINED)

@@ -1,0 +1,191 @@
+"""PostgreSQL's side of the store: its schema, its transactions, its errors, and a server that goes away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy.exc import OperationalError
+
+from database import schema
+from database.connection import close_store, open_store
+from database.engine import postgresql
+from database.engine.database import Database
+from database.engine.postgresql import database_at, store_error
+from database.errors import (
+    DatabaseDamagedError,
+    DatabaseTooNewError,
+    StorageBusyError,
+    StorageFailedError,
+    StoreError,
+)
+from database.migrations import MIGRATIONS, current_version, migrate
+from database.schema import login_attempts, schema_version
+from tests.postgresql import PostgreSQLServer
+
+
+@pytest.fixture
+def url(postgresql_server: PostgreSQLServer) -> Iterator[str]:
+    """A database with an empty store."""
+    url = postgresql_server.empty_store()
+    yield url
+    postgresql_server.take_back(url)
+
+
+@pytest.fixture
+def store(url: str, tmp_path: Path) -> Iterator[Database]:
+    """The store at `url`."""
+    yield open_store(tmp_path, database_url=url)
+    close_store(tmp_path)
+
+
+def attempt(connection: Connection, subject: str) -> None:
+    connection.execute(insert(login_attempts).values(subject=subject, attempted_at="now"))
+
+
+def subjects(connection: Connection) -> list[str]:
+    return list(connection.execute(select(login_attempts.c.subject)).scalars())
+
+
+def shape(connection: Connection, table: str) -> dict[str, object]:
+    """Columns, keys and indexes of a table, as far as both engines name them alike."""
+    inspector = inspect(connection)
+    columns = inspector.get_columns(table)
+    indexes = [each for each in inspector.get_indexes(table) if "duplicates_constraint" not in each]
+    foreign = inspector.get_foreign_keys(table)
+    return {
+        "columns": {each["name"]: each["nullable"] for each in columns},
+        "key": inspector.get_pk_constraint(table)["constrained_columns"],
+        "unique": sorted(sorted(each["column_names"]) for each in inspector.get_unique_constraints(table)),
+        "indexes": {each["name"]: (each["column_names"], bool(each["unique"])) for each in indexes},
+        "foreign": [(each["constrained_columns"], each["referred_table"], each["options"]) for each in foreign],
+    }
+
+
+def test_an_empty_database_gets_the_tables_that_the_sqlite_file_has(store: Database, tmp_path: Path) -> None:
+    file = open_store(tmp_path / "sqlite")
+    for table in schema.metadata.tables:
+        with store.reading() as connection:
+            on_server = shape(connection, table)
+        with file.reading() as connection:
+            assert on_server == shape(connection, table), table
+    close_store(tmp_path / "sqlite")
+
+
+def test_texts_compare_by_code_point_and_integers_have_64_bits(store: Database) -> None:
+    query = (
+        "SELECT table_name, column_name, data_type, collation_name FROM information_schema.columns "
+        "WHERE table_schema = 'anaphora' AND (data_type = 'integer' OR data_type = 'text' AND collation_name <> 'C')"
+    )
+    with store.reading() as connection:
+        assert connection.exec_driver_sql(query).all() == []
+
+
+def test_servers_that_start_at_once_make_the_tables_once(postgresql_server: PostgreSQLServer, tmp_path: Path) -> None:
+    database = database_at(postgresql_server.empty_database())
+    stores = [Database(database, folder=tmp_path) for _ in range(3)]
+    with ThreadPoolExecutor(len(stores)) as pool:
+        list(pool.map(migrate, stores))
+    with stores[0].reading() as connection:
+        assert current_version(connection) == len(MIGRATIONS)
+    for each in stores:
+        each.close()
+
+
+def test_a_database_of_a_newer_version_is_refused(postgresql_server: PostgreSQLServer, tmp_path: Path) -> None:
+    url = postgresql_server.empty_database()
+    newer = insert(schema_version).values(version=len(MIGRATIONS) + 1)
+    open_store(tmp_path / "a", database_url=url).write(lambda connection: connection.execute(newer).rowcount)
+    close_store(tmp_path / "a")
+    with pytest.raises(DatabaseTooNewError):
+        open_store(tmp_path / "b", database_url=url)
+
+
+def test_a_reader_sees_one_state_and_changes_nothing(store: Database) -> None:
+    with store.reading() as connection:
+        assert subjects(connection) == []
+        store.write(lambda writing: attempt(writing, "ann"))
+        assert subjects(connection) == []
+    with pytest.raises(StorageFailedError, match="can't be written"), store.reading() as connection:
+        attempt(connection, "eve")
+    with store.reading() as connection:
+        assert subjects(connection) == ["ann"]
+
+
+def test_one_process_writes_at_a_time_and_who_waits_too_long_is_told_to_come_again(
+    store: Database, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "LOCK_TIMEOUT_MS", 20)
+    other = Database(database_at(url), folder=tmp_path)
+    writing, gate = threading.Event(), threading.Event()
+    job = store.submit(lambda connection: (writing.set(), gate.wait(60), attempt(connection, "ann")))
+    assert writing.wait(60)
+    with pytest.raises(StorageBusyError):
+        other.write(lambda connection: attempt(connection, "bob"))
+    gate.set()
+    job.result(60)
+    other.write(lambda connection: attempt(connection, "bob"))
+    other.close()
+    with store.reading() as connection:
+        assert subjects(connection) == ["ann", "bob"]
+
+
+def test_after_a_restart_of_the_database_server_the_store_goes_on(
+    store: Database, postgresql_server: PostgreSQLServer
+) -> None:
+    store.write(lambda connection: attempt(connection, "ann"))
+    with store.reading() as connection:
+        assert subjects(connection) == ["ann"]
+    postgresql_server.cut_connections()
+    with store.reading() as connection:
+        assert subjects(connection) == ["ann"]
+    store.write(lambda connection: attempt(connection, "bob"))
+
+
+def test_a_transaction_that_loses_its_connection_is_a_storage_failure_and_stores_nothing(
+    store: Database, postgresql_server: PostgreSQLServer
+) -> None:
+    def interrupted(connection: Connection) -> None:
+        attempt(connection, "ann")
+        postgresql_server.cut_connections()
+        attempt(connection, "bob")
+
+    with pytest.raises(StorageFailedError, match="can't be reached"):
+        store.write(interrupted)
+    with store.reading() as connection:
+        assert subjects(connection) == []
+
+
+def test_a_server_that_is_not_there_is_a_storage_failure(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailedError, match="can't be reached"):
+        open_store(tmp_path, database_url=f"postgresql+psycopg://postgres@/none?host={tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        ("40001", StorageBusyError),
+        ("40P01", StorageBusyError),
+        ("55P03", StorageBusyError),
+        ("57P01", StorageFailedError),
+        ("53100", StorageFailedError),
+        ("42501", StorageFailedError),
+        ("42601", StorageFailedError),
+        ("XX001", DatabaseDamagedError),
+    ],
+)
+def test_errors_are_told_apart_by_their_sqlstate(state: str, kind: type[StoreError]) -> None:
+    error = psycopg.errors.lookup(state)("words that say nothing")
+    assert type(store_error(error)) is kind
+    assert type(store_error(OperationalError("", None, error))) is kind
+
+
+def test_what_postgresql_cannot_store_in_a_text_becomes_the_replacement_character(store: Database) -> None:
+    store.write(lambda connection: attempt(connection, "a\x00b"))
+    with store.reading() as connection:
+        assert subjects(connection) == ["a\ufffdb"]
