@@ -11,6 +11,7 @@ from typing import Any
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.context.gather import GatheredContext, KeepReport, gather, gathered, running, stored_lookup
 from chat.context.items import extract_referenced
+from chat.context.kinds import ReferenceScope
 from chat.context.memories import KnowledgeRequest, knowledge_of, knowledge_request
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
@@ -188,13 +189,13 @@ class Conversation:
         database = self._history.database or database_of(users_dir)
         conversations = self._reference_resolver(user_email, database, conversation_loader, services)
         conversations.running = current or RunningTurn()
-        return gather(
-            references,
+        scope = ReferenceScope(
+            user_email=user_email,
+            database=database,
             conversations=conversations,
             knowledge=knowledge_of(user_email, database=database, services=services),
-            request=request,
-            max_chars=max_chars,
         )
+        return gather(references, scope=scope, request=request, max_chars=max_chars)
 
     def _resolve_conversation_message_refs(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from chat.context.conversations import ConversationReferences
 from chat.context.gather import GatheredContext, gather, stored_lookup
+from chat.context.kinds import ReferenceScope
 from chat.context.memories import Knowledge
 from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
@@ -102,7 +103,9 @@ def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
 
 def _gathered(bench: Bench, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
     resolver = ConversationReferences(lookup=stored_lookup(bench.database, EMAIL), load=cache.__getitem__)
-    gathered = gather(names, conversations=resolver, knowledge=Knowledge(api=None))
+    knowledge = Knowledge(api=None)
+    scope = ReferenceScope(user_email=EMAIL, database=bench.database, conversations=resolver, knowledge=knowledge)
+    gathered = gather(names, scope=scope)
     assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
     return gathered
 

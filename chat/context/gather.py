@@ -10,17 +10,18 @@ from typing import Any
 from chat.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.turns.threads import in_thread, to_its_end
 from chat.turns.turn import Turn
-from conversation_reference_utils import parse_references, partition
+from conversation_reference_utils import parse_references
 from database.engine.database import Database
 from database.references import NamedConversation, conversations_by_friendly_id
 
-from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn, kind_of
+from . import kinds
+from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
 from .items import PkbItem, fit, merge, render
-from .memories import WHOLE, Knowledge, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
-from .report import ReportEntry, Resolution
+from .kinds import ReferenceScope
+from .memories import WHOLE, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
+from .report import ReportEntry
 
 _CUT_TO_FIT = "Cut so that everything named fits the model"
-_NOTHING_KNOWN = frozenset({"not_found", "unavailable"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,7 @@ class GatheredContext:
 def gather(
     references: Sequence[str],
     *,
-    conversations: ConversationReferences,
-    knowledge: Knowledge,
+    scope: ReferenceScope,
     request: KnowledgeRequest | None = None,
     max_chars: int | None = None,
 ) -> GatheredContext:
@@ -52,9 +52,10 @@ def gather(
     request: what else the message wants of the knowledge base. max_chars bounds the items together; the longest are cut
     first, and the report says so.
     """
+    knowledge = scope.knowledge
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     followed = wanted[:MAX_REFERENCES]
-    resolutions = _resolved(followed, conversations, knowledge)
+    resolutions = kinds.resolve(followed, scope)
     found = knowledge.beside(request or KnowledgeRequest())
     if request is not None:
         resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
@@ -72,35 +73,14 @@ def gather(
 def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:
     """Each of the references that `gather` would have followed, as one that could not be looked up; `note` says why."""
     wanted = [reference for reference in dict.fromkeys(references) if reference]
-    conversation_refs = {ref for ref, _, _ in partition(wanted)[0]}
     report = [
-        ReportEntry(ref=f"@{ref}", kind=kind_of(ref), status="unavailable", notes=(note,))
-        if ref in conversation_refs
-        else unavailable(f"@{ref}", note)
+        ReportEntry(ref=f"@{ref}", kind=kinds.kind_by_form(ref), status="unavailable", notes=(note,))
         for ref in wanted[:MAX_REFERENCES]
     ]
     report += [unavailable(f"@memory:{claim_id}", note) for claim_id in list(dict.fromkeys(claim_ids))[:MAX_REFERENCES]]
     if len(wanted) > MAX_REFERENCES:
         report.append(_beyond_the_limit(len(wanted) - MAX_REFERENCES))
     return GatheredContext(report=tuple(report))
-
-
-def _resolved(
-    references: Sequence[str], conversations: ConversationReferences, knowledge: Knowledge
-) -> list[Resolution]:
-    conversation_refs, knowledge_refs = partition(references)
-    names = [ref for ref, _, _ in conversation_refs]
-    resolved = dict(zip(names, conversations.resolve(names), strict=True))
-    # What begins like a conversation and is none may be the name of something in the knowledge base.
-    strangers = [name for name in names if _names_no_conversation(resolved[name])]
-    second = dict(zip(strangers, knowledge.resolve(strangers), strict=True))
-    resolved |= {name: found for name, found in second.items() if found.entry.status not in _NOTHING_KNOWN}
-    resolved |= zip(knowledge_refs, knowledge.resolve(knowledge_refs), strict=True)
-    return [resolved[reference] for reference in references]
-
-
-def _names_no_conversation(resolution: Resolution) -> bool:
-    return resolution.entry.kind == "conversation" and resolution.entry.status == "not_found"
 
 
 def _beyond_the_limit(count: int) -> ReportEntry:
@@ -156,11 +136,21 @@ def resolve_report(
     services: TurnServices | None = None,
 ) -> list[dict[str, Any]]:
     """The report entries that a message with these `references` (without "@") and claim ids would get."""
+    scope = stored_scope(user_email, database=database, loader=loader, services=services)
+    return gather(references, scope=scope, request=KnowledgeRequest(claim_ids=claim_ids)).report_dicts()
+
+
+def stored_scope(
+    user_email: str, *, database: Database, loader: ConversationLoader, services: TurnServices | None
+) -> ReferenceScope:
+    """What `user_email` can name in `database`."""
     caps = services.caps if services is not None else ReferenceCaps()
-    conversations = ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps)
-    knowledge = knowledge_of(user_email, database=database, services=services)
-    request = KnowledgeRequest(claim_ids=claim_ids)
-    return gather(references, conversations=conversations, knowledge=knowledge, request=request).report_dicts()
+    return ReferenceScope(
+        user_email=user_email,
+        database=database,
+        conversations=ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps),
+        knowledge=knowledge_of(user_email, database=database, services=services),
+    )
 
 
 def stored_lookup(database: Database, user_email: str) -> FriendlyIdLookup:

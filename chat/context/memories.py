@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -148,6 +148,12 @@ class Knowledge:
     def resolve_claim_ids(self, claim_ids: Sequence[str]) -> list[Resolution]:
         """One resolution for each claim id, as `@memory:<id>` names it."""
         return [self._resolve(claim_id, ref=f"@memory:{claim_id}", surely=True) for claim_id in claim_ids]
+
+    def beginning_with(self, typed: str, *, limit: int) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """At most `limit` memories, contexts, entities, tags and domains each that `typed` may be the beginning of."""
+        api = self._opened()
+        result = api.autocomplete(typed, limit=limit) if api is not None else None
+        return result.data if result is not None and result.success else {}
 
     def beside(self, request: KnowledgeRequest) -> Found:
         """What comes with the message: attached, pinned and searched memories, in order of priority."""

@@ -63,10 +63,14 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """One reference, resolved: its report entry and the items it brought (none, if it failed)."""
+    """One reference, resolved: its report entry and the items it brought (none, if it failed).
+
+    passes_on: nothing of this kind has the name, but something of another kind may.
+    """
 
     entry: ReportEntry
     items: tuple[PkbItem, ...] = ()
+    passes_on: bool = False
 
 
 def preview(text: str) -> str:

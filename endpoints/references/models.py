@@ -30,6 +30,22 @@ class ReferenceQuestion(Query):
     ref: Annotated[str, Field(min_length=1, max_length=400)]
 
 
+class SuggestionSearch(Query):
+    """What was typed behind an "@"."""
+
+    q: Annotated[str, Field(max_length=500)] = ""
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class Suggestion(Shape):
+    """Something that was perhaps meant. `reference`: what to write behind the "@"."""
+
+    kind: str
+    reference: str
+    title: str
+    icon: str
+
+
 class ConversationHit(Shape):
     """A conversation that fits what was typed."""
 
@@ -71,3 +87,10 @@ class ReportItem(BaseModel):
     ref: str
     kind: str
     status: str
+
+
+class ResolvedItem(ReportItem):
+    """A reference, its fate, the icon of its kind, and where the page shows what it names (a path); null for none."""
+
+    icon: str | None
+    permalink: str | None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from flask import Blueprint, Response
 
-from chat.context.gather import resolve_report
+from chat.context import kinds
+from chat.context.gather import resolve_report, stored_scope
 from database import references
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError
@@ -64,9 +65,9 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
 
 @blueprint.get("/references/resolve")
 @asks(reference_models.ReferenceQuestion)
-@answers(reference_models.ReportItem)
+@answers(reference_models.ResolvedItem)
 def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
-    """What a reference stands for, as the report of a message would say it."""
+    """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
     reference = query.ref.removeprefix("@")
     if not reference:
         raise InvalidRequestError("ref: behind the @ there has to be a name.")
@@ -76,7 +77,21 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
     )
-    return json_reply(report[0])
+    return json_reply(kinds.shown(report[0]))
+
+
+@blueprint.get("/references/suggest")
+@asks(reference_models.SuggestionSearch)
+@answers(list[reference_models.Suggestion])
+def suggest_references(query: reference_models.SuggestionSearch) -> Response:
+    """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind."""
+    scope = stored_scope(
+        current_user_email(),
+        users_dir=current_state().users_dir,
+        loader=conversation_loader(current_user_email()),
+        services=current_state().services,
+    )
+    return json_reply(kinds.suggest(query.q, scope, limit=query.limit))
 
 
 @blueprint.get("/messages/<message_id>/backlinks")

@@ -79,6 +79,8 @@ def test_a_huge_body_is_refused(ada: Person) -> None:
         ("GET", "/references/resolve?ref=" + "x" * 500, 400),
         ("GET", "/conversations/autocomplete?q=%25_%25&limit=5", 200),
         ("GET", "/conversations/autocomplete?limit=100000", 400),
+        ("GET", "/references/suggest?q=%25_%25%27&limit=5", 200),
+        ("GET", "/references/suggest?limit=100000", 400),
         ("GET", "/search?q=%22' OR body : * NEAR( -", 200),
         ("GET", "/search?q=a&cursor=1%27--", 400),
         ("GET", "/search?q=a&kind=conversation&cursor=%D9%A1", 400),

@@ -117,6 +117,7 @@ WITHOUT_ID = {
     ("GET", "/openapi.json"),
     ("GET", "/readyz"),
     ("GET", "/references/resolve"),
+    ("GET", "/references/suggest"),
     # Whoever has the token may set the password; tests/endpoints/accounts/test_password_reset.py tries the rest.
     ("GET", "/reset/<token>"),
     ("POST", "/reset/<token>"),

@@ -1,0 +1,183 @@
+"""Kinds of things that a message can name by `@…`: conversations and their messages, memories and groups of them.
+
+A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+from conversation_reference_utils import classify_conversation_reference
+from database.engine.database import Database
+from database.search.conversations import autocomplete_conversations
+
+from .conversations import ConversationReferences, kind_of
+from .memories import Knowledge
+from .report import Resolution
+
+_UNKNOWN = frozenset({"not_found", "unavailable"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceScope:
+    """What the names of one message are looked up in. Everything here sees the things of `user_email` alone.
+
+    database: None for a bundle beside which there is none.
+    """
+
+    user_email: str
+    database: Database | None
+    conversations: ConversationReferences
+    knowledge: Knowledge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Something that a person may mean who has typed the beginning of a name. reference: without "@"."""
+
+    kind: str
+    reference: str
+    title: str
+
+
+class ReferenceKind(Protocol):
+    """A kind of things, or a family of kinds that are looked up together. Names come as typed, without "@"."""
+
+    @property
+    def icons(self) -> Mapping[str, str]:
+        """The icon of the page for each `kind` of report entry that this family gives."""
+        ...
+
+    def recognise(self, name: str) -> str | None:
+        """The kind of thing that `name` seems to be, judged by its form alone; None: nothing of this family."""
+        ...
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """One resolution for each of `names`, which are all recognised, in order. Raises nothing for one that fails.
+
+        A resolution that `passes_on` leaves its name to the kinds behind this one.
+        """
+        ...
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """At most `limit` things of each kind that `typed` may be the beginning of, best first."""
+        ...
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """Where the page shows what a resolved report entry names: a path on this server, or None."""
+        ...
+
+
+class _Conversations:
+    """Conversations, messages and ranges of messages."""
+
+    icons = MappingProxyType({"message": "chat-square-text", "message_range": "collection", "conversation": "chat"})
+
+    def recognise(self, name: str) -> str | None:
+        """See `ReferenceKind`."""
+        return kind_of(name) if classify_conversation_reference(name) is not None else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`. What begins like a conversation and is none may be the name of something else."""
+        return [
+            replace(found, passes_on=(found.entry.kind, found.entry.status) == ("conversation", "not_found"))
+            for found in scope.conversations.resolve(names)
+        ]
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`."""
+        if scope.database is None:
+            return []
+        found = autocomplete_conversations(database=scope.database, user_email=scope.user_email, q=typed, limit=limit)
+        return [
+            Suggestion(kind="conversation", reference=f"conversation_{each['friendly_id']}", title=each["title"])
+            for each in found
+        ]
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`."""
+        target = entry["target"]
+        if "conversation_id" not in target:
+            return None
+        message = f"?{urlencode({'message': target['message_id']})}" if target.get("message_id") else ""
+        return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
+
+
+class _Memories:
+    """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
+
+    icons = MappingProxyType(
+        {"claim": "bookmark", "context": "folder", "entity": "person", "tag": "tag", "domain": "collection"}
+    )
+    _groups = (("context", "contexts"), ("entity", "entities"), ("tag", "tags"), ("domain", "domains"))
+
+    def recognise(self, name: str) -> str:
+        """See `ReferenceKind`."""
+        del name
+        return "claim"
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`."""
+        return scope.knowledge.resolve(names)
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`."""
+        found = scope.knowledge.beginning_with(typed, limit=limit)
+        memories = [
+            Suggestion(kind="claim", reference=each["friendly_id"], title=each["statement"])
+            for each in found.get("memories", ())
+        ]
+        groups = [
+            Suggestion(kind=kind, reference=each["friendly_id"], title=each["name"])
+            for kind, name in self._groups
+            for each in found.get(name, ())
+        ]
+        return memories + groups
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`. The page shows memories in a panel, which has no address."""
+        del entry
+        return None
+
+
+KINDS: list[ReferenceKind] = [_Conversations(), _Memories()]
+"""All kinds, in the order in which they are asked. Memories take any name, so further kinds stand before them."""
+
+
+def resolve(names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+    """One resolution for each of `names`, which differ, in order; each kind is asked once for all names it may know."""
+    found: dict[str, Resolution] = {}
+    left = list(names)
+    for kind in KINDS:
+        own = [name for name in left if kind.recognise(name)]
+        for name, resolution in zip(own, kind.resolve(own, scope) if own else (), strict=True):
+            if name not in found or resolution.entry.status not in _UNKNOWN:
+                found[name] = resolution
+        left = [name for name in left if name not in found or found[name].passes_on]
+    return [found[name] for name in names]
+
+
+def kind_by_form(name: str) -> str:
+    """The kind of thing that `name` seems to be, before anything is looked up."""
+    return next(filter(None, (kind.recognise(name) for kind in KINDS)))
+
+
+def suggest(typed: str, scope: ReferenceScope, *, limit: int) -> list[dict[str, str]]:
+    """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind."""
+    return [
+        {"kind": found.kind, "reference": found.reference, "title": found.title, "icon": kind.icons[found.kind]}
+        for kind in KINDS
+        for found in kind.suggest(typed, scope, limit=limit)
+    ]
+
+
+def shown(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A report entry with the `icon` of its kind and the `permalink` of what it names; None where there is none."""
+    kind = next((kind for kind in KINDS if entry["kind"] in kind.icons), None)
+    if kind is None:
+        return {**entry, "icon": None, "permalink": None}
+    return {**entry, "icon": kind.icons[entry["kind"]], "permalink": kind.permalink(entry)}

@@ -1,0 +1,127 @@
+"""Kinds of references: recognised by form, looked up together, suggested, shown; one more from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from chat.context import kinds
+from chat.context.gather import resolve_report, stored_scope, unresolved
+from chat.context.items import PkbItem
+from chat.context.kinds import ReferenceScope, Suggestion
+from chat.context.report import ReportEntry, Resolution
+from chat.runtime.knowledge import KnowledgeAccess
+from Conversation import Conversation
+from tests.chat.conftest import EMAIL, Talk, fid, remember
+
+
+class Tickets:
+    """What an extension adds: tickets of a person, by number."""
+
+    icons: Mapping[str, str] = {"ticket": "flag"}
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        self.titles = titles
+        self.asked: list[Sequence[str]] = []
+
+    def recognise(self, name: str) -> str | None:
+        return "ticket" if name.startswith("ticket_") else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        self.asked.append(list(names))
+        assert scope.user_email == EMAIL
+        return [self._resolved(name) for name in names]
+
+    def _resolved(self, name: str) -> Resolution:
+        title = self.titles.get(name)
+        if title is None:
+            return Resolution(entry=ReportEntry(ref=f"@{name}", kind="ticket", status="not_found"), passes_on=True)
+        item = PkbItem(source="referenced", type="ticket", refs=(f"@{name}",), key=f"ticket:{name}", body=title)
+        target = {"ticket_id": name.removeprefix("ticket_")}
+        entry = ReportEntry(ref=f"@{name}", kind="ticket", status="resolved", title=title, target=target)
+        return Resolution(entry=entry, items=(item,))
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        del scope
+        named = [Suggestion(kind="ticket", reference=name, title=title) for name, title in self.titles.items()]
+        return [each for each in named if each.reference.startswith(typed)][:limit]
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        return f"/tickets/{entry['target']['ticket_id']}"
+
+
+@pytest.fixture
+def tickets(monkeypatch: pytest.MonkeyPatch) -> Tickets:
+    """A further kind, registered for one test."""
+    added = Tickets({"ticket_7": "The printer is on fire."})
+    monkeypatch.setattr(kinds, "KINDS", [added, *kinds.KINDS])
+    return added
+
+
+def scope_of(talk: Talk) -> ReferenceScope:
+    def load(conversation_id: str) -> Conversation:
+        return Conversation(EMAIL, talk.store, conversation_id)
+
+    return stored_scope(EMAIL, users_dir=talk.users_dir, loader=load, services=talk.services)
+
+
+def report(talk: Talk, *names: str) -> list[dict[str, Any]]:
+    def load(conversation_id: str) -> Conversation:
+        return Conversation(EMAIL, talk.store, conversation_id)
+
+    return resolve_report(names, user_email=EMAIL, users_dir=talk.users_dir, loader=load, services=talk.services)
+
+
+def test_a_kind_from_outside_reaches_the_report_and_the_model(talk: Talk, tickets: Tickets) -> None:
+    conversation = talk.new()
+    events = talk.say(conversation, "What of @ticket_7 and @ticket_8?")
+    found, missing = events[0]["references"]
+    assert (found["kind"], found["status"], found["target"]) == ("ticket", "resolved", {"ticket_id": "7"})
+    assert missing["status"] == "not_found"
+    assert "The printer is on fire." in talk.last_prompt
+    assert tickets.asked == [["ticket_7", "ticket_8"]]
+
+
+def test_a_kind_from_outside_is_suggested_and_shown(talk: Talk, tickets: Tickets) -> None:
+    offered = {"kind": "ticket", "reference": "ticket_7", "title": "The printer is on fire.", "icon": "flag"}
+    assert kinds.suggest("tick", scope_of(talk), limit=5) == [offered]
+    (entry,) = report(talk, "ticket_7")
+    assert {name: kinds.shown(entry)[name] for name in ("icon", "permalink")} == {
+        "icon": "flag",
+        "permalink": "/tickets/7",
+    }
+    assert [entry.kind for entry in unresolved(["ticket_7", "conversation_a_b4f2", "x"], note="No.").report] == [
+        "ticket",
+        "conversation",
+        "claim",
+    ]
+    assert tickets.titles
+
+
+def test_a_name_that_one_kind_does_not_know_is_left_to_the_next(
+    talk: Talk, tickets: Tickets, knowledge: KnowledgeAccess
+) -> None:
+    claim = remember(knowledge, "The printer was mended.", friendly_id="ticket_9")
+    (entry,) = report(talk, "ticket_9")
+    assert (entry["kind"], entry["target"]["claim_id"]) == ("claim", claim.claim_id)
+    assert tickets.asked == [["ticket_9"]]
+
+
+def test_conversations_and_memories_are_suggested_together_and_say_where_they_are(
+    talk: Talk, knowledge: KnowledgeAccess
+) -> None:
+    source = talk.about("Growing Tomatoes", ("How much water?", "Twice a day."))
+    claim = remember(knowledge, "Tomatoes grow on the balcony.")
+    offered = kinds.suggest("tomatoes", scope_of(talk), limit=5)
+    assert [(each["kind"], each["reference"]) for each in offered] == [
+        ("conversation", f"conversation_{fid(source)}"),
+        ("claim", claim.friendly_id),
+    ]
+    names = (f"conversation_{fid(source)}_message_2", f"conversation_{fid(source)}", str(claim.friendly_id))
+    permalinks = [kinds.shown(entry)["permalink"] for entry in report(talk, *names)]
+    address = f"/interface/{source.conversation_id.replace('@', '%40')}"
+    message_id = source.get_message_list()[1]["message_id"]
+    assert permalinks == [f"{address}?message={message_id}", address, None]
+    assert kinds.shown({"kind": "of a newer version", "target": {}})["icon"] is None
