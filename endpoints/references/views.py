@@ -87,7 +87,7 @@ def suggest_references(query: reference_models.SuggestionSearch) -> Response:
     """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind."""
     scope = stored_scope(
         current_user_email(),
-        users_dir=current_state().users_dir,
+        database=current_state().database,
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
     )

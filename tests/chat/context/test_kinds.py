@@ -64,14 +64,14 @@ def scope_of(talk: Talk) -> ReferenceScope:
     def load(conversation_id: str) -> Conversation:
         return Conversation(EMAIL, talk.store, conversation_id)
 
-    return stored_scope(EMAIL, users_dir=talk.users_dir, loader=load, services=talk.services)
+    return stored_scope(EMAIL, database=talk.database, loader=load, services=talk.services)
 
 
 def report(talk: Talk, *names: str) -> list[dict[str, Any]]:
     def load(conversation_id: str) -> Conversation:
         return Conversation(EMAIL, talk.store, conversation_id)
 
-    return resolve_report(names, user_email=EMAIL, users_dir=talk.users_dir, loader=load, services=talk.services)
+    return resolve_report(names, user_email=EMAIL, database=talk.database, loader=load, services=talk.services)
 
 
 def test_a_kind_from_outside_reaches_the_report_and_the_model(talk: Talk, tickets: Tickets) -> None:
