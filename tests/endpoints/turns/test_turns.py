@@ -8,6 +8,7 @@ import orjson
 import pytest
 from flask import Flask
 
+from endpoints.references.models import ResolvedItem, Suggestion
 from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of
 
@@ -132,6 +133,9 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
     assert events[0]["references"][0]["status"] == "resolved"
     resolved = ada.get("/references/resolve", query_string={"ref": reference}).json
     assert resolved["target"]["message_id"] == ids["user_message_id"]
+    assert ResolvedItem(**resolved).icon == "chat-square-text"
+    offered = ada.get("/references/suggest?q=secret").json
+    assert [Suggestion(**each).icon for each in offered if each["reference"].endswith(friendly_id)] == ["chat"]
     (backlink,) = ada.get(f"/messages/{ids['user_message_id']}/backlinks").json
     assert backlink["message_id"] == last_ids(events)["user_message_id"]
 
