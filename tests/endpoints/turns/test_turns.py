@@ -134,7 +134,7 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
     resolved = ada.get("/references/resolve", query_string={"ref": reference}).json
     assert resolved["target"]["message_id"] == ids["user_message_id"]
     assert ResolvedItem(**resolved).icon == "chat-square-text"
-    offered = ada.get("/references/suggest?q=secret").json
+    offered = ada.get(f"/references/suggest?q=conversation_{friendly_id}").json
     assert [Suggestion(**each).icon for each in offered if each["reference"].endswith(friendly_id)] == ["chat"]
     (backlink,) = ada.get(f"/messages/{ids['user_message_id']}/backlinks").json
     assert backlink["message_id"] == last_ids(events)["user_message_id"]
