@@ -20,9 +20,9 @@ def register(app: Flask) -> None:
 
 
 def begin_serving_now(server: ServerProcess) -> None:
-    """Under `flask run`: become the server of the data folder before the first request, or end with the reason.
+    """Under `flask run`: become the server of the data folder before the first request, or exit with the reason.
 
-    With its reloader the process that serves is a child of this one, and begins with its first request.
+    With the reloader, the serving process is a child of this one and begins with its first request.
     """
     context = click.get_current_context(silent=True)
     if context is None or context.command is not run_command:
@@ -37,9 +37,9 @@ def begin_serving_now(server: ServerProcess) -> None:
 
 
 def register_what_mends(app: Flask, error: StoreError) -> Flask:
-    """Where the store can't be opened: `app` with the commands that look through one or put a backup in its place.
+    """Where the store can't be opened: `app` with only the commands that verify and restore data.
 
-    Only while the command line asks for commands; for whoever would serve, `error` is raised.
+    Only when started from the command line; a server gets `error` raised.
     """
     context = click.get_current_context(silent=True)
     if context is None or not isinstance(context.command, FlaskGroup):

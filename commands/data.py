@@ -1,4 +1,4 @@
-"""The store from the command line."""
+"""Backing up, checking and repairing the stores from the command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _THOUSANDTHS = 1_000
 @click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
 def backfill(email: str, domain: str) -> None:
     """Give old conversations their friendly ids, and old messages their hashes."""
-    with _told():
+    with _one_line_errors():
         database = open_store(current_settings().users_dir)
         user = get_user(database=database, user_email=email)
         count = backfill_friendly_ids(database=database, user_email=user.user_email, domain=domain)
@@ -53,13 +53,13 @@ def backfill(email: str, domain: str) -> None:
 @click.argument("target", default=".", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def backup(target: Path, force: bool) -> None:
-    """Write everything that is stored to TARGET, a file, or a folder in which it gets a name; by default this one.
+    """Write a backup to TARGET, a file, or a folder in which the file gets a name; by default the current one.
 
-    A server may go on working. The backup holds accounts, conversations, memories and the secret key of this
-    installation, so keep it as you would keep those; models are not in it.
+    A server may keep running. The backup holds accounts, conversations, memories and the secret key of this
+    installation, so protect it as you protect those; models are not in it.
     """
     _require_sqlite()
-    with _told(), _progress("Backing up") as progress:
+    with _one_line_errors(), _progress("Backing up") as progress:
         file = back_up(current_settings().data_dir, target, force=force, progress=progress)
     click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
 
@@ -68,10 +68,10 @@ def backup(target: Path, force: bool) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where there is data, which is kept beside.")
 def restore_backup(file: Path, force: bool) -> None:
-    """Put what the backup FILE holds into the data folder. No server may be running on it."""
+    """Restore the backup FILE into the data folder. No server may be running on it."""
     _require_sqlite()
     data_dir = current_settings().data_dir
-    with _told(), sole_server(data_dir), _progress("Restoring") as progress:
+    with _one_line_errors(), sole_server(data_dir), _progress("Restoring") as progress:
         restored = restore(file, data_dir=data_dir, force=force, progress=progress)
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:
@@ -79,19 +79,19 @@ def restore_backup(file: Path, force: bool) -> None:
 
 
 @group.command("verify")
-@click.option("--repair", is_flag=True, help="Make anew what follows from the rest: counts, references, indexes.")
+@click.option("--repair", is_flag=True, help="Rebuild derived data: counts, references, indexes.")
 def verify(repair: bool) -> None:
-    """Look through both stores for what should never be, one line for each finding; 1 where there is any.
+    """Check the invariants of both stores, one line for each finding; exit status 1 where there is any.
 
-    A server may go on working. A million messages take some minutes.
+    A server may keep running. A million messages take some minutes.
     """
     _require_sqlite()
-    wrong = _shown(_findings())
+    wrong = _print_findings(_findings())
     if wrong and repair:
-        with _told():
+        with _one_line_errors():
             for done in _repairs({finding.rule for finding in wrong if finding.derived}):
                 click.echo(f"repaired: {done}")
-        wrong = _shown(_findings())
+        wrong = _print_findings(_findings())
     if wrong:
         mendable = sum(finding.derived for finding in wrong)
         advice = f" --repair makes {mendable} of them anew." if mendable and not repair else ""
@@ -103,12 +103,12 @@ def verify(repair: bool) -> None:
 @click.option("--messages", is_flag=True, help="Only the index of messages.")
 @click.option("--claims", is_flag=True, help="Only the indexes of memories.")
 def reindex(messages: bool, claims: bool) -> None:
-    """Make the full-text indexes anew; without options, all of them.
+    """Rebuild the full-text indexes; without options, all of them.
 
-    A server may go on working, and searches go on answering: of messages that are not indexed again yet they know the
-    newest. Where this is stopped, the server goes on with it, or the next run.
+    A server may keep running, and searches keep working: of messages that are not indexed again yet they find the
+    newest. If this is interrupted, the server or the next run continues.
     """
-    with _told():
+    with _one_line_errors():
         if messages or not claims:
             _reindex_messages(open_store(current_settings().users_dir))
         if claims or not messages:
@@ -118,15 +118,17 @@ def reindex(messages: bool, claims: bool) -> None:
 
 
 @group.command("forget")
-@click.option("--older-than-days", type=click.FloatRange(min=0), required=True, help="What is younger stays.")
-@click.option("--email", help="Whose memories; everybody's when left out.")
+@click.option(
+    "--older-than-days", type=click.FloatRange(min=0), required=True, help="Younger memories and changes stay."
+)
+@click.option("--email", help="Whose memories; all users' when left out.")
 def forget(older_than_days: float, email: str | None) -> None:
-    """Erase retracted memories for good, and the former texts in the history of all memories.
+    """Permanently erase retracted memories, and the former texts in the history of all memories.
 
-    Memories that were retracted so long ago go with their vectors and search rows. Older changes stay in the history
-    without what was there before, so they can't be undone any more. A server may go on working.
+    Memories retracted that long ago are erased with their vectors and search rows. Older changes stay in the history
+    without the former texts, so they can no longer be undone. A server may keep running.
     """
-    with _told():
+    with _one_line_errors():
         database = open_store(current_settings().users_dir)
         owner = get_user(database=database, user_email=email).user_email if email else None
         erasure = current_state().account_erasure
@@ -140,10 +142,10 @@ def forget(older_than_days: float, email: str | None) -> None:
 def compact() -> None:
     """Rewrite both stores without free space, so that no deleted text is left in their files.
 
-    A server may go on reading, but whoever writes waits meanwhile, about a second for 100 MB: for stores of more than
-    a gigabyte, stop it first. It needs room for the larger store once more.
+    A server may keep reading, but writers wait meanwhile, about a second for 100 MB: for stores of more than a
+    gigabyte, stop it first. This needs disk space for a second copy of the larger store.
     """
-    with _told():
+    with _one_line_errors():
         before, after = current_state().account_erasure.compact()
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
 
@@ -165,7 +167,7 @@ def _require_sqlite() -> None:
 
 
 def _findings() -> Iterator[tuple[str, Finding]]:
-    """What is wrong, each with the name of the store."""
+    """All findings, each with the name of its store."""
     data_dir = current_settings().data_dir
     for finding in verify_file(data_dir / ACCOUNTS):
         yield Path(ACCOUNTS).name, finding
@@ -174,8 +176,8 @@ def _findings() -> Iterator[tuple[str, Finding]]:
             yield Path(KNOWLEDGE).name, finding
 
 
-def _shown(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
-    """Print them as they come; those that are wrong."""
+def _print_findings(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
+    """Print findings as they come; those that are errors."""
     wrong = []
     for store, finding in findings:
         click.echo(f"{'fine' if finding.fine else store}: {finding.rule}: {finding.what}")
@@ -193,7 +195,7 @@ def _repairs(rules: set[str]) -> Iterator[str]:
 
 @contextmanager
 def _knowledge() -> Iterator[PKBDatabase]:
-    """The store of memories."""
+    """The knowledge base, closed afterwards."""
     users_dir = current_settings().users_dir
     try:
         yield knowledge_in(users_dir).database()
@@ -202,8 +204,8 @@ def _knowledge() -> Iterator[PKBDatabase]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What fails inside is one sentence."""
+def _one_line_errors() -> Iterator[None]:
+    """Turn errors of the stores into one sentence on the command line."""
     try:
         yield
     except (StoreError, KnowledgeError, BackupError) as error:

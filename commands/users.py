@@ -70,10 +70,11 @@ def password(email: str, keep_tokens: bool) -> None:
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def delete(email: str, yes: bool) -> None:
-    """Delete an account with everything of it, for good.
+    """Permanently delete an account and all of its data.
 
-    Conversations, memories, shared links, settings, sessions and tokens go; backups are not touched. A running server
-    erases them; without one it is done here. Stores larger than ANAPHORA_COMPACT_UP_TO need `data compact` afterwards.
+    Conversations, memories, shared links, settings, sessions and tokens are erased; backups are not touched. A running
+    server erases them; without one this command does.
+    Stores larger than ANAPHORA_COMPACT_UP_TO need `data compact` afterwards.
     """
     state = current_state()
     try:
@@ -112,7 +113,7 @@ def token(email: str, name: str, read_only: bool) -> None:
 
 
 def _password_on_stdin() -> str:
-    """The first line of standard input. Raises ClickException for what the login page could not send."""
+    """The first line of standard input. Raises ClickException for characters that the login page can't send."""
     line = sys.stdin.buffer.readline().rstrip(b"\r\n")
     try:
         password = line.decode()

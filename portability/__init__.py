@@ -1,1 +1,1 @@
-"""Conversations outside of a store: portable bundles."""
+"""Moving data in and out: bundles and exports of conversations, backups of a data folder."""

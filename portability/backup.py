@@ -1,4 +1,4 @@
-"""Backing up a data folder while a server works in it: a ZIP of stores and secret with a manifest, whole or absent."""
+"""Backing up a data folder while a server uses it: a ZIP of the stores and the secret key, with a manifest."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SECRET = SECRET_FILE
 NAMES = (KNOWLEDGE, ACCOUNTS, SECRET)
 """Paths below the data folder, in the order in which they are copied.
 
-What happens to memories between the copies of the two stores is in none of them; the other way round, activities would
-be missing that the memories' store believes to have told.
+Changes of memories between the two copies are then missing from both; in the reverse order, activities would be missing
+that the knowledge base has marked as delivered.
 """
 
 _AT_ONCE = 1 << 20
@@ -45,7 +45,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One file of a backup. size: bytes, unpacked."""
+    """One file of a backup. size: in bytes, uncompressed."""
 
     size: int
     sha256: str
@@ -53,21 +53,21 @@ class Packed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup says of itself. schema: the versions of the stores' schemas, by name."""
+    """The manifest of a backup. schema: the schema version of each store, by file name."""
 
     created_at: str
     schema: Mapping[str, int]
     files: Mapping[str, Packed]
 
     def as_json(self) -> bytes:
-        """As it stands in the archive."""
+        """The manifest as it is stored in the archive."""
         files = {name: asdict(packed) for name, packed in self.files.items()}
         stated = {"format": FORMAT, "version": VERSION, "created_at": self.created_at}
         return orjson.dumps({**stated, "schema": dict(self.schema), "files": files}, option=orjson.OPT_INDENT_2)
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The manifest of `archive`. Raises BrokenBackupError for one that is none of ours, or names what we don't know."""
+    """The manifest of `archive`. Raises BrokenBackupError for one of another program, or with unknown files."""
     try:
         with archive.open(MANIFEST) as file:
             stated = orjson.loads(file.read(_LONGEST_MANIFEST))
@@ -104,10 +104,10 @@ def _manifest(stated: Mapping[str, Any]) -> Manifest:
     return Manifest(created_at=str(stated["created_at"]), schema=schema, files=files)
 
 
-def pour(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[[int], None]) -> Packed:
-    """Copy `source` to `target`; how much it was, and its hash. progress: gets the bytes copied so far.
+def copy_bounded(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[[int], None]) -> Packed:
+    """Copy `source` to `target`; the size and the hash. progress: called with the bytes copied so far.
 
-    Raises BrokenBackupError where there are more than `most` bytes: a small archive may unpack to a full disk.
+    Raises BrokenBackupError after `most` bytes: a small archive could otherwise fill the disk.
     """
     digest, size = hashlib.sha256(), 0
     while chunk := source.read(_AT_ONCE):
@@ -121,7 +121,7 @@ def pour(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[
 
 
 Progress = Callable[[float], None]
-"""Gets the share that is done, 0 to 1."""
+"""Called with the share that is done, 0 to 1."""
 
 _QUICK = 1
 _SCRATCH = ".anaphora-backup-"
@@ -130,11 +130,11 @@ _STORES = (KNOWLEDGE, ACCOUNTS)
 
 
 def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Progress = lambda _share: None) -> Path:
-    """Write a backup of `data_dir` to `target`, a file or a folder in which it gets a name; the file.
+    """Write a backup of `data_dir` to `target`, a file, or a folder in which the file gets a name; the file.
 
-    It holds both stores, each as it was at one moment, and the secret key where that lies in the folder. Nobody is kept
-    from working meanwhile. While it is made it needs room for the stores once more, beside `target`; only its owner may
-    read it. Raises InTheWayError where the file is there already, unless `force` is given; BackupError, StoreError.
+    It holds a snapshot of both stores, and the secret key if that is in the folder. Nobody is blocked. Meanwhile it
+    needs disk space for a second copy of the stores, beside `target`; only its owner may read it. Raises
+    InTheWayError where the file exists, unless `force` is given; BackupError, StoreError.
     """
     file = target / f"anaphora-{now_iso()[:19].replace(':', '')}.zip" if target.is_dir() else target
     if file.exists() and not force:
@@ -149,14 +149,14 @@ def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Prog
         ):
             draft = Path(scratch) / "archive"
             _write_archive(draft, data_dir, Path(scratch), progress)
-            keep(draft, file)
+            replace_durably(draft, file)
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
     return file
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the working folders of backups in `folder` whose process was killed; those of running ones are locked."""
+    """Remove the working folders of killed backups in `folder`; those of running backups are locked."""
     for lock in folder.glob(f"{_SCRATCH}*/{_IN_USE}"):
         with suppress(OSError), locked(lock, while_waiting=_give_up):
             shutil.rmtree(lock.parent)
@@ -166,8 +166,8 @@ def _give_up() -> None:
     raise BlockingIOError
 
 
-def keep(draft: Path, file: Path) -> None:
-    """Let `draft` be `file` from now on, also after a loss of power."""
+def replace_durably(draft: Path, file: Path) -> None:
+    """Rename `draft` to `file`, flushed so that it survives a power failure."""
     with draft.open("rb") as written:
         os.fsync(written.fileno())
     draft.replace(file)
@@ -175,7 +175,7 @@ def keep(draft: Path, file: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Let the names in `folder` outlast a loss of power, where the system can do that."""
+    """Flush the names in `folder` to disk, where the system supports that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -210,7 +210,7 @@ def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progres
 def _pack(archive: zipfile.ZipFile, name: str, source: Path, *, progress: Progress) -> Packed:
     size = source.stat().st_size
     with source.open("rb") as reading, archive.open(name, "w", force_zip64=True) as writing:
-        return pour(reading, writing, most=size, progress=lambda done: progress(done / max(1, size)))
+        return copy_bounded(reading, writing, most=size, progress=lambda done: progress(done / max(1, size)))
 
 
 def _share(progress: Progress, count: int, place: int, half: int, done: float) -> None:

@@ -54,7 +54,7 @@ def check_index(state: Mapping[str, Any], *, name: str) -> None:
 
 
 def check_memory(memory: Mapping[str, Any], *, name: str) -> None:
-    """Raise BrokenBundleError where something in `memory`, read from the file `name`, is of another type than ours."""
+    """Raise BrokenBundleError where something in `memory`, read from the file `name`, has the wrong type."""
     _check(memory, _MEMORY_MAYBE, name=name, may_lack=True)
 
 
@@ -84,7 +84,7 @@ _SAFE_ID = re.compile(r"[^/\\\x00]+")
 
 @dataclass(slots=True, kw_only=True)
 class Bundle:
-    """A conversation, whole, in memory. messages: in the shape of the message list."""
+    """A whole conversation in memory. messages: in the shape of the message list."""
 
     conversation_id: str
     user_id: str
@@ -103,7 +103,7 @@ def save_bundle(
     memory: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a bundle into `folder`, each file whole or not at all, the index last. What is not kept stays out.
+    """Write a bundle into `folder`, each file atomically, the index last. Turns of stateless conversations stay out.
 
     Raises OSError, BrokenBundleError.
     """
@@ -131,9 +131,9 @@ def save_bundle(
 
 
 def bundle_of(folder: Path, *, user_id: str, conversation_id: str, domain: str) -> Bundle:
-    """The bundle in `folder`, or an empty one that is written there when it is saved.
+    """The bundle in `folder`, or an empty bundle to be saved there.
 
-    Raises ConversationNotFoundError for a bundle of somebody else, BundleError for one that can't be read.
+    Raises ConversationNotFoundError for another user's bundle, BundleError for an unreadable one.
     """
     if not (folder / f"{conversation_id}.index").exists():
         return Bundle(conversation_id=conversation_id, user_id=user_id, domain=domain)
@@ -184,9 +184,9 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Builds containers, strings and numbers.
+    """An unpickler that builds containers, strings and numbers only.
 
-    Whatever names a class or a function is refused before it is looked up.
+    Names of classes and functions are refused before they are looked up.
     """
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:

@@ -1,13 +1,13 @@
-"""What can be wrong with a bundle, and with a backup.
+"""Errors of bundles and backups.
 
 BundleError
  ├─ BundleNotFoundError   the folder holds no bundle
  ├─ UnsafeBundleError     its index would run code: refused, the folder is left untouched
- └─ BrokenBundleError     it is damaged, or of a version we don't know
+ └─ BrokenBundleError     damaged, or of an unknown version
 
 BackupError
- ├─ BrokenBackupError     it is damaged, none of ours, or of a version we don't know
- └─ InTheWayError         something that is there would be lost
+ ├─ BrokenBackupError     damaged, of another program, or of an unknown version
+ └─ InTheWayError         existing data would be lost
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UnsafeBundleError(BundleError):
 
 
 class BrokenBundleError(BundleError):
-    """The bundle is damaged, or was written by a version we don't know."""
+    """The bundle is damaged, or has an unknown version."""
 
 
 class BackupError(Exception):
@@ -42,8 +42,8 @@ class BackupError(Exception):
 
 
 class BrokenBackupError(BackupError):
-    """The archive is damaged, is no backup of ours, or was written by a newer version."""
+    """The archive is damaged, not a backup of this program, or written by a newer version."""
 
 
 class InTheWayError(BackupError):
-    """There is something already where the backup or its contents are to go."""
+    """The target of a backup or a restore exists already."""

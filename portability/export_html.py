@@ -1,4 +1,4 @@
-"""A conversation as one web page that needs nothing else: no script, no picture, no request."""
+"""A conversation as one self-contained web page: no scripts, no pictures, no requests."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ _ADDRESS = re.compile(r"(?i)(https?://|mailto:|#)")
 
 
 class _Renderer(MarkdownIt):
-    """Markdown without raw HTML and without pictures, which would be asked for when the page is read."""
+    """Markdown without raw HTML, and without pictures, which would be requested when the page is opened."""
 
     def __init__(self, *, breaks: bool) -> None:
         super().__init__("commonmark", {"html": False, "breaks": breaks})
         self.enable(["table", "strikethrough"]).disable("image")
 
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
-        """Only what leads to the web, to a mailbox, or to a place in this page."""
+        """Allow links to the web, to mailboxes, and within this page only."""
         return _ADDRESS.match(url) is not None
 
 
 @cache
 def _renderer(*, typed: bool) -> _Renderer:
-    # Who types a line break means one.
+    # Line breaks that a person typed are kept.
     return _Renderer(breaks=typed)
 
 
-def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+def render(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
     """The page, piece by piece."""
     title = escape(title_of(conversation))
     facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts_of(conversation))

@@ -1,4 +1,4 @@
-"""A conversation as JSON, with all that bringing it in elsewhere takes."""
+"""A conversation as JSON, with everything that an import needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from database.messages.reading import MessagePage
 FORMAT = "anaphora-export"
 VERSION = 1
 _ELSEWHERE = {"user_id", "conversation_id", "backlink_count", "document_references"}
-"""Of a listed message: what the head says already, or what others say of it."""
+"""Fields of listed messages that the head has, or that other messages determine."""
 
 _HEAD = (
     "conversation_id",
@@ -34,7 +34,7 @@ _HEAD = (
 )
 
 
-def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+def render(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
     """The file, piece by piece: one object, each message on a line of its own."""
     head = {
         "format": FORMAT,

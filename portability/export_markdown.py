@@ -1,4 +1,4 @@
-"""A conversation as Markdown: a head, then each message as a quote below a line that says whose it is."""
+"""A conversation as Markdown: a head, then each message as a block quote below a line that names its author."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def written(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+def render(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
     """The file, piece by piece."""
     yield f"# Conversation: {_plain(title_of(conversation))}\n\n"
     count = 0
@@ -44,7 +44,7 @@ def _piece(piece: str | ExportedPart) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Each line by itself, so that nothing in it, such as a fence that is never closed, reaches beyond."""
+    """Quote each line, so that nothing in the text, such as an unclosed fence, affects what follows."""
     return "\n".join(f"> {line}" if line else ">" for line in _LINE_END.split(text))
 
 

@@ -1,4 +1,4 @@
-"""What the readable exports say alike: who spoke, when, and what the conversation is."""
+"""Texts that the readable exports share: author, time, and facts about the conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def title_of(conversation: ConversationRow) -> str:
 
 
 def facts_of(conversation: ConversationRow) -> list[tuple[str, str]]:
-    """(name, value) of what is worth knowing of a conversation as a whole."""
+    """(name, value) of each fact about the conversation."""
     facts = [("Created", moment(conversation.created_at)), ("Last updated", moment(conversation.updated_at))]
     if conversation.conversation_friendly_id:
         facts.append(("Reference", f"@conversation_{conversation.conversation_friendly_id}"))
@@ -28,14 +28,14 @@ def moment(time: str) -> str:
 
 
 def speaker_of(message: MessageRow) -> str:
-    """You, or the model by its name, on one line."""
+    """`You`, or the model's name, on one line."""
     if message.sender == "user":
         return "You"
     return " ".join(str(message.config.get("model") or "Assistant").split())
 
 
 def reply_of(message: MessageRow, page: MessagePage) -> str | None:
-    """`#short_id` of what a message replies to, "(deleted)" where that is gone; None for no reply."""
+    """`#short_id` of the message that this one replies to, "(deleted)" where that is deleted; None for no reply."""
     if message.reply_to_id is None:
         return None
     short_id = page.short_ids.get(message.reply_to_id)
@@ -43,7 +43,7 @@ def reply_of(message: MessageRow, page: MessagePage) -> str | None:
 
 
 def notes_of(message: MessageRow) -> list[str]:
-    """What else is to be said of a message: hidden from models, edited, ended otherwise than well."""
+    """Notes on a message: hidden from models, edited, not completed."""
     notes = ["hidden"] if message.show_hide == "hide" else []
     if message.edited_at is not None:
         notes.append("edited")

@@ -1,4 +1,4 @@
-"""One conversation as a file to take along: to read, to print, to import elsewhere."""
+"""Exporting one conversation as a file: Markdown, a web page, JSON, or a bundle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHERWISE = "conversation"
 
 
 def file_name(title: str, extension: str) -> str:
-    """A name that every file system takes, without anything invisible, that leads into no other folder."""
+    """A file name that is valid on every system, without invisible characters or folders."""
     visible = "".join(" " if _is_invisible(character) else character for character in title)
     stem = _SPACE.sub(" ", _UNSAFE.sub(" ", visible)).strip(" .")[:_LONGEST].strip(" .")
     if _RESERVED.match(stem):
@@ -36,7 +36,7 @@ def file_name(title: str, extension: str) -> str:
 
 
 def _is_invisible(character: str) -> bool:
-    # Control, format (which turns the direction of writing, too), surrogate, private, unassigned.
+    # Control, format (text direction among them), surrogate, private-use and unassigned characters.
     return unicodedata.category(character).startswith("C")
 
 
@@ -47,7 +47,7 @@ Writer = Callable[[ConversationRow, Iterator[MessagePage]], Iterator[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A file on its way: its name, its media type, and its bytes, made as they are asked for."""
+    """A file to send: its name, its media type, and its bytes, produced on demand."""
 
     name: str
     media: str
@@ -55,18 +55,18 @@ class Export:
 
 
 _FORMATS: dict[str, tuple[str, str, Writer]] = {
-    "markdown": ("md", "text/markdown", export_markdown.written),
-    "html": ("html", "text/html", export_html.written),
-    "json": ("json", "application/json", export_json.written),
+    "markdown": ("md", "text/markdown", export_markdown.render),
+    "html": ("html", "text/html", export_html.render),
+    "json": ("json", "application/json", export_json.render),
 }
 MEDIA_TYPES = (*(media for _, media, _ in _FORMATS.values()), "application/zip")
-"""Of all formats that there are."""
+"""The media types of all formats."""
 
 
 def export_conversation(
     *, database: Database, user_email: str, conversation_id: str, fmt: str, save: Callable[[Path], object]
 ) -> Export:
-    """The conversation as "markdown", "html", "json" or "bundle"; deleted messages and what is not kept stay out.
+    """The conversation as "markdown", "html", "json" or "bundle"; without deleted messages and stateless turns.
 
     save: writes the conversation's bundle into a folder. Raises ConversationNotFoundError, KeyError (another format).
     """
@@ -75,8 +75,8 @@ def export_conversation(
     if fmt == BUNDLE:
         chunks = _zipped(conversation_id, save)
         return Export(name=file_name(conversation.title, "zip"), media="application/zip", chunks=chunks)
-    extension, media, written = _FORMATS[fmt]
-    texts = written(conversation, message_pages(**who))
+    extension, media, render = _FORMATS[fmt]
+    texts = render(conversation, message_pages(**who))
     return Export(name=file_name(conversation.title, extension), media=media, chunks=(text.encode() for text in texts))
 
 

@@ -1,4 +1,4 @@
-"""Making a bundle's conversation known to a store: its friendly id is its own there, and its turns can be read."""
+"""Registering a bundle's conversation in a store, which gives its friendly id and gets a copy of its turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from database.turns.turns import accept_turn, finish_turn
 
 
 def register(memory: dict[str, Any], *, database: Database, user_id: str, conversation_id: str, domain: str) -> None:
-    """Give `memory` the friendly id of the conversation in the store of `users_dir`, made there if it has none yet.
+    """Give `memory` the friendly id of the conversation in `database`, assigned there if it has none yet.
 
     memory: title, and created_at or last_updated; without a title nothing happens. An id that exists never changes.
     """
@@ -45,7 +45,7 @@ def register(memory: dict[str, Any], *, database: Database, user_id: str, conver
 def store_turns(
     messages: Sequence[Mapping[str, Any]], *, database: Database, user_id: str, conversation_id: str, title: str
 ) -> None:
-    """Append those turns of a bundle to its registered conversation that the store of `users_dir` doesn't have yet.
+    """Append those turns of a bundle to its registered conversation that `database` doesn't have yet.
 
     messages: all of the bundle, in order, each question followed by its finished answer. A conversation that isn't
     registered is left alone.

@@ -1,4 +1,4 @@
-"""Restoring a backup: unpacked and tried out beside what is there, then put in its place by renaming."""
+"""Restoring a backup: unpacked and checked in a folder of its own, then renamed into place."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from database.connection import close_store, open_store
@@ -23,8 +24,8 @@ from portability.backup import (
     SECRET,
     Manifest,
     Progress,
+    copy_bounded,
     flush_folder,
-    pour,
     read_manifest,
     remove_abandoned,
 )
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 _USERS = Path(ACCOUNTS).parent.name
 _SCRATCH = ".restoring-"
 _EXCHANGE = "exchange"
-"""Lies in the unpacked backup from just before it is put in place until that is done."""
+"""A marker file in the unpacked backup while it is being renamed into place."""
 _PEOPLE = ("users", "UserToConversationId")
 _MEMORIES = ("claims", "notes", "entities", "tags", "contexts")
 _THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/files", f"{_USERS}/bundles")
@@ -45,7 +46,7 @@ _THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What was done. created_at: when the backup was made. former: where lies what was there before, if anything."""
+    """The result. created_at: when the backup was made. former: the folder with the replaced data, if there was any."""
 
     created_at: str
     former: Path | None
@@ -54,11 +55,11 @@ class Restored:
 def restore(
     archive: Path, *, data_dir: Path, force: bool = False, progress: Progress = lambda _share: None
 ) -> Restored:
-    """Put what the backup `archive` holds into `data_dir`, on which no server may work meanwhile.
+    """Restore the backup `archive` into `data_dir`, which no server may be using.
 
-    Sizes and hashes are compared with the manifest, and this program has to be able to open both stores, before
-    anything is moved. With `force`, data that is there is kept beside. Raises InTheWayError for data that is there
-    without `force`, BrokenBackupError, BackupError.
+    Sizes and hashes are compared with the manifest, and both stores are opened, before anything is moved. With `force`,
+    existing data is kept beside. Raises InTheWayError for existing data without `force`, BrokenBackupError and
+    BackupError.
     """
     in_use = _is_in_use(data_dir)
     if in_use and not force:
@@ -68,17 +69,17 @@ def restore(
         with tempfile.TemporaryDirectory(dir=data_dir, prefix=_SCRATCH) as scratch:
             draft = Path(scratch)
             manifest = _unpack(archive, draft, progress)
-            _try_out(draft)
+            _check_stores(draft)
             former = _exchange(draft, data_dir)
     except OSError as error:
         raise BackupError(f"The backup can't be restored: {error.strerror or error}.") from error
     if not in_use:
-        shutil.rmtree(former, ignore_errors=True)  # nothing but the empty store that a start makes
+        shutil.rmtree(former, ignore_errors=True)  # only the empty store that a first start creates
     return Restored(created_at=manifest.created_at, former=former if in_use else None)
 
 
 def _is_in_use(data_dir: Path) -> bool:
-    """Whether there is anything beside the empty store that a start makes."""
+    """Whether there is more than the empty store that a first start creates."""
     made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm")}
     users = data_dir / _USERS
     strange = users.is_dir() and any(path.name not in made for path in users.iterdir())
@@ -95,13 +96,18 @@ def _unpack(archive: Path, draft: Path, progress: Progress) -> Manifest:
             before = done
             with opened.open(name) as reading, target.open("xb") as writing:
                 target.chmod(0o600)
-                packed = pour(reading, writing, most=file.size, progress=lambda now: progress((before + now) / whole))  # noqa: B023
+                report = partial(_report, progress, before, whole)
+                packed = copy_bounded(reading, writing, most=file.size, progress=report)
                 writing.flush()
                 os.fsync(writing.fileno())
             if packed != file:
                 raise BrokenBackupError(f"The backup is damaged: {name} is not what its manifest says.")
             done += file.size
     return manifest
+
+
+def _report(progress: Progress, before: int, whole: int, copied: int) -> None:
+    progress((before + copied) / whole)
 
 
 @contextmanager
@@ -113,8 +119,8 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
         raise BrokenBackupError(f"The backup is damaged: {error}") from error
 
 
-def _try_out(draft: Path) -> None:
-    """Open both stores as a server does, which brings them to today's schema. Raises BrokenBackupError."""
+def _check_stores(draft: Path) -> None:
+    """Open both stores as a server does, which migrates them. Raises BrokenBackupError."""
     users_dir = str(draft / _USERS)
     for name in (ACCOUNTS, KNOWLEDGE):
         if (draft / name).exists() and not is_sound(draft / name):
@@ -131,7 +137,7 @@ def _try_out(draft: Path) -> None:
 
 
 def is_incomplete(data_dir: Path) -> bool:
-    """Whether `data_dir` holds somebody's conversations, memories or files, and no account."""
+    """Whether `data_dir` holds conversations, memories or files, but no account."""
     if holds_rows(data_dir / ACCOUNTS, ("users",)):
         return False
     folders = (data_dir / name for name in _THINGS)
@@ -143,24 +149,24 @@ def is_incomplete(data_dir: Path) -> bool:
 
 
 def needs_tidying(data_dir: Path) -> bool:
-    """Whether a restore was killed in `data_dir`."""
+    """Whether a killed restore left its working folder in `data_dir`."""
     return next(data_dir.glob(f"{_SCRATCH}*"), None) is not None
 
 
 def tidy(data_dir: Path) -> None:
-    """Bring to its end what a killed restore had begun to put in place, and remove what killed commands left.
+    """Finish the renaming that a killed restore had begun, and remove what killed commands left.
 
-    Only for whoever holds the data folder.
+    The caller holds the lock of the data folder.
     """
     for draft in data_dir.glob(f"{_SCRATCH}*"):
         if (draft / _EXCHANGE).exists():
-            _go_on(draft, data_dir)
+            _resume(draft, data_dir)
         shutil.rmtree(draft, ignore_errors=True)
     remove_abandoned(data_dir)
 
 
-def _go_on(draft: Path, data_dir: Path) -> None:
-    """Finish an exchange that was broken off; one that had moved nothing yet is given up."""
+def _resume(draft: Path, data_dir: Path) -> None:
+    """Finish an interrupted exchange; one that had moved nothing yet is abandoned."""
     former, users = data_dir / (draft / _EXCHANGE).read_text(encoding="utf-8"), data_dir / _USERS
     if users.exists() and (draft / _USERS).exists():
         if not (former / _USERS).exists():
@@ -179,9 +185,9 @@ def _put_secret(draft: Path, data_dir: Path) -> None:
 
 
 def _exchange(draft: Path, data_dir: Path) -> Path:
-    """Put the unpacked files where they belong; the folder in which what was there is kept.
+    """Rename the unpacked files into place; the folder that keeps the replaced ones.
 
-    A crash on the way is put right by `tidy`.
+    `tidy` recovers from a crash in between.
     """
     close_store(str(data_dir / _USERS))
     former = Path(tempfile.mkdtemp(dir=data_dir, prefix=f"before-restoring-{now_iso()[:10]}-"))

@@ -1,4 +1,4 @@
-"""Conversations in the bundles beside one: how references are followed without a server."""
+"""Looking up references in the neighbouring bundles, for conversations without a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def siblings_by_friendly_id(
 ) -> dict[str, NamedConversation]:
     """The bundles of `user_email` in the folders of `folder` that bear one of `friendly_ids`.
 
-    Broken and foreign ones are passed over; of broken ones the log tells.
+    Broken bundles are logged and skipped, those of other users skipped.
     """
     wanted, found = set(friendly_ids), {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else []:

@@ -1,1 +1,1 @@
-"""What a server keeps beside single turns: services, caches, upkeep, its lock on the data folder."""
+"""Parts of a server that outlive single turns: services, caches, background upkeep, the lock on the data folder."""

@@ -1,4 +1,4 @@
-"""Erasing for good, in both stores and the data folder: whole accounts, and memories that were retracted."""
+"""Permanent erasure, in both stores and the data folder, of closed accounts and of retracted memories."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _BUNDLES = "bundles"
 
 
 class AccountErasure:
-    """Erases what was given up; what a crash leaves is done by the next call.
+    """Erases closed accounts and retracted memories. Work that a crash interrupts is done by the next call.
 
-    forget: called with an account's address before it is erased, to stop its turns and drop what is kept of it in
-    memory. is_busy: whether a request of this account, authenticated before it was closed, may still write; the account
-    is then erased by a later call. compact_up_to: stores of so many megabytes at most are compacted at once; beyond,
-    `flask data compact` is left to the operator, since writers wait meanwhile.
+    forget: called with an account's address before its erasure, to stop its turns and to drop its cached objects.
+    is_busy: whether a request of this account, authenticated before the account was closed, may still write; such an
+    account is erased by a later call. compact_up_to: in megabytes. Smaller stores are compacted at once; for larger
+    ones the operator runs `flask data compact`, since writers wait meanwhile.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class AccountErasure:
         self._is_busy = is_busy
 
     def erase_closed(self) -> int:
-        """Erase the accounts that are closed; how many. One that has a request or an answer under way waits.
+        """Erase the closed accounts that have no request and no answer in progress; how many were erased.
 
         Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
         """
         erased = 0
         for user_email in closed_accounts(database=self._database):
             self._forget(user_email)
-            # Requests first: one that is under way may begin a turn, but no turn begins a request.
+            # Requests first: a running request may start a turn, but a turn never starts a request.
             if self._is_busy(user_email) or has_running_turn(database=self._database, user_email=user_email):
                 continue
             erase_user(self._knowledge.database(), user_email)
@@ -73,14 +73,14 @@ class AccountErasure:
         return erased
 
     def forget_memories(self, *, before: str, user_email: str | None = None) -> tuple[int, int]:
-        """Erase memories retracted before `before` (ISO 8601), and what rows were before older changes.
+        """Erase memories retracted before `before` (ISO 8601), and the earlier row images of changes older than that.
 
-        user_email: whose; None: everybody's. Returns how many memories were erased, and how many changes can't be
-        undone any more. Raises StoreError, KnowledgeUnavailableError.
+        user_email: None for all users. Returns how many memories were erased, and how many changes can no longer be
+        undone. Raises StoreError, KnowledgeUnavailableError.
         """
         database, erased, forgotten = self._knowledge.database(), 0, 0
         while claim_ids := retracted_before(database, before, user_email=user_email):
-            # The claims go last: by them a run that was broken off is gone on with.
+            # The claims are deleted last: an interrupted run finds them again and continues.
             blank_changes(database=self._database, ids=changes_of(database, claim_ids))
             erase_claims(database, claim_ids)
             erased += len(claim_ids)
@@ -97,7 +97,7 @@ class AccountErasure:
         return all(file.stat().st_size <= self._compact_up_to for file in self._files())
 
     def compact(self) -> tuple[int, int]:
-        """Take what was deleted out of the files of both stores, however large they are; bytes before and after.
+        """Remove deleted content from the files of both stores, whatever their size; bytes before and after.
 
         Raises StoreError, KnowledgeUnavailableError.
         """
@@ -123,6 +123,6 @@ class AccountErasure:
 
     def _remove_bundles(self, user_email: str) -> None:
         for folder in (self._database.folder / _BUNDLES).glob("*"):
-            # A conversation's id begins with the address of its owner.
+            # The id of a conversation begins with its owner's address.
             if folder.name.rpartition("_")[0] == user_email:
                 shutil.rmtree(folder, ignore_errors=True)

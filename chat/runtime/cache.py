@@ -12,11 +12,10 @@ V = TypeVar("V")
 
 
 class DefaultDictQueue(Generic[K, V]):
-    """The `maxsize` values used last, made by `factory` when first asked for.
+    """A thread-safe LRU cache of `maxsize` values, loaded by `factory` on first access.
 
-    `is_current(key, value)` is asked at each access; a value that is not current is made again. Each key has a lock of
-    its own while its value is made: a slow load blocks nobody who wants another key, and two who want the same one load
-    it once.
+    `is_current(key, value)` is called at each access; a stale value is loaded again. Each key has its own lock while
+    its value loads: a slow load blocks no other key, and concurrent readers of one key load it once.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class DefaultDictQueue(Generic[K, V]):
         self._lock = threading.Lock()
 
     def __getitem__(self, key: K) -> V:
-        """The value of `key`. Raises whatever the factory raises; a failed load leaves nothing behind."""
+        """The value of `key`. Raises what the factory raises; a failed load caches nothing."""
         found = self._current(key)
         if found is not None:
             return found
@@ -57,12 +56,12 @@ class DefaultDictQueue(Generic[K, V]):
             return len(self._values)
 
     def pop(self, key: K) -> None:
-        """Forget `key`, if it is known."""
+        """Evict `key`, if it is cached."""
         with self._lock:
             self._values.pop(key, None)
 
     def pop_where(self, condition: Callable[[K], bool]) -> None:
-        """Forget all keys of which `condition` is true."""
+        """Evict all keys for which `condition` is true."""
         with self._lock:
             for key in [key for key in self._values if condition(key)]:
                 del self._values[key]

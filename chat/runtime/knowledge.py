@@ -1,4 +1,4 @@
-"""The knowledge base of a server: opened when first needed, told to activities, its vectors computed behind."""
+"""The knowledge base of a server: opened on first use, its changes recorded, its vectors computed behind."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _lock = threading.Lock()
 class KnowledgeAccess:
     """The knowledge base of one data folder, for any of its users.
 
-    It opens beside whoever asks first, and again where the file has failed or another one has taken its place: what was
-    mended works without a restart. models: called when a user's view is made, since models come and go. synchronous: as
-    for the other store.
+    It opens in a background thread on first use, and again after the file failed or was replaced, so that a repaired
+    file works without a restart. models: called for each user's view, since models come and go. synchronous: as for the
+    other store.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class KnowledgeAccess:
         self._damage: str | None = None
 
     def set_damage(self, damage: str | None) -> None:
-        """Note what the watch over the file has found; while it is damaged, nothing is read from it."""
+        """Record the result of a file check; while the file is damaged, nothing is read from it."""
         if damage is not None and self._damage is None:
             log.error("%s; nothing is read from it until a backup is restored", damage)
         self._damage = damage
 
     def for_user(self, user_email: str) -> StructuredAPI:
-        """What `user_email` knows. Raises KnowledgeUnavailableError where the store can't be opened."""
+        """What `user_email` sees of it. Raises KnowledgeUnavailableError where the store can't be opened."""
         return StructuredAPI(self.database(), {}, self._config, user_email, models=self._models())
 
     def database(self) -> PKBDatabase:
-        """The store, opened when first asked for. Raises KnowledgeUnavailableError; later it is tried again."""
+        """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again."""
         if self._damage is not None:
             raise KnowledgeUnavailableError(_DAMAGED)
         with self._lock:
@@ -100,7 +100,7 @@ class KnowledgeAccess:
         return self._config.path
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._lock:
             if self._opening is not None:
                 self._opening.close()
@@ -108,25 +108,25 @@ class KnowledgeAccess:
 
 
 class _Opening:
-    """One try to open a store: under way, done, or failed."""
+    """One attempt to open a store: running, done, or failed."""
 
     def __init__(self, config: PKBConfig) -> None:
         self._config = config
         self._began_at = time.monotonic()
         self._file: tuple[int, int] | None = None
         self._opened: Future[PKBDatabase] = Future()
-        # Nobody who waits for an answer is to wait for a lock, or for a long change of the schema.
+        # Opening may wait for a lock or a long migration; requests must not.
         threading.Thread(target=self._open, name="knowledge-opening", daemon=True).start()
 
     def database(self) -> PKBDatabase:
-        """The store. Raises KnowledgeUnavailableError where it failed, and where it is still being opened."""
+        """The store. Raises KnowledgeUnavailableError while it is being opened, and where that failed."""
         try:
             return self._opened.result(timeout=_PATIENCE)
         except TimeoutError:
             raise KnowledgeUnavailableError("The knowledge base is still being opened. Try again soon.") from None
 
     def is_spent(self) -> bool:
-        """Whether it is worth another try: it failed, or what was opened has failed since or was replaced."""
+        """Whether to try again: opening failed, or the store has failed or was replaced since."""
         if not self._opened.done():
             return False
         failed = self._opened.exception() is not None or self._opened.result().failures > 0
@@ -135,7 +135,7 @@ class _Opening:
         return _identity(self._config.path) != self._file
 
     def close(self) -> None:
-        """Close what was opened, at once or as soon as it is."""
+        """Close the store, at once or as soon as it is open."""
         self._opened.add_done_callback(_close)
 
     def _open(self) -> None:
@@ -166,13 +166,13 @@ def _close(opened: Future[PKBDatabase]) -> None:
 
 
 def knowledge_in(users_dir: str | Path) -> KnowledgeAccess:
-    """The knowledge base of a data folder for programs without a server, and without models; shared by all callers."""
+    """The knowledge base of a data folder for programs without a server and without models; shared by all callers."""
     with _lock:
         return _opened.setdefault(str(users_dir), KnowledgeAccess(users_dir))
 
 
 def close_knowledge(users_dir: str | Path) -> None:
-    """Let go of what `knowledge_in` opened; a no-op where it opened nothing."""
+    """Close what `knowledge_in` opened; a no-op where it opened nothing."""
     with _lock:
         opened = _opened.pop(str(users_dir), None)
     if opened is not None:
@@ -184,7 +184,7 @@ _USABLE = frozenset({"waiting", "ready"})
 
 
 def tell_changes(*, database: Database, knowledge: KnowledgeAccess) -> int:
-    """Make activities of the changes that are none yet; how many. What was told already is not told twice."""
+    """Record new changes as activities, each once; how many."""
     memories = knowledge.database()
     changes = undelivered(memories)
     by_user: dict[str, list[dict[str, object]]] = defaultdict(list)
@@ -197,7 +197,7 @@ def tell_changes(*, database: Database, knowledge: KnowledgeAccess) -> int:
 
 
 class EmbeddingUpkeep:
-    """Computes vectors of memories behind all else, and looks for some to compute only where something was changed."""
+    """Computes missing vectors in the background; searches for them only after something changed."""
 
     def __init__(self, knowledge: KnowledgeAccess) -> None:
         self._knowledge = knowledge
@@ -207,14 +207,14 @@ class EmbeddingUpkeep:
     def embed_pending(self) -> int:
         """Compute what is missing, for about half a second; how many vectors.
 
-        A model that is loaded when it is first needed is loaded and measured here, so that nobody's question waits for
-        that. Raises the errors of `language_models.errors`, KnowledgeUnavailableError.
+        This also loads and measures the model, so that no question waits for it. Raises the errors of
+        `language_models.errors`, KnowledgeUnavailableError.
         """
         model = self._knowledge.embedding()
         if model is None or model.state().phase not in _USABLE:
             return 0
         database = self._knowledge.database()
-        # Noted before the look: what is changed meanwhile is looked for the next time.
+        # Read before the search: changes made meanwhile are found by the next run.
         state = (database, model.name, last_change(database))
         if state == self._finished_at:
             return 0
@@ -227,7 +227,7 @@ class EmbeddingUpkeep:
         return indexed
 
     def _indexer_of(self, database: PKBDatabase, model: EmbeddingModel) -> EmbeddingIndexer:
-        """The same one each time: it remembers which texts the model refuses, and whose turn it is."""
+        """The same indexer each time: it remembers which texts the model refuses, and which user is next."""
         indexer = self._indexer
         if indexer is None or indexer.db is not database or indexer.model is not model:
             indexer = self._indexer = EmbeddingIndexer(database, model)

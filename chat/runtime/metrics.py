@@ -9,7 +9,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Metrics:
-    """Counts what happened since the start, and gauges what is going on. Safe to use from any thread."""
+    """Counters since the start, and gauges of the current state. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,7 +17,7 @@ class Metrics:
         self._gauges: Counter[str] = Counter()
 
     def count(self, name: str, **labels: str) -> None:
-        """One more `anaphora_<name>_total`."""
+        """Increment the counter `anaphora_<name>_total`."""
         with self._lock:
             self._counts[_series(f"{name}_total", labels)] += 1
 
@@ -27,7 +27,7 @@ class Metrics:
             self._gauges[_series(name, {})] += by
 
     def value(self, name: str, **labels: str) -> int:
-        """How often `name` was counted with just these labels."""
+        """The counter `name` with exactly these labels."""
         with self._lock:
             return self._counts[_series(f"{name}_total", labels)]
 

@@ -1,4 +1,4 @@
-"""The one server of a data folder: its lock, what it does before the first request, and what it keeps doing."""
+"""The single server process of a data folder: its lock, its start-up work, and its background upkeep."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _CHECK_SECONDS = 1.0
 _held: dict[Path, int] = {}
-"""Which process (a fork inherits this) holds which folder."""
+"""The process that holds each folder; a forked child inherits this variable."""
 
 
 class ServerRunningError(Exception):
-    """Another server works on this data folder. `message` is for clients, `str()` names the folder for the operator."""
+    """Another server holds this data folder. `message` is for clients, `str()` names the folder for the operator."""
 
     message = "Another server works on this data. Ask that one, or stop it."
 
@@ -45,9 +45,9 @@ class DataFolderError(StorageFailedError):
 
 @contextlib.contextmanager
 def sole_server(data_dir: Path) -> Iterator[None]:
-    """Hold the data folder for one server, or for one command that no server may be disturbed by.
+    """Lock the data folder for a server, or for a command that must not run beside one.
 
-    A crash lets go of it. Raises ServerRunningError while another one holds it, DataFolderError.
+    The lock ends with the process. Raises ServerRunningError while another process holds it, DataFolderError.
     """
     folder = data_dir.resolve()
     with contextlib.ExitStack() as stack:
@@ -73,10 +73,10 @@ def _refuse(data_dir: Path) -> None:
 
 
 class ServerProcess:
-    """What makes a process the server of its data folder, whatever serves HTTP in it.
+    """Makes this process the server of its data folder, under any WSGI or ASGI server.
 
-    Commands and scripts never begin to serve. upkeep: keeps the store up until it is cancelled.
-    tidy: removes what killed commands left in the data folder.
+    Commands and scripts never call `begin`. upkeep: runs until it is cancelled. tidy: removes leftovers of killed
+    commands from the data folder.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class ServerProcess:
         self._watches: tuple[FileWatch, ...] = ()
 
     def begin(self, *, upkeep: bool = True) -> None:
-        """Hold the data folder until the process ends, put it in order, and keep it up; a no-op the second time.
+        """Lock the data folder until the process ends, recover from crashes, and start the upkeep. Idempotent.
 
-        `python server.py` begins before it listens; under another WSGI server the first request begins. upkeep: start
-        models and index in the background; not where an event loop of the caller's does that. Raises
+        `python server.py` calls this before it listens; under another WSGI server the first request does. upkeep: start
+        models and indexing in the background; False where the caller's event loop does that. Raises
         ServerRunningError, and StoreError where the store can't be written; it may be called again then.
         """
         if self._begun_in == os.getpid():
@@ -126,7 +126,7 @@ class ServerProcess:
             self._begun_in = os.getpid()
 
     def end(self) -> None:
-        """Let go of the data folder and end the upkeep; a process that ends does so by itself."""
+        """Release the data folder and stop the upkeep; a process that exits does so by itself."""
         if self._running is not None:
             self._running.cancel()
         for watch in self._watches:
@@ -136,7 +136,7 @@ class ServerProcess:
         self._begun_in = self._running = None
 
     def _watch_files(self) -> None:
-        """Look for damaged pages; a file that is checked within a second has no request answered before that."""
+        """Check both files for damaged pages; the first request waits up to a second for the result."""
         if not self._watches:
             memories = FileWatch(self._knowledge.path, told=self._knowledge.set_damage)
             self._watches = tuple(watch for watch in (watch_store(self._database), memories) if watch is not None)
@@ -149,9 +149,9 @@ class ServerProcess:
 
 
 def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) -> None:
-    """Before the first request: close turns that a crash interrupted, and clear away other unfinished work.
+    """Before the first request: close turns that a crash interrupted, and delete other unfinished work.
 
-    report_of: what the references of a turn mean that had not told yet.
+    report_of: resolves the references of a turn whose report was not stored yet.
     """
     closed = close_interrupted_turns(database=database, report_of=report_of)
     if closed:

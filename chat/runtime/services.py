@@ -1,4 +1,4 @@
-"""The services of a turn that nobody handed any: from the environment, for scripts."""
+"""The services that a turn needs, made from the settings; for scripts, from the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .metrics import Metrics
 def services_from(
     settings: Settings, *, models: Models, metrics: Metrics, knowledge: KnowledgeDoor | None = None
 ) -> TurnServices:
-    """What turns are answered with under `settings`."""
+    """The services of turns under `settings`."""
     return TurnServices(
         models=models,
         metrics=metrics,
@@ -56,6 +56,6 @@ def models_from(settings: Settings) -> ModelRoles:
 
 @cache
 def default_services() -> TurnServices:
-    """Services made from the environment once a process; raises SettingsError."""
+    """Services from the environment, made once per process. Raises SettingsError."""
     settings = load_settings()
     return services_from(settings, models=models_from(settings), metrics=Metrics())

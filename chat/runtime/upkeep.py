@@ -1,4 +1,4 @@
-"""What a server does beside answering: it keeps indexes up with what is said, and throws old things away."""
+"""Background upkeep of a server: indexing new messages and memories, purging what has expired."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ async def keep_up(
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
 ) -> None:
-    """Index what was said and is known, and throw away what is kept for a time only. Runs until it is cancelled.
+    """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
-    Each job has a thread of its own: a hanging embedding model, or a bin that takes long to empty, delays no other job
-    and no turn.
+    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn.
     """
 
     def tell_and_erase() -> None:
-        # One after the other: a change that is being told must not come back after its account was erased.
+        # In this order: a change must not be recorded again after its account was erased.
         tell_changes(database=database, knowledge=knowledge)
         erase_closed_accounts()
 
@@ -58,7 +57,7 @@ async def keep_up(
         hourly(partial(optimize, database=database), what="statistics"),
         hourly(lambda: knowledge.database().optimize(), what="statistics of memories"),
         quickly(tell_and_erase, what="memories"),
-        # The first page is not to wait while a model is loaded.
+        # Loading the model must not delay the first page.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
     )
 
@@ -66,7 +65,7 @@ async def keep_up(
 async def _keep_doing(
     work: Callable[[], object], *, what: str, every: float, after_failure: float, begin_after: float = 0.0
 ) -> None:
-    """Do `work` again and again, whatever becomes of it: a server that gave up would go on ever staler."""
+    """Repeat `work`, also after failures: a server that stopped indexing would grow stale."""
     thread = WorkerThreads(1, name=f"upkeep of {what}")
     try:
         await asyncio.sleep(begin_after)
@@ -78,7 +77,7 @@ async def _keep_doing(
 
 
 async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:
-    """Run `work` once; False where it failed, which is logged."""
+    """Run `work` once; False where it failed. Failures are logged."""
     try:
         await asyncio.get_running_loop().run_in_executor(thread, work)
     except (StoreError, KnowledgeUnavailableError, ModelError) as error:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
-from database.conversations.deletion import condemn, erase
+from database.conversations.deletion import erase, mark_for_deletion
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import LastAdministratorError, UserNotFoundError
@@ -60,7 +60,7 @@ def close_account(*, database: Database, user_email: str) -> None:
         closed = {"erasing_since": moment, "disabled_at": func.coalesce(_c.disabled_at, moment)}
         connection.execute(update(users).where(_c.user_email == key).values(closed))
         _delete_all(connection, _WAYS_IN, key)
-        condemn(connection, conversations.c.user_email == key, recorded=False)
+        mark_for_deletion(connection, conversations.c.user_email == key, recorded=False)
 
     database.write(job)
 
@@ -95,7 +95,7 @@ def erase_account(*, database: Database, user_email: str) -> None:
     """Erase all rows of a closed account, at last the account. Its conversations must not be answering any more."""
     store = database
     theirs = conversations.c.user_email == user_email
-    store.write(lambda connection: condemn(connection, theirs, recorded=False), urgency=Urgency.INDEX)
+    store.write(lambda connection: mark_for_deletion(connection, theirs, recorded=False), urgency=Urgency.INDEX)
     _erase_rows(store, changes, user_email)
     with store.reading() as connection:
         found = connection.execute(select(conversations.c.conversation_id).where(theirs)).scalars().all()

@@ -1,4 +1,4 @@
-"""A conversation as it is stored and as clients see it, and the door to one that is to be changed."""
+"""A conversation as it is stored and as clients see it, and its head row for changes within a transaction."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ConversationRow:
 
 
 class ConversationListRow(NamedTuple):
-    """What a list shows of a conversation: fewer columns, cheaper to build, for lists of ten thousand."""
+    """A conversation in a list: fewer columns, cheaper to build, for lists of ten thousand."""
 
     conversation_id: str
     created_at: str
@@ -94,7 +94,7 @@ def select_conversations() -> Select[Any]:
 
 
 def conversation_row(row: Sequence[Any]) -> ConversationRow:
-    """A row of `select_conversations`; what lies in no stored workspace lies in the default one."""
+    """A row of `select_conversations`; a conversation without a stored workspace is in the default one."""
     fields = dict(zip(_FIELDS, row, strict=True))
     for flag in ("title_force_set", "archived", "stateless"):
         fields[flag] = bool(fields[flag])
@@ -142,7 +142,7 @@ def record_created(connection: Connection, row: ConversationRow) -> None:
 _as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)
 
 
-# By position and in one go: ten thousand rows of a list come through here.
+# Positional and in one call: lists of ten thousand rows pass through here.
 def listed_shape(
     conversation_id: str,
     created_at: str,
@@ -206,7 +206,7 @@ _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched"))
 class ConversationHead:
     """The head of one conversation, as of this transaction.
 
-    message_count: of live messages. stateless: turns that begin now are not kept.
+    message_count: of live messages. stateless: new turns are not kept.
     """
 
     conversation_id: str
@@ -233,17 +233,17 @@ def access_head(connection: Connection, *, user_email: str, conversation_id: str
 
 
 def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationHead:
-    """`access_head` that also finds what lies in the bin, where a turn is finished too, so that it can be restored."""
+    """`access_head` that also finds conversations in the bin, where running turns are finished too."""
     return _one(connection, _HEAD, user_email=user_email, conversation_id=conversation_id)
 
 
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
-    """Apply `changes` to the conversation's row, with a new version and time, so that nobody keeps a stale copy."""
+    """Apply `changes` to the conversation's row, with a new version and time, which invalidates cached copies."""
     touch_quietly(connection, conversation_id, updated_at=now_iso(), **changes)
 
 
 def touch_quietly(connection: Connection, conversation_id: str, **changes: Any) -> None:
-    """`touch` for what doesn't count as something new: the time, and with it the place in lists, stays."""
+    """`touch` without a new time: the conversation keeps its place in lists."""
     _touching(tuple(changes)).run(connection, touched=conversation_id, **changes)
 
 

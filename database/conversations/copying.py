@@ -36,14 +36,14 @@ from .friendly_ids import assign_friendly_id
 from .repository import insert_conversation, new_conversation_id, read_live
 from .titles import copy_title, heuristic_title
 
-Belongings = Sequence[tuple[Table, Sequence[dict[str, Any]]]]
+ClonedRows = Sequence[tuple[Table, Sequence[dict[str, Any]]]]
 _NUMBERED_BY_THE_STORE = {"edit_id"}
 
 
-def told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
-    """The message; of an answer in the making, of which a conversation has one at most, what was told of it.
+def with_text_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
+    """The message's columns; for a running answer, with the text streamed so far, marked as interrupted.
 
-    One that is being made again is what it was before.
+    An answer that is being regenerated keeps its earlier version.
     """
     fields = dict(row._mapping)
     if fields["status"] != "streaming":
@@ -57,8 +57,8 @@ def told_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict[str,
     return fields | _interrupted(connection, fields["message_id"])
 
 
-def read_belongings(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> Belongings:
-    """The belongings of the messages `originals`, as those of their copies; message_ids: the copies' ids by theirs."""
+def read_cloned_rows(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> ClonedRows:
+    """References, edits and variants of the messages `originals`, for their copies; message_ids: new ids by old."""
     found = []
     for table in (message_references, message_edits, message_variants, message_parts):
         names = [column.name for column in table.c if column.name not in _NUMBERED_BY_THE_STORE]
@@ -85,9 +85,9 @@ def _parts_being_written(
     ]
 
 
-def add_belongings(connection: Connection, belongings: Belongings) -> None:
+def insert_cloned_rows(connection: Connection, cloned: ClonedRows) -> None:
     """Store them; the copies themselves are there already."""
-    for table, rows in belongings:
+    for table, rows in cloned:
         if rows:
             connection.execute(insert(table), list(rows))
 
@@ -131,9 +131,9 @@ _a = activities.c
 
 @dataclass(kw_only=True)
 class _Copy:
-    """A clone being made.
+    """A clone in progress.
 
-    slices: the ids of the source's messages in order, in lists small enough for one job of the writer each.
+    slices: the ids of the source's messages in order, in lists that one writer job copies.
     message_ids, thread_ids: the clone's ids by the source's. summarised: the clone's `summarised_ordinal`.
     """
 
@@ -154,8 +154,8 @@ class _Copy:
 def clone_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
-    An answer in the making is copied as far as it got, and marked as interrupted. Variants of answers and earlier
-    texts of messages come along.
+    A running answer is copied as far as it got, and marked as interrupted. Variants of answers and earlier texts of
+    messages are copied too.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -168,9 +168,9 @@ def clone_conversation(*, database: Database, user_email: str, conversation_id: 
 
 
 def fork_conversation(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
-    """A copy of a conversation up to a message, with that one: from there it can go another way.
+    """A copy of a conversation up to and including a message.
 
-    A summary that tells of what comes later stays behind.
+    A summary that covers later messages is not copied.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -191,16 +191,16 @@ def fork_conversation(*, database: Database, user_email: str, conversation_id: s
 def _filled(store: Database, copy: _Copy) -> ConversationRow:
     store.write(lambda connection: _begin(connection, copy))
     for message_ids in copy.slices:
-        # One long read would keep the log from being folded into the file: whoever writes next would wait for that.
+        # One long read transaction would block WAL checkpoints, and with them the next writer.
         with store.reading() as connection:
-            rows = [told_so_far(connection, row) for row in _messages(connection, message_ids)]
-            belongings = read_belongings(connection, copy.message_ids, message_ids)
-        store.write(partial(_add, copy=copy, rows=rows, belongings=belongings), urgency=Urgency.INDEX)
+            rows = [with_text_so_far(connection, row) for row in _messages(connection, message_ids)]
+            cloned = read_cloned_rows(connection, copy.message_ids, message_ids)
+        store.write(partial(_add, copy=copy, rows=rows, cloned=cloned), urgency=Urgency.INDEX)
     return store.write(lambda connection: _reveal(connection, copy))
 
 
 def remove_unfinished_clones(*, database: Database) -> int:
-    """Erase the clones that a crash left unfinished, for the start of a server; how many."""
+    """At the start of a server: erase clones that a crash left unfinished; how many."""
     return erase_incomplete(database=database)
 
 
@@ -250,7 +250,7 @@ def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
 
 
 def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
-    """A conversation in its first turn has no title yet; the copy can't wait for one."""
+    """The title of the copy; of a conversation in its first turn, which has none yet, a heuristic one."""
     if source.title:
         return copy_title(source.title, kind=suffix)
     first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
@@ -258,7 +258,7 @@ def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
 
 
 def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
-    """A thread for each one that the copied messages are in; its root is the copied root, or else its first message."""
+    """The threads of the copied messages; the root of each is the copied root, else its first copied message."""
     if not copy.thread_ids:
         return []
     members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
@@ -317,8 +317,8 @@ def _begin(connection: Connection, copy: _Copy) -> None:
         connection.execute(insert(threads), copy.new_threads)
 
 
-def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], belongings: Belongings) -> None:
-    """One slice: activities first, since they number the messages."""
+def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cloned: ClonedRows) -> None:
+    """Store one slice; activities first, since they give the messages their `seq`."""
     stored = insert_activities(
         connection,
         [_activity(copy, row) for row in rows],
@@ -328,8 +328,8 @@ def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], be
     connection.execute(
         insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
     )
-    add_belongings(connection, belongings)
-    if any(table is message_parts and parts for table, parts in belongings):
+    insert_cloned_rows(connection, cloned)
+    if any(table is message_parts and parts for table, parts in cloned):
         _mark_parts(connection, [copy.message_ids[row["message_id"]] for row in rows])
 
 

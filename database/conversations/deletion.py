@@ -1,4 +1,4 @@
-"""The bin, and erasing conversations for good: what left the bin, temporary ones, clones never finished."""
+"""The bin, and permanent erasure of conversations: expired, temporary and unfinished ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from database.search.index import forget
 log = logging.getLogger(__name__)
 BIN_DAYS = 30
 _LONGEST_STEP = timedelta(days=1)
-"""The bin is purged hourly. Between two runs the clock goes on by less than this, or it was set."""
+"""The bin is purged hourly; if the clock advanced by more than this between two runs, it was set."""
 _MESSAGES_AT_ONCE = 100
 _PAGES_AT_ONCE = 8
 
@@ -31,9 +31,9 @@ _c = conversations.c
 
 
 def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
-    """Erase what has been in the bin for `older_than_days`, and temporary conversations that are over; how many.
+    """Erase conversations in the bin for `older_than_days`, and expired temporary ones; how many.
 
-    Of the bin nothing is erased for a day after the clock was set: after a wrong date everything in it looks old.
+    After the clock was set, the bin is not purged for a day: with a wrong date everything in it looks old.
     """
     binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
     over = and_(
@@ -43,19 +43,19 @@ def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
     )
 
     def job(connection: Connection) -> Sequence[str]:
-        return condemn(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
+        return mark_for_deletion(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
 
     store = database
-    condemned = store.write(job, urgency=Urgency.INDEX)
-    erase(store, condemned)
-    return len(condemned)
+    mark_for_deletioned = store.write(job, urgency=Urgency.INDEX)
+    erase(store, mark_for_deletioned)
+    return len(mark_for_deletioned)
 
 
 def _is_clock_trusted(connection: Connection) -> bool:
-    """Whether the clock was not set within the last day, as far as the runs of this function tell; notes this run.
+    """Whether the clock was not set within the last day, judged by the recorded runs; records this run.
 
-    A clock that stands before the last run, or more than a day behind it, was set, or no server ran meanwhile: for the
-    rows in the bin the two look the same.
+    A clock before the last run, or more than a day after it, was set, or no server ran meanwhile; the two can't be
+    told apart.
     """
     moment = now()
     row = connection.execute(select(purge_clock.c.last_run_at, purge_clock.c.trusted_from)).first()
@@ -71,7 +71,7 @@ def _is_clock_trusted(connection: Connection) -> bool:
     return moment >= trusted_from
 
 
-def condemn(connection: Connection, which: ColumnElement[bool], *, recorded: bool = True) -> Sequence[str]:
+def mark_for_deletion(connection: Connection, which: ColumnElement[bool], *, recorded: bool = True) -> Sequence[str]:
     """Mark conversations for `erase`: from now on nobody sees them and nothing brings them back. Their ids.
 
     recorded: False leaves no row in `changes`, where the whole account is erased.
@@ -90,14 +90,14 @@ def condemn(connection: Connection, which: ColumnElement[bool], *, recorded: boo
 _owner: Callable[[Any], str] = attrgetter("user_email")
 
 
-def erase(store: Database, condemned: Sequence[str]) -> None:
-    """Erase condemned conversations, slice by slice."""
-    for conversation_id in condemned:
+def erase(store: Database, mark_for_deletioned: Sequence[str]) -> None:
+    """Erase marked conversations, slice by slice."""
+    for conversation_id in mark_for_deletioned:
         _erase(store, conversation_id)
 
 
 def erase_incomplete(*, database: Database) -> int:
-    """Erase what a crash left half made or half erased; how many conversations. For the start of a server."""
+    """At the start of a server: erase conversations that a crash left half copied or half erased; how many."""
     store = database
     with store.reading() as connection:
         query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
@@ -107,7 +107,7 @@ def erase_incomplete(*, database: Database) -> int:
 
 
 def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
-    """Delete some messages (`seq` → id) for good, with what hangs on them: index, events, edits, references."""
+    """Permanently delete messages (`seq` → id) with their index entries, events, edits and references."""
     forget(connection, list(which))
     connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(which.values())))
     connection.execute(delete(threads).where(threads.c.root_activity_id.in_(which.values())))
@@ -137,7 +137,7 @@ def _erase(store: Database, conversation_id: str) -> None:
 
 
 def _erase_messages(connection: Connection, conversation_id: str) -> int:
-    """One slice; how many messages it was."""
+    """Erase one slice; how many messages."""
     query = select(messages.c.seq, messages.c.message_id).where(messages.c.conversation_id == conversation_id)
     found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
     if found:
@@ -191,11 +191,11 @@ def list_bin(*, database: Database, user_email: str, domain: str) -> list[Binned
 
 
 def erase_binned(*, database: Database, user_email: str, conversation_id: str) -> None:
-    """Erase one conversation that is in the bin, for good.
+    """Permanently erase one conversation in the bin.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or not in the bin.
-        TurnInProgressError: its last answer has not yet come to its end.
+        TurnInProgressError: an answer is still running.
     """
     which = and_(_in_bin(user_email), _c.conversation_id == conversation_id)
 
@@ -205,7 +205,7 @@ def erase_binned(*, database: Database, user_email: str, conversation_id: str) -
             raise ConversationNotFoundError
         if row.running_message_id is not None:
             raise TurnInProgressError
-        condemn(connection, which)
+        mark_for_deletion(connection, which)
 
     store = database
     store.write(job)
@@ -213,12 +213,12 @@ def erase_binned(*, database: Database, user_email: str, conversation_id: str) -
 
 
 def empty_bin(*, database: Database, user_email: str, domain: str) -> int:
-    """Erase what is in the bin of `domain`, for good; how many conversations. What is still being answered stays."""
+    """Permanently erase the bin of `domain`, except conversations with a running answer; how many."""
     which = and_(_in_bin(user_email), _c.domain == domain, _c.running_message_id.is_(None))
     store = database
-    condemned = store.write(lambda connection: condemn(connection, which))
-    erase(store, condemned)
-    return len(condemned)
+    mark_for_deletioned = store.write(lambda connection: mark_for_deletion(connection, which))
+    erase(store, mark_for_deletioned)
+    return len(mark_for_deletioned)
 
 
 def _in_bin(user_email: str) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Giving conversations their friendly ids, and messages of old their hashes; the UNIQUE indexes decide who wins."""
+"""Assigning friendly ids to conversations, and hashes to old messages; UNIQUE indexes settle conflicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from database.schema import conversations, messages
 _SALTED_ATTEMPTS = 5
 _LONG_HASH = 6
 _CONVERSATIONS_AT_ONCE = 1_000
-# As many as keep the writer for less than about 20 ms, and as many of these as a person may wait for.
+# What the writer does in about 20 ms, and how many such slices a request waits for.
 _MESSAGES_AT_ONCE = 400
 _SLICES_WAITED_FOR = 5
 
@@ -35,7 +35,7 @@ _TAKE = Prepared(
 
 
 def friendly_id_candidates(title: str, created_at: str, conversation_id: str) -> Iterator[str]:
-    """Friendly ids to try in turn, without end: the plain one, five salted ones, then ones with a longer hash."""
+    """An endless sequence of friendly ids to try: the plain one, five salted ones, then ones with a longer hash."""
     yield generate_conversation_friendly_id(title, created_at)
     for number in count(1):
         salt = f"{conversation_id}{number}"
@@ -50,8 +50,7 @@ def assign_friendly_id(
 ) -> str:
     """Give a conversation its friendly id inside the caller's transaction, or return the one that it has.
 
-    Safe against any number of others at once: a candidate that somebody else holds is refused by the database, and
-    the next is tried.
+    Safe under concurrency: the database refuses a candidate that is taken, and the next one is tried.
 
     Raises:
         ConversationNotFoundError: this user has no such conversation.
@@ -143,7 +142,7 @@ def _nameless(user_email: _Value, domain: _Value) -> Any:
 
 def _unhashed(user_email: _Value, domain: _Value) -> Any:
     # The owner is compared in `messages` alone: `idx_messages_unhashed` must come first. With the owner compared in
-    # both tables, SQLite without statistics walks through all conversations of the person instead.
+    # both tables, SQLite without statistics scans all conversations of the user instead.
     return (
         select(messages.c.seq, messages.c.conversation_id, messages.c.text, conversations.c.conversation_friendly_id)
         .join_from(messages, conversations, messages.c.conversation_id == conversations.c.conversation_id)
@@ -159,7 +158,7 @@ def _unhashed(user_email: _Value, domain: _Value) -> Any:
     )
 
 
-# Asked at each look at the list.
+# Executed for each request of the list.
 _WORK_TO_DO = select(
     or_(
         exists(_nameless(bindparam("user_email"), bindparam("domain"))),

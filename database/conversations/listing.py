@@ -1,4 +1,4 @@
-"""The list of a user's conversations, newest first, in pages that stay right while conversations come and go."""
+"""The list of a user's conversations, newest first, in pages that stay consistent while conversations come and go."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _NAMES = Prepared(
 
 
 class ListPage(TypedDict, total=False):
-    """Which part of a list is asked for.
+    """The requested page of a list.
 
-    limit: None for all of them. cursor: as the page before gave it. Archived ones are left out, or come too
-    (`include_archived`), or alone (`archived_only`).
+    limit: None for no limit. cursor: of the previous page. Archived conversations are excluded, included
+    (`include_archived`), or the only ones (`archived_only`).
     """
 
     limit: int | None
@@ -65,7 +65,7 @@ def list_conversations(
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Temporary ones are never listed. Two queries. Raises InvalidChangeError for a cursor that we did not make.
+    Temporary ones are never listed. Two queries. Raises InvalidChangeError for an unknown cursor.
     """
     return _listed(ConversationListRow, database, user_email, domain, **page)
 
@@ -73,7 +73,7 @@ def list_conversations(
 def list_conversation_items(
     *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """What `list_conversations` gives, in the shape of `conversation_metadata`: at once, since they may be 10,000."""
+    """`list_conversations` in the shape of `conversation_metadata`, built directly, since there may be 10,000 rows."""
     return _listed(listed_shape, database, user_email, domain, **page)
 
 
@@ -101,7 +101,7 @@ def _listed(
 
 @cache
 def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
-    """The statement of one kind of page, built once. archived: whether those come too; None: they alone."""
+    """The statement of one kind of page, built once. archived: whether to include those; None: only those."""
     query = (
         select(*_COLUMNS)
         .select_from(_PLACE)
@@ -122,7 +122,7 @@ def _workspace_names(connection: Connection, *, user_email: str, domain: str) ->
     return dict(_NAMES.rows(connection, owner=user_email, in_domain=domain))
 
 
-# By position: taking ten thousand rows apart and putting them together again takes longer than reading them.
+# By position: rebuilding ten thousand rows takes longer than reading them.
 def _made(
     make: Callable[..., T],
     places: Mapping[str, tuple[str, str, str, str]],

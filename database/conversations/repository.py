@@ -28,7 +28,7 @@ _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
 
 
-# Asked at each request.
+# Executed for each request.
 _LIVE = and_(
     conversations.c.user_email == bindparam("owner"),
     conversations.c.conversation_id == bindparam("conversation"),
@@ -109,7 +109,7 @@ def get_conversation(*, database: Database, user_email: str, conversation_id: st
     """One live conversation of this user.
 
     Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin; which of them is not told.
+        ConversationNotFoundError: missing, somebody else's, or in the bin; the error does not say which.
     """
     with database.reading() as connection:
         return read_live(connection, user_email=user_email, conversation_id=conversation_id)
@@ -179,9 +179,9 @@ def move_conversation(*, database: Database, user_email: str, conversation_id: s
 
 
 def delete_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
-    """Put a conversation into the bin, from where `restore_conversation` brings it back as it was.
+    """Move a conversation to the bin, from where `restore_conversation` restores it unchanged.
 
-    A temporary one is gone at once, and erased with the next purge.
+    A temporary conversation is hidden at once and erased by the next purge.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin already.
@@ -195,7 +195,7 @@ def delete_conversation(*, database: Database, user_email: str, conversation_id:
 
 
 def restore_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
-    """Take a conversation out of the bin; one that is not there stays as it is.
+    """Restore a conversation from the bin; one that is not in the bin stays as it is.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or a temporary one, which never gets into the bin.
@@ -218,7 +218,7 @@ def add_conversation(
     workspace_id: str | None = None,
     domain: str | None = None,
 ) -> None:
-    """Store a conversation whose id the caller has made already; one that is there stays as it is.
+    """Store a conversation under an id that the caller made; an existing one stays as it is.
 
     Raises:
         WorkspaceNotFoundError: this user has no such workspace.
@@ -240,7 +240,7 @@ def add_conversation(
 def get_conversations_for_user(
     *, user_email: str, database: Database, domain: str = "assistant"
 ) -> list[ConversationRow]:
-    """All live conversations of the user in `domain`, archived ones too, newest first, with everything about them."""
+    """All live conversations of the user in `domain`, archived ones too, newest first, with all columns."""
     c = conversations.c
     query = (
         select_conversations()

@@ -1,6 +1,6 @@
-"""The running summary of a conversation: what it has still to tell of, how it is stored, and when it is forgotten.
+"""The running summary of a conversation: the messages it does not cover yet, its storage, and its invalidation.
 
-It tells of the live messages up to `summarised_ordinal` that are not hidden from models.
+It covers the live messages up to `summarised_ordinal` that are not hidden from models.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FORGET = Prepared(
 
 
 class Said(NamedTuple):
-    """A message as a summary reads it. `text`: the beginning of it."""
+    """A message as a summary reads it. `text`: the beginning of its text."""
 
     ordinal: int
     message_id: str
@@ -62,15 +62,15 @@ class Said(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether it stays as it is, unless somebody changes it."""
+        """Whether the message is final, unless somebody edits it."""
         return self.status != "streaming" and not is_unkept(self.config or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsummarised:
-    """A running summary, and what was said since it was made.
+    """A running summary, and the messages after it.
 
-    ordinal: of the last message that `summary` tells of, 0 for none. messages: those behind it in order, up to the
+    ordinal: of the last message that `summary` covers, 0 for none. messages: the following ones in order, up to the
     first that is not settled, each with at most `max_chars` of its text.
     """
 
@@ -83,7 +83,7 @@ class Unsummarised:
 def unsummarised(
     *, database: Database, user_email: str, conversation_id: str, limit: int, max_chars: int
 ) -> Unsummarised:
-    """The first `limit` messages that the summary has still to tell of. Raises ConversationNotFoundError."""
+    """The first `limit` messages that the summary does not cover yet. Raises ConversationNotFoundError."""
     with database.reading() as connection:
         summary, ordinal = _stored(connection, user_email=user_email, conversation_id=conversation_id)
         said = _said(connection, conversation_id, after=ordinal, limit=limit, max_chars=max_chars)
@@ -94,9 +94,9 @@ def unsummarised(
 def store_summary(
     *, database: Database, user_email: str, conversation_id: str, summary: str, since: Unsummarised, read: int
 ) -> bool:
-    """Store `summary`, which tells of the first `read` messages of `since` too.
+    """Store `summary`, which covers the first `read` messages of `since` too.
 
-    False, with nothing stored, where these, or the summary before, have changed meanwhile.
+    False, with nothing stored, where these messages or the previous summary have changed meanwhile.
     Raises ConversationNotFoundError.
     """
     told = since.messages[:read]
@@ -104,7 +104,7 @@ def store_summary(
     def store(connection: Connection) -> bool:
         before = _stored(connection, user_email=user_email, conversation_id=conversation_id)
         now = _said(connection, conversation_id, after=since.ordinal, limit=read, max_chars=since.max_chars)
-        # Whether one of them is being answered again is all the same: that changes it when it has ended.
+        # Status is not compared: an answer that is being regenerated changes the summary when it ends.
         if before != (since.summary, since.ordinal) or [row[:4] for row in now] != [row[:4] for row in told]:
             return False
         touch_quietly(connection, conversation_id, running_summary=summary, summarised_ordinal=told[-1].ordinal)
@@ -114,7 +114,7 @@ def store_summary(
 
 
 def count_summarised(*, database: Database, user_email: str, conversation_id: str) -> int:
-    """How many live messages come up to the last that the summary tells of. Raises ConversationNotFoundError."""
+    """How many live messages there are up to the last one that the summary covers. Raises ConversationNotFoundError."""
     with database.reading() as connection:
         _, ordinal = _stored(connection, user_email=user_email, conversation_id=conversation_id)
         row = _COUNT.row(connection, conversation_id=conversation_id, up_to=ordinal)
@@ -122,7 +122,7 @@ def count_summarised(*, database: Database, user_email: str, conversation_id: st
 
 
 def forget_summary(connection: Connection, conversation_id: str, *, ordinal: int) -> None:
-    """Forget the summary if it tells of the place `ordinal`, where something is not any more as it was."""
+    """Delete the summary if it covers the message at `ordinal`, which has changed."""
     _FORGET.run(connection, conversation_id=conversation_id, ordinal=ordinal)
 
 

@@ -1,4 +1,4 @@
-"""Titles made without a model: from what the user wrote first, and of copies."""
+"""Titles without a model: from the first question, and for copies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENOUGH_TEXT = 4_000
 # As many characters as a person may give a title.
 _LONGEST_OF_COPY = 500
 
-# Code, links and references say little about the subject; Markdown's signs say nothing.
+# Code, links and references say little about the subject; Markdown syntax says nothing.
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _LINK_OR_REFERENCE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|(?<!\S)[@#]\S+")
 _WORD_MARKUP = re.compile(r"^\W+|[*`~]+$")
@@ -38,11 +38,11 @@ def _cut(title: str) -> str:
 
 
 def copy_title(title: str, *, kind: str) -> str:
-    """What a copy of something titled so is called: "… (fork)", and a fork of that "… (fork 2)".
+    """The title of a copy: "… (fork)", and of a fork of that "… (fork 2)".
 
     Args:
-        title: of what is copied.
-        kind: what stands in brackets, "copy" or "fork".
+        title: of the original.
+        kind: the word in brackets, "copy" or "fork".
     """
     made = re.search(rf" \({kind}(?: ([1-9]\d{{0,5}}))?\)$", title)
     mark = f" ({kind} {int(made[1] or 1) + 1})" if made else f" ({kind})"
