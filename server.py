@@ -30,6 +30,7 @@ from endpoints.http.logs import write_logs_as
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from language_models.roles import ModelRoles
 from portability import restoring
+from search.meaning import MessageVectors
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
 
@@ -76,6 +77,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         synchronous=settings.synchronous,
     )
 
+    vectors = MessageVectors(database=database, model=knowledge.embedding)
     services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge)
 
     def load(conversation_id: str) -> Conversation:
@@ -104,6 +106,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     def forget(user_email: str) -> None:
         turns.cancel_all(user_email=user_email)
         changes.wake([user_email])
+        vectors.forget(user_email)
         cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
 
     requests = RequestsUnderWay()
@@ -118,6 +121,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         keep_up,
         database=database,
         knowledge=knowledge,
+        vectors=vectors,
         erase_closed_accounts=account_erasure.erase_closed,
         look_for_changes=changes.look,
     )
@@ -131,6 +135,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         metrics=metrics,
         services=services,
         knowledge=knowledge,
+        vectors=vectors,
         account_erasure=account_erasure,
         requests=requests,
         server=ServerProcess(

@@ -14,8 +14,8 @@ from benchmarks.made_up.history import SeedPlan, seed
 from database.messages.reading import list_messages
 from database.search.index import words
 from database.search.indexing import index_pending
-from database.search.messages import search_messages
-from database.search.query import parse_query
+from search.messages import search_messages
+from search.query import parse_query
 
 from .figures import Figure, of_samples
 from .seeded import EMAIL, Bench

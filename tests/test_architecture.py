@@ -24,6 +24,7 @@ LAYERS = (
     ("chat.agents", "chat.tools"),
     ("chat", "portability"),
     ("vault", "activity", "truth_management_system"),
+    ("search",),
     ("database", "language_models"),
     ("conversation_reference_utils", "settings"),
 )
@@ -38,7 +39,7 @@ OWNERS = {
     "flask": ("server", "endpoints", "commands"),
     "click": ("commands",),
     "uvicorn": ("endpoints",),
-    "sqlalchemy": ("database", "truth_management_system", "vault.index", "activity"),
+    "sqlalchemy": ("database", "search", "truth_management_system", "vault.index", "activity"),
     "sqlite3": ("database",),
     "psycopg": ("database.engine.postgresql",),
     "dill": ("portability.bundles",),
@@ -46,6 +47,7 @@ OWNERS = {
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
+    "snowballstemmer": ("search.language",),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
 }

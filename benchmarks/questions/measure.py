@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from tempfile import gettempdir
@@ -19,6 +20,7 @@ from ..seeded import Bench
 from . import recipes
 from .generator import generated_histories
 from .histories import History, Question, read_histories
+from .product import ProductSearch, stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,10 +39,11 @@ def questions(bench: Bench) -> Iterator[Figure]:
     model = CachedModel(packaged_model(bench))
     found: dict[str, dict[str, list[float]]] = {}
     for history in histories:
-        for name, ranked in _searches(history, model):
-            for number, question in enumerate(history.questions):
-                shares = found.setdefault(name, {}).setdefault(question.split, [])
-                shares.append(recall(ranked(number), question))
+        with stored(history, model=model) as product:
+            for name, ranked in _searches(history, product, model):
+                for number, question in enumerate(history.questions):
+                    shares = found.setdefault(name, {}).setdefault(question.split, [])
+                    shares.append(recall(ranked(number), question))
     for name, halves in found.items():
         for split, shares in sorted(halves.items()):
             yield Figure(
@@ -53,17 +56,22 @@ def recall(found: Sequence[str], question: Question) -> float:
     return len(question.evidence & set(found[:_FIRST])) / len(question.evidence)
 
 
-def _searches(history: History, model: EmbeddingModel) -> Iterator[tuple[str, Callable[[int], list[str]]]]:
+def _searches(
+    history: History, product: ProductSearch, model: EmbeddingModel
+) -> Iterator[tuple[str, Callable[[int], list[str]]]]:
     """(name, what finds the ids of messages for the question of this number), best first."""
+    asked = [question.text for question in history.questions]
+    yield "today's search, every word", lambda number: product.ask(asked[number], mode="words")
     prepared = recipes.prepare(history, history.questions, model=model)
     ids = [message.message_id for message in history.messages]
     for name, recipe in _RECIPES.items():
-        yield (
-            name,
-            lambda number, recipe=recipe: [  # type: ignore[misc]
-                ids[place] for place in np.argsort(-recipe(prepared, number), kind="stable")[:_FIRST]
-            ],
-        )
+        yield name, partial(_first_by, recipe, prepared, ids)
+    yield "the product's search", lambda number: product.ask(asked[number], mode="auto")
+
+
+def _first_by(recipe: recipes.Recipe, prepared: recipes.Prepared, ids: Sequence[str], number: int) -> list[str]:
+    scores = recipe(prepared, number)
+    return [ids[place] for place in np.argsort(-scores, kind="stable")[:_FIRST]]
 
 
 class CachedModel:

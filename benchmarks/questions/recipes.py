@@ -6,7 +6,7 @@ import itertools
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,9 @@ _STOP_WORDS = frozenset(
     which who whom whose why will with would you your yours
     """.split()  # noqa: SIM905 (a list of words is read more easily as a text)
 )
+
+
+Recipe = Callable[["Prepared", int], "NDArray[np.float64]"]
 
 
 class WordIndex:

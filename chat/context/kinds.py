@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from conversation_reference_utils import classify_conversation_reference
 from database.engine.database import Database
-from database.search.conversations import autocomplete_conversations
+from search.conversations import autocomplete_conversations
 
 from .conversations import ConversationReferences, kind_of
 from .memories import Knowledge

@@ -16,6 +16,7 @@ from database.maintenance.statistics import optimize
 from database.search.indexing import clear_retired_index, index_pending
 from database.turns.events import purge_events
 from language_models.errors import ModelError
+from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
@@ -23,6 +24,7 @@ from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 log = logging.getLogger(__name__)
 _EVERY = 1.0
 _EMBED_AFTER = 1.5
+_EMBED_SECONDS = 0.5
 _PURGE_EVERY = 3600.0
 _AFTER_FAILURE = 5.0
 _PURGE_AFTER_FAILURE = 60.0
@@ -32,6 +34,7 @@ async def keep_up(
     *,
     database: Database,
     knowledge: KnowledgeAccess,
+    vectors: MessageVectors,
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
 ) -> None:
@@ -59,6 +62,11 @@ async def keep_up(
         quickly(tell_and_erase, what="memories"),
         # Loading the model must not delay the first page.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
+        quickly(
+            partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
+            what="vectors of messages",
+            begin_after=_EMBED_AFTER,
+        ),
     )
 
 

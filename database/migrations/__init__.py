@@ -34,6 +34,7 @@ from . import (
     m0011_share_pages,
     m0012_message_parts,
     m0013_changes,
+    m0014_message_vectors,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0011_share_pages.upgrade,
     m0012_message_parts.upgrade,
     m0013_changes.upgrade,
+    m0014_message_vectors.upgrade,
 )
 
 POSTGRESQL_BASELINE = 13

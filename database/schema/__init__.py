@@ -9,7 +9,17 @@ from __future__ import annotations
 from .accounts import api_tokens, login_attempts, password_links, sessions, users
 from .base import metadata
 from .conversations import conversation_workspaces, conversations, share_pages, shares, workspaces
-from .messages import activities, message_edits, message_parts, message_references, message_variants, messages, threads
+from .messages import (
+    activities,
+    message_edits,
+    message_parts,
+    message_references,
+    message_variants,
+    message_vectors,
+    messages,
+    threads,
+    unembedded_messages,
+)
 from .upkeep import changes, purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
@@ -23,6 +33,7 @@ __all__ = [
     "message_parts",
     "message_references",
     "message_variants",
+    "message_vectors",
     "messages",
     "metadata",
     "password_links",
@@ -34,6 +45,7 @@ __all__ = [
     "shares",
     "stream_events",
     "threads",
+    "unembedded_messages",
     "users",
     "workspaces",
 ]

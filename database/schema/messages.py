@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from .base import Sequence, metadata
 
@@ -165,4 +177,24 @@ message_references = Table(
     Column("target_id", Text),
     Index("idx_message_references_message", "user_email", "target_message_id"),
     Index("idx_message_references_conversation", "user_email", "target_conversation_id"),
+)
+
+# What a message means, in the model that `search_state` names ("vectors:<model>"): of a long one several vectors.
+message_vectors = Table(
+    "message_vectors",
+    metadata,
+    Column("vector_id", Sequence, primary_key=True, autoincrement=True),
+    Column("seq", BigInteger, ForeignKey("messages.seq", ondelete="CASCADE"), nullable=False),
+    Column("user_email", Text, nullable=False),
+    Column("codes", LargeBinary, nullable=False),
+    Index("idx_message_vectors_message", "seq"),
+    Index("idx_message_vectors_user_email", "user_email"),
+    sqlite_autoincrement=True,
+)
+
+# Messages whose vectors are to be made, or made anew.
+unembedded_messages = Table(
+    "unembedded_messages",
+    metadata,
+    Column("seq", Sequence, ForeignKey("messages.seq", ondelete="CASCADE"), primary_key=True, autoincrement=False),
 )

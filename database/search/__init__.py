@@ -1,1 +1,1 @@
-"""Search over messages and conversations by words."""
+"""The indexes of messages: which words each says, and which ones wait for vectors. The package `search` reads them."""

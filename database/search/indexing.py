@@ -7,19 +7,11 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from database.conversations.conversation import access_head
 from database.engine.database import Database, Urgency
-from database.messages.message import MessageRow, live_in, rows_numbered
 from database.schema import messages
 
 from . import index as fulltext_index
-from .index import IndexedText, folded, indexed_text, words
-from .ranking import Phrases, best, holds
-
-_PHRASES = 32
-_WORDS_IN_PHRASE = 16
-_QUERY_LENGTH = 2_000
-_CANDIDATES = 1_000
+from .index import IndexedText, indexed_text
 
 
 def index_pending(*, database: Database, slice_ms: float = 20) -> int:
@@ -38,27 +30,6 @@ def index_slices(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[
             lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
         )
         yield indexed, mark
-
-
-def search_conversation(
-    *, database: Database, user_email: str, conversation_id: str, q: str, limit: int = 20
-) -> list[MessageRow]:
-    """The live messages of a conversation that hold every word of `q`, best first, then newest.
-
-    The last word may be the beginning of one.
-
-    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side
-    by side. Among more than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
-    """
-    with database.reading() as connection:
-        access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        phrases = _phrases(q)
-        if not phrases:
-            return []
-        candidates = _candidates(connection, conversation_id, phrases)
-        chosen = best(candidates, phrases)[:limit]
-        found = {row.seq: row for row in rows_numbered(connection, chosen)}
-        return [found[seq] for seq in chosen]
 
 
 def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, bool]:
@@ -93,23 +64,6 @@ def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, b
     if last > mark:
         fulltext_index.advance(connection, texts, up_to=last)
     return len(texts), last, more
-
-
-def _phrases(q: str) -> list[list[str]]:
-    chunks = (words(chunk)[:_WORDS_IN_PHRASE] for chunk in q[:_QUERY_LENGTH].split())
-    return [chunk for chunk in chunks if chunk][:_PHRASES]
-
-
-def _candidates(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
-    """(seq, folded text) of the messages that match, newest first: the tail not indexed yet, then the index's."""
-    mark = fulltext_index.indexed_seq(connection)
-    hits = fulltext_index.newest_hits(connection, conversation_id=conversation_id, phrases=phrases, limit=_CANDIDATES)
-    columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
-    tail = connection.execute(columns.where(messages.c.seq > mark))
-    beginning = len(phrases[-1][-1]) > 1
-    unindexed = [(seq, folded(text)) for seq, text in tail if holds(text, phrases, beginning=beginning)]
-    indexed = connection.execute(columns.where(messages.c.seq.in_(hits)))
-    return unindexed + [(seq, folded(text)) for seq, text in indexed]
 
 
 _RETIRED = "messages_fts_retired"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chat.turns.runner import TurnRunner
     from Conversation import Conversation
     from language_models.roles import ModelRoles
+    from search.meaning import MessageVectors
     from settings import Settings
 
 
@@ -83,6 +84,7 @@ class AppState:
     metrics: Metrics
     services: TurnServices
     knowledge: KnowledgeAccess
+    vectors: MessageVectors
     account_erasure: AccountErasure
     requests: RequestsUnderWay
     server: ServerProcess

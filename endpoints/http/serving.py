@@ -102,6 +102,7 @@ class Bridge:
         upkeep = keep_up(
             database=self._state.database,
             knowledge=self._state.knowledge,
+            vectors=self._state.vectors,
             erase_closed_accounts=self._state.account_erasure.erase_closed,
             look_for_changes=self._state.changes.look,
         )

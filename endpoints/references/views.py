@@ -13,12 +13,12 @@ from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow, MessageText
-from database.search import conversations as conversation_search
-from database.search import indexing
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import conversation_loader, current_state, current_user_email, own
 from endpoints.http.validation import answers, asks
+from search import conversations as conversation_search
+from search.messages import search_conversation
 
 from . import models as reference_models
 
@@ -44,7 +44,7 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
     if query.q.strip():
-        found = indexing.search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+        found = search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
         rows = [(row, row.config.get("model")) for row in found]
     else:
         newest = reading.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]

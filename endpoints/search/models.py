@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from database.search.query import first_day
 from endpoints.http.models import Query, Shape, Text
 from endpoints.pkb.responses import ClaimItem
+from search.messages import Mode
+from search.query import first_day
 
 
 def _day(text: str) -> str:
@@ -25,11 +26,14 @@ class Search(Query):
     """What to find.
 
     `q`: words, "phrases", `-without`, `sender:`, `in:`, `before:`, `after:`. The other fields are the same filters and
-    go before those in `q`. `conversation`: a friendly id or a `conversation_id`. `cursor`: what `next` was.
+    go before those in `q`. `mode`: "words" finds messages that say every word,
+    "meaning" those that say or mean what is asked; "auto" asks by meaning where the query is a question or a sentence,
+    or keywords that find little. `conversation`: a friendly id or a `conversation_id`. `cursor`: what `next` was.
     """
 
     q: Annotated[Text, Field(max_length=2_000)] = ""
     kind: Literal["message", "memory", "conversation", "all"] = "all"
+    mode: Mode = "auto"
     conversation: Annotated[Text, Field(min_length=1, max_length=400)] | None = None
     sender: Literal["user", "model"] | None = None
     before: Day | None = None

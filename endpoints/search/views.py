@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 from flask import Blueprint, Response
 
 from conversation_reference_utils import canonical_reference
-from database.search.conversations import autocomplete_conversations
-from database.search.messages import FoundMessage, search_messages
-from database.search.query import SearchQuery, conversation_name, parse_query
-from database.search.ranking import snippet
+from database.engine.clock import now
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import own
+from endpoints.http.scope import current_state, own
 from endpoints.http.validation import answers, asks
 from endpoints.pkb.common import described_all, given, knowledge
+from search.conversations import autocomplete_conversations
+from search.messages import Asking, FoundMessage, search_messages
+from search.query import SearchQuery, conversation_name, parse_query
+from search.ranking import snippet
 from truth_management_system.interface.structured_api import KnowledgeError
 
 from . import models as search_models
@@ -70,7 +71,10 @@ def _of_all_kinds(query: search_models.Search, sought: SearchQuery) -> list[_Pag
 
 
 def _messages(query: search_models.Search, sought: SearchQuery) -> _Page:
-    found = search_messages(**own(), query=sought, limit=query.limit, cursor=query.cursor)
+    asking = Asking(text=query.q, today=now().date(), vectors=current_state().vectors)
+    found = search_messages(
+        **own(), query=sought, limit=query.limit, cursor=query.cursor, mode=query.mode, asking=asking
+    )
     return _Page([_message_result(hit) for hit in found.messages], found.next, found.warnings)
 
 

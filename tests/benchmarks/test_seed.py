@@ -17,9 +17,10 @@ from database.conversations.friendly_ids import backfill_friendly_ids
 from database.conversations.listing import list_conversations
 from database.errors import InvalidChangeError, UserNotFoundError
 from database.messages.reading import list_messages
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn
 from database.workspaces.repository import load_workspaces
+from search.messages import search_conversation
 from server import create_app
 from settings import load_settings
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database

@@ -12,7 +12,8 @@ from database.conversations.deletion import empty_bin
 from database.conversations.repository import delete_conversation, get_conversations_for_user
 from database.errors import UserNotFoundError
 from database.references import backlinks
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
+from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, fid
 from tests.load.invariants import broken_invariants
 

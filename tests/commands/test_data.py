@@ -20,10 +20,10 @@ from database.conversations.repository import create_conversation
 from database.errors import DatabaseDamagedError, StorageFailedError
 from database.messages.reading import list_messages
 from database.search.indexing import index_pending
-from database.search.messages import search_messages
-from database.search.query import parse_query
 from database.turns.turns import accept_turn, finish_turn
 from portability.backup import back_up
+from search.messages import search_messages
+from search.query import parse_query
 from server import create_app
 from settings import Settings, load_settings
 

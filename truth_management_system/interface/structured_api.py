@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from search.relevance import unrelated_for
+
 from ..changes import history, undo
 from ..erasure import (
     changes_before,
@@ -33,7 +35,7 @@ from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters
 from ..search.given_filters import search_filters
-from ..search.relevance import is_near, is_relevant, unrelated_for
+from ..search.relevance import is_near, is_relevant
 from ..search.vectors import EmbeddingIndexer
 from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from .bulk_actions import BulkActions

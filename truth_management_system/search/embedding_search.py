@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, literal_column, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from search.relevance import unrelated_for
 
 from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
@@ -20,7 +21,6 @@ from ..schema.operators import among, in_order, unindexed
 from ..schema.tables import claim_embeddings, claims
 from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fts_search import found_claim
-from .relevance import unrelated_for
 from .vector_cache import VectorCache, vectors_of
 from .vector_file import VectorSet
 

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from search.relevance import unrelated_for
 
 from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
@@ -19,7 +20,7 @@ from ..schema.tables import note_embeddings, notes
 from .base import Conditions
 from .beside import begin, finish
 from .fulltext import best_matches
-from .relevance import NEAR, unrelated_for
+from .relevance import NEAR
 from .searched_table import Searched, SearchedTable
 
 if TYPE_CHECKING:

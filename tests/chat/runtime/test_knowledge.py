@@ -18,6 +18,7 @@ from chat.runtime.upkeep import keep_up
 from database.schema import activities
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState
+from search.meaning import MessageVectors
 from tests.chat.conftest import EMAIL, Talk, remember
 from tests.live_server import ROOT
 from tests.truth_management_system.search.word_vectors import WordVectors
@@ -265,7 +266,8 @@ class TestKeepingUp:
         """Keep up until the condition holds."""
 
         async def keep() -> None:
-            task = asyncio.create_task(keep_up(database=talk.database, knowledge=knowledge))
+            vectors = MessageVectors(database=talk.database, model=lambda: None)
+            task = asyncio.create_task(keep_up(database=talk.database, knowledge=knowledge, vectors=vectors))
             async with asyncio.timeout(120):
                 while not condition() and not task.done():
                     await asyncio.sleep(0.01)

@@ -13,6 +13,7 @@ from chat.runtime import upkeep
 from chat.runtime.knowledge import KnowledgeAccess
 from database.connection import open_store
 from database.engine.database import Database
+from search.meaning import MessageVectors
 
 
 class Faulty:
@@ -31,9 +32,10 @@ class Faulty:
 
 def keep_up_until(condition: Callable[[], bool], database: Database) -> None:
     knowledge = KnowledgeAccess(database.folder)
+    vectors = MessageVectors(database=database, model=lambda: None)
 
     async def keep() -> None:
-        task = asyncio.create_task(upkeep.keep_up(database=database, knowledge=knowledge))
+        task = asyncio.create_task(upkeep.keep_up(database=database, knowledge=knowledge, vectors=vectors))
         async with asyncio.timeout(120):
             while not condition() and not task.done():
                 await asyncio.sleep(0.01)

@@ -28,7 +28,7 @@ from database.messages import reading
 from database.messages.variants import choose_variant
 from database.migrations import m0012_message_parts
 from database.schema import message_parts, messages
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.sharing import shares
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns
@@ -36,6 +36,7 @@ from database.turns.turns import accept_turn, finish_turn
 from language_models.ports import Delta
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from portability.exports import export_conversation
+from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, joined, wait_until
 
 THOUGHTS = [Delta(thinking="Crumbs? "), Delta(thinking="Hardly."), "No ", "crumbs."]

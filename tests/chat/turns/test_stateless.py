@@ -17,10 +17,11 @@ from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import update_conversation
 from database.errors import MessageNotFoundError, TurnInProgressError
 from database.messages.editing import delete_message, move_messages
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.recovery import close_interrupted_turns
 from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel
+from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, fid, joined, parsed, part, wait_until
 
 KEPT = ("How much water?", "A litre a day.")

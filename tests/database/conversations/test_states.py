@@ -17,9 +17,9 @@ from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError, InvalidChangeError, TurnInProgressError
-from database.search.conversations import autocomplete_conversations
 from database.turns.turns import accept_turn
 from database.workspaces.repository import load_workspaces
+from search.conversations import autocomplete_conversations
 
 pytestmark = pytest.mark.contract
 

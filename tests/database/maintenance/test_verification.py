@@ -17,9 +17,10 @@ from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file, verify_store
 from database.messages.reading import list_messages
 from database.references import backlinks, store_report
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
+from search.messages import search_conversation
 
 ANN = "ann@example.org"
 

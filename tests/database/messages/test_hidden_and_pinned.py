@@ -19,9 +19,10 @@ from database.errors import (
 from database.messages import editing, reading
 from database.messages.editing import edits_of, pin_message, pinned_messages, show_or_hide_message
 from database.messages.message import MessageRow
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
+from search.messages import search_conversation
 from tests.stores import restarted
 
 pytestmark = pytest.mark.contract

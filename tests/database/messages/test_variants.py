@@ -23,11 +23,12 @@ from database.messages import editing, reading
 from database.messages.message import MessageRow
 from database.messages.variants import accept_again, choose_variant
 from database.schema import messages as message_table
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.events import append_events, numbered, purge_events, read_events
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import finish_turn
+from search.messages import search_conversation
 from tests.stores import restarted
 
 pytestmark = pytest.mark.contract

@@ -16,9 +16,10 @@ from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
 from database.schema import messages
 from database.search import index as fulltext_index
-from database.search.indexing import index_pending, search_conversation
+from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
+from search.messages import search_conversation
 from tests.tiers import examples
 
 ANN, BOB = "ann@example.org", "bob@example.org"

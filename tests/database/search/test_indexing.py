@@ -11,9 +11,9 @@ from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.maintenance.verification import verify_store
 from database.search.indexing import clear_retired_index, index_pending, reindex_messages
-from database.search.messages import search_messages
-from database.search.query import parse_query
 from database.turns.identity import FinishedTurn
+from search.messages import search_messages
+from search.query import parse_query
 
 ANN = "ann@example.org"
 TURNS = 20

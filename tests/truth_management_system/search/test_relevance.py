@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from search.relevance import unrelated_for
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.models import Claim
 from truth_management_system.search.base import SearchResult
-from truth_management_system.search.relevance import NEAR, is_near, is_relevant, unrelated_for
+from truth_management_system.search.relevance import NEAR, is_near, is_relevant
 
 
 class Crowded(WordVectors):

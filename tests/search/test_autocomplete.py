@@ -8,7 +8,7 @@ import pytest
 
 from database.conversations import repository as conversations
 from database.engine.database import Database
-from database.search.conversations import autocomplete_conversations
+from search.conversations import autocomplete_conversations
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 

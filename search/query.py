@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from .index import words
+from database.search.index import words
 
 SENDERS = ("user", "model")
 _LENGTH = 2_000
@@ -42,7 +42,8 @@ class SearchQuery:
 
     phrases: each is said, its words side by side. beginning: whether the last word may be the beginning of one.
     excluded: none of these is said. conversation: a friendly id or a conversation_id. after, before: from that day on,
-    and until the day before, as "YYYY-MM-DD". unread: filters that made no sense, and were taken for words.
+    and until the day before, as "YYYY-MM-DD". unread: filters that made no sense, and were taken for words. exact:
+    whether anything was quoted.
     """
 
     phrases: Phrases = ()
@@ -53,6 +54,7 @@ class SearchQuery:
     before: str | None = None
     after: str | None = None
     unread: tuple[str, ...] = ()
+    exact: bool = False
 
     @property
     def filters(self) -> bool:
@@ -86,7 +88,7 @@ def parse_query(text: str) -> SearchQuery:
     """What `text` asks for; the last of several filters of one kind counts. Never fails."""
     found: dict[str, str] = {}
     said, excluded, unread = list[tuple[str, ...]](), list[tuple[str, ...]](), list[str]()
-    beginning = False
+    beginning, exact = False, False
     for token in _TOKEN.finditer(text[:_LENGTH]):
         name = (token["filter"] or "").lower()
         if name and not token["without"]:
@@ -98,6 +100,7 @@ def parse_query(text: str) -> SearchQuery:
         if token["without"]:
             excluded.extend(_phrases(token[0]))
             continue
+        exact = exact or token["quoted"] is not None
         for phrase in _phrases(token[0]):
             said.append(phrase)
             beginning = token["quoted"] is None and token["quoted_value"] is None and len(phrase[-1]) > 1
@@ -110,6 +113,7 @@ def parse_query(text: str) -> SearchQuery:
         before=found.get("before"),
         after=found.get("after"),
         unread=tuple(unread),
+        exact=exact,
     )
 
 

@@ -24,10 +24,10 @@ from database.messages.editing import delete_message
 from database.messages.reading import list_messages
 from database.search.index import folded
 from database.search.indexing import index_pending
-from database.search.messages import FoundMessages, search_messages
-from database.search.query import SearchQuery, first_day, parse_query
-from database.search.ranking import snippet
 from database.turns.identity import FinishedTurn
+from search.messages import FoundMessages, search_messages
+from search.query import SearchQuery, first_day, parse_query
+from search.ranking import snippet
 from tests.tiers import examples
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -233,7 +233,7 @@ def test_of_very_many_hits_the_last_page_says_that_there_are_more(
         take_turn(ANN, where, text=f"apple {number}", answer="ok")
     index_pending(database=database)
     assert search(database, "apple").warnings == []
-    monkeypatch.setattr("database.search.messages._READ", 4)
+    monkeypatch.setattr("search.sqlite._READ", 4)
     few = search(database, "apple")
     assert (texts(few), len(few.warnings), few.next) == (["apple 5", "apple 4"], 1, None)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from .index import UNSPACED, WORD, folded, words
+from database.search.index import UNSPACED, WORD, folded, words
 
 _AROUND = 60
 _LENGTH = 220

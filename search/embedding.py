@@ -1,0 +1,96 @@
+"""Asking an embedding model about texts of which it may refuse some."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from language_models.errors import (
+    BadCredentialsError,
+    ContextTooLongError,
+    ModelError,
+    ModelRateLimitedError,
+    ModelUnavailableError,
+)
+from language_models.ports import EmbeddingModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+_HARMLESS = "What is known?"
+_SHORTEST_TEXT = 200
+
+
+class Embedder:
+    """Embeds batches of texts; a text that the model refuses is passed over and never sent again by this object."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        self.model = model
+        self._refused: set[bytes] = set()
+        self._failed_once: set[bytes] = set()
+
+    def embed(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """The vector of each text, L2-normalised; None for a text that the model refuses.
+
+        A provider that fails gets one more chance before single texts are suspected. Raises the errors of
+        `language_models.errors` where the model can embed nothing at all.
+        """
+        wanted = [text for text in texts if _digest(text) not in self._refused]
+        vectors = dict(zip(wanted, self._vectors(wanted), strict=True)) if wanted else {}
+        return [vectors.get(text) for text in texts]
+
+    def _vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        batch = _digest("\0".join(texts))
+        try:
+            return self._embed(texts, suspects=batch in self._failed_once)
+        except ModelUnavailableError:
+            self._failed_once.add(batch)
+            raise
+
+    def _embed(self, texts: Sequence[str], *, suspects: bool) -> list[NDArray[np.float32] | None]:
+        """suspects: whether a provider that seems to be out of order may only have stumbled over a text."""
+        try:
+            return [self._finite(vector, text) for vector, text in zip(self._asked(texts), texts, strict=True)]
+        except (ModelRateLimitedError, BadCredentialsError):
+            raise
+        except ModelError as error:
+            if isinstance(error, ModelUnavailableError) and not suspects:
+                raise
+            if len(texts) == 1 or isinstance(error, ModelUnavailableError):
+                # Some servers answer 500 for a text that they can't embed. One that can embed nothing is out of order.
+                self.model.embed([_HARMLESS])
+            if len(texts) == 1:
+                self._refuse(texts[0], error.message)
+                return [None]
+            middle = len(texts) // 2
+            halves = (texts[:middle], texts[middle:])
+            return [vector for half in halves for vector in self._embed(half, suspects=suspects)]
+
+    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return self.model.embed(texts)
+        except ContextTooLongError:
+            longest = max(map(len, texts)) // 2
+            if longest < _SHORTEST_TEXT:
+                raise
+            return self._asked([text[:longest] for text in texts])
+
+    def _finite(self, vector: NDArray[np.float32], text: str) -> NDArray[np.float32] | None:
+        import numpy as np
+
+        if np.isfinite(vector).all():
+            return vector
+        self._refuse(text, "its vector holds something that is no number")
+        return None
+
+    def _refuse(self, text: str, why: str) -> None:
+        self._refused.add(_digest(text))
+        log.warning("%s can't embed a text of %d characters: %s", self.model.name, len(text), why)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,225 @@
+"""What messages mean: vectors made behind the answers, newest messages first, and the messages nearest to a query.
+
+A message is embedded alone and together with the one before it, since an answer says little without its question; the
+mean of both is kept. A long message is embedded in windows, each with the beginning of the one before the message.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from database.engine.database import Database, Urgency
+from database.schema import message_vectors, messages, search_state, unembedded_messages
+from database.search.vectors import queue_all_vectors
+from language_models.ports import EmbeddingModel
+
+from . import sqlite
+from .embedding import Embedder
+from .relevance import Unrelated, unrelated_for
+from .vectors import SignCache, decoded, encoded, fitted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WINDOW = 900
+_MOST_WINDOWS = 8
+_BEFORE = 300
+_BATCH = 16
+_SHORTLISTED = 1_000
+_STATE = "vectors:"
+_USABLE = frozenset({"waiting", "ready"})
+_BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s+|\s+")
+"""Where a long text may be cut; the first kind that is found counts."""
+
+_earlier = messages.alias("earlier")
+
+
+class _Pending(NamedTuple):
+    """A message that needs vectors, and the beginning of the one before it in its conversation."""
+
+    seq: int
+    user_email: str
+    text: str
+    before: str
+
+
+class MessageVectors:
+    """The vectors of one store's messages: made by `embed_pending`, compared by `nearness`.
+
+    model: called each time, since models come and go; None where none is configured.
+    """
+
+    def __init__(self, *, database: Database, model: Callable[[], EmbeddingModel | None]) -> None:
+        self._database = database
+        self._model = model
+        self._cache = SignCache()
+        self._embedder: Embedder | None = None
+
+    def model(self) -> EmbeddingModel | None:
+        """The model, if it can embed now; one that is loaded when first needed is loaded by whoever asks it."""
+        model = self._model()
+        return model if model is not None and model.state().phase in _USABLE else None
+
+    def embed_pending(self, *, budget_seconds: float | None = None) -> int:
+        """Make vectors that are missing, newest messages first; of how many messages.
+
+        Begins no further batch after `budget_seconds`. Vectors of another model are thrown away first. Raises the
+        errors of `language_models.errors` where the model can embed nothing; what was made before stays.
+        """
+        model = self.model()
+        if model is None:
+            return 0
+        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+        if self._embedder is None or self._embedder.model is not model:
+            self._embedder = Embedder(model)
+        store, made = self._database, 0
+        while pending := self._pending(model):
+            rows = list(_rows(pending, self._embedder))
+            store.write(partial(_keep, pending=pending, rows=rows), urgency=Urgency.INDEX)
+            made += len(pending)
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        return made
+
+    def nearness(
+        self, connection: Connection, *, user_email: str, model: EmbeddingModel, query: NDArray[np.float32]
+    ) -> Nearness | None:
+        """How near the person's messages are to `query`, a vector of `model`; None where none of its are stored."""
+        if not _are_of(connection, model):
+            return None
+        v = message_vectors.c
+
+        def read(after: int) -> Iterator[tuple[int, bytes]]:
+            newer = select(v.vector_id, v.codes).where(v.user_email == user_email, v.vector_id > after)
+            rows = connection.execute(newer.order_by(v.vector_id).execution_options(yield_per=10_000))
+            return ((vector_id, codes) for vector_id, codes in rows)
+
+        ids = self._cache.nearest((user_email, model.name), query, read, _SHORTLISTED)
+        found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model))
+        found.add(v.vector_id.in_(sqlite.listed(ids.tolist())))
+        return found
+
+    def forget(self, user_email: str) -> None:
+        """Drop what is kept in memory of a person's vectors."""
+        self._cache.forget(user_email)
+
+    def _pending(self, model: EmbeddingModel) -> list[_Pending]:
+        """The newest messages that need vectors."""
+        u = unembedded_messages.c
+        store = self._database
+        with store.reading() as connection:
+            is_begun = _are_of(connection, model)
+        if not is_begun:
+            store.write(partial(_begin_with, model=model), urgency=Urgency.INDEX)
+        with store.reading() as connection:
+            newest = select(u.seq).order_by(u.seq.desc()).limit(_BATCH)
+            return _pending(connection, connection.execute(newest).scalars().all())
+
+
+class Nearness:
+    """How near messages of one person are to a question, in standard deviations above unrelated texts."""
+
+    def __init__(
+        self, connection: Connection, *, user_email: str, query: NDArray[np.float32], unrelated: Unrelated
+    ) -> None:
+        self._connection = connection
+        self._user_email = user_email
+        self._query = query
+        self._expected, self._spread = unrelated.expected(query), unrelated.spread
+        self._known: dict[int, float] = {}
+
+    def ordered(self) -> list[int]:
+        """`seq` of the nearest messages, nearest first, those that nobody sees any more among them."""
+        return sorted(self._known, key=lambda seq: (-self._known[seq], -seq))
+
+    def of(self, seqs: Iterable[int]) -> Mapping[int, float]:
+        """How near these messages are, and some others; one without a vector is missing."""
+        if missing := set(seqs) - self._known.keys():
+            self.add(message_vectors.c.seq.in_(sqlite.listed(missing)))
+        return self._known
+
+    def add(self, which: ColumnElement[bool]) -> None:
+        """Compare more vectors; of several of one message the nearest counts."""
+        import numpy as np
+
+        v = message_vectors.c
+        # Whose they are is compared here: SQLite would read all vectors of a person for it.
+        found = self._connection.execute(select(v.seq, v.codes, v.user_email).where(which))
+        rows = [row for row in found if row.user_email == self._user_email]
+        if not rows:
+            return
+        vectors = decoded([row.codes for row in rows])
+        cosines = np.vecdot(vectors, fitted(self._query, vectors.shape[1]))
+        for row, nearness in zip(rows, ((cosines - self._expected) / self._spread).tolist(), strict=True):
+            self._known[row.seq] = max(nearness, self._known.get(row.seq, nearness))
+
+
+def windows(text: str) -> list[str]:
+    """`text` in pieces that a small model reads whole, cut at paragraphs, lines, sentences or words; at most eight."""
+    pieces, rest = list[str](), text.strip()
+    while len(rest) > _WINDOW and len(pieces) < _MOST_WINDOWS - 1:
+        cut = max((found.end() for found in _BREAK.finditer(rest, _WINDOW // 2, _WINDOW)), default=_WINDOW)
+        pieces.append(rest[:cut].strip())
+        rest = rest[cut:]
+    return [piece for piece in (*pieces, rest[:_WINDOW].strip()) if piece]
+
+
+def _are_of(connection: Connection, model: EmbeddingModel) -> bool:
+    named = select(search_state.c.name).where(search_state.c.name == _STATE + model.name)
+    return connection.execute(named).first() is not None
+
+
+def _begin_with(connection: Connection, *, model: EmbeddingModel) -> None:
+    connection.execute(delete(search_state).where(search_state.c.name.startswith(_STATE, autoescape=True)))
+    connection.execute(insert(search_state).values(name=_STATE + model.name, indexed_seq=0))
+    queue_all_vectors(connection)
+
+
+def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:
+    before = (
+        select(func.substr(_earlier.c.text, 1, _BEFORE))
+        .where(
+            _earlier.c.conversation_id == messages.c.conversation_id,
+            _earlier.c.ordinal < messages.c.ordinal,
+            _earlier.c.deleted_at.is_(None),
+        )
+        .order_by(_earlier.c.ordinal.desc())
+        .limit(1)
+        .correlate(messages)
+        .scalar_subquery()
+    )
+    m = messages.c
+    rows = connection.execute(select(m.seq, m.user_email, m.text, func.coalesce(before, "")).where(m.seq.in_(seqs)))
+    return [_Pending(*row) for row in rows]
+
+
+def _rows(pending: Sequence[_Pending], embedder: Embedder) -> Iterator[Mapping[str, object]]:
+    """The rows of vectors of these messages; none of a message that says nothing, or that the model refuses."""
+    import numpy as np
+
+    pieces = [(message, piece) for message in pending for piece in windows(message.text)]
+    alone = embedder.embed([piece for _, piece in pieces])
+    together = embedder.embed([f"{message.before}\n{piece}" if message.before else piece for message, piece in pieces])
+    for (message, _), one, other in zip(pieces, alone, together, strict=True):
+        given = [vector for vector in (one, other) if vector is not None]
+        if given:
+            (codes,) = encoded(np.mean(given, axis=0, keepdims=True))
+            yield {"seq": message.seq, "user_email": message.user_email, "codes": codes}
+
+
+def _keep(connection: Connection, *, pending: Sequence[_Pending], rows: Sequence[Mapping[str, object]]) -> None:
+    """Store the vectors of those messages that still say what was embedded, and take these from the queue."""
+    seqs = [message.seq for message in pending]
+    unchanged = {message.seq for message in _pending(connection, seqs) if message in pending}
+    connection.execute(delete(message_vectors).where(message_vectors.c.seq.in_(unchanged)))
+    if kept := [row for row in rows if row["seq"] in unchanged]:
+        connection.execute(insert(message_vectors), kept)
+    gone = set(seqs) - {message.seq for message in _pending(connection, seqs)}
+    connection.execute(delete(unembedded_messages).where(unembedded_messages.c.seq.in_(unchanged | gone)))

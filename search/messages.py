@@ -1,0 +1,386 @@
+"""Searching all messages of a user, the not yet indexed ones too.
+
+Of very many hits the newest 5,000 take part; the newest and the shortest of those are read and ranked, 400 in all,
+since a search has to answer within a blink, whatever is asked for. Each page says where more was found than that.
+`search_query` reads what was typed, `search_ranking` compares texts.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from sqlalchemy import Connection, func, or_, select
+
+from database.conversations.conversation import access_head
+from database.engine.database import Database
+from database.engine.text import storable
+from database.errors import InvalidChangeError
+from database.messages.message import MessageRow, live_in, rows_numbered
+from database.schema import conversations, messages
+from database.search import index as fulltext_index
+from database.search.index import completions, expression_for, folded, words
+from language_models.errors import ModelError
+from language_models.ports import EmbeddingModel
+
+from . import sqlite
+from .language import is_spoken, terms
+from .meaning import MessageVectors
+from .query import SearchQuery
+from .questions import Scope, answering, relevant
+from .ranking import Phrases, Snippet, best, holds, snippet
+from .times import spoken_period
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+_FEW = 5
+_SHORTEST = 4
+_TAIL = 5_000
+_PHRASES = 32
+_WORDS_IN_PHRASE = 16
+_QUERY_LENGTH = 2_000
+_RANKED_IN_CONVERSATION = 1_000
+_CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
+
+_ACTORS = {"user": "user", "model": "assistant"}
+
+
+Mode = Literal["auto", "words", "meaning"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What a search by meaning takes beside the words: the text as it was typed, today's date, the vectors.
+
+    Where no model can embed now, the words, their other forms and times still count.
+    """
+
+    text: str
+    today: date
+    vectors: MessageVectors
+
+    def meaning(self, warnings: list[str]) -> _Meaning | None:
+        """What the text means; None where no model can tell; `warnings` then tells of one that should."""
+        model = self.vectors.model()
+        if model is None:
+            return None
+        try:
+            return _Meaning(model, model.embed([self.text])[0])
+        except ModelError as error:
+            log.warning("a search goes on by words: %s", error.message)
+            warnings.append("Messages were searched by their words alone: the embedding model did not answer.")
+            return None
+
+
+class _Meaning(NamedTuple):
+    """A vector, and the model that made it."""
+
+    model: EmbeddingModel
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMessage:
+    """A message, the conversation it is in, and the piece of it that says what was sought."""
+
+    message: MessageRow
+    conversation_title: str
+    conversation_friendly_id: str | None
+    snippet: Snippet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMessages:
+    """One page, best first. `next`: the cursor of the following one, None after the last. `warnings`: sentences."""
+
+    messages: list[FoundMessage]
+    next: str | None
+    warnings: list[str]
+
+
+def search_messages(
+    *,
+    database: Database,
+    user_email: str,
+    query: SearchQuery,
+    limit: int = 20,
+    cursor: str | None = None,
+    mode: Mode = "words",
+    asking: Asking | None = None,
+) -> FoundMessages:
+    """The user's live messages that fit `query`, in archived conversations too, best first, then newest.
+
+    mode: "words" finds messages that say every word, "meaning" those that say or mean what is asked, and "auto" decides
+    by the query: a question, a sentence, or keywords that find little are asked by meaning too. asking: what that
+    takes; without it words alone count.
+
+    Those of temporary conversations are not found, as no list shows them either. A query without words takes the
+    newest; one without anything finds nothing. At most nine queries, whatever is found. What is said after the first
+    page was asked for is on no later one. Raises InvalidChangeError for a cursor that we did not make.
+    """
+    skipped, up_to = _place(cursor)
+    if not (query.phrases or query.filters):
+        return FoundMessages(messages=[], next=None, warnings=[])
+    found = _ranked(database=database, user_email=user_email, query=query, up_to=up_to, mode=mode, asking=asking)
+    page = found.seqs[skipped : skipped + limit]
+    with database.reading() as connection:
+        described = _described(connection, page, found.query)
+    newest = up_to if cursor else max(found.seqs, default=0)
+    return FoundMessages(
+        messages=described,
+        next=f"{skipped + limit}-{newest}" if len(found.seqs) > skipped + limit else None,
+        warnings=found.warnings,
+    )
+
+
+def search_conversation(
+    *, database: Database, user_email: str, conversation_id: str, q: str, limit: int = 20
+) -> list[MessageRow]:
+    """The live messages of a conversation that hold every word of `q`, best first, then newest.
+
+    The last word may be the beginning of one.
+
+    Any text is a query; what is neither letter nor digit parts words, and words not parted by spaces are sought side
+    by side. Among more than 1,000 hits the newest are ranked. Raises ConversationNotFoundError.
+    """
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        phrases = _phrases_of(q)
+        if not phrases:
+            return []
+        candidates = _in_conversation(connection, conversation_id, phrases)
+        chosen = best(candidates, phrases)[:limit]
+        found = {row.seq: row for row in rows_numbered(connection, chosen)}
+        return [found[seq] for seq in chosen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """One search over one state of the store."""
+
+    connection: Connection
+    user_email: str
+    query: SearchQuery
+    conversation_id: str | None
+
+    def by_words(self, up_to: int) -> tuple[list[int], bool]:
+        """The messages that say every word, best first; and whether more fits than was ranked."""
+        candidates, is_part = self._candidates(up_to)
+        return best(candidates, self.query.phrases), is_part
+
+    def by_meaning(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[int]:
+        """The messages that say or mean what is asked, best first."""
+        nearness = None
+        if meaning is not None:
+            nearness = asking.vectors.nearness(
+                self.connection, user_email=self.user_email, model=meaning.model, query=meaning.vector
+            )
+        found = answering(
+            self.connection,
+            scope=self._scope(up_to),
+            terms=terms(self.query.text.split()),
+            nearness=nearness,
+            period=spoken_period(asking.text, today=asking.today),
+            tail=[seq for seq, _ in self._tail(up_to)],
+        )
+        return self._without_excluded([each.seq for each in relevant(found)])
+
+    def _candidates(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
+        """(seq, folded text) of what is to be ranked, newest first; and whether more fits than that."""
+        tail = self._unindexed(up_to)
+        indexed, is_part = self._indexed(up_to)
+        return [*tail, *indexed], is_part or len(tail) == _TAIL
+
+    def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
+        expression = expression_for(
+            user_email=self.user_email,
+            conversation_id=self.conversation_id,
+            phrases=self.query.phrases,
+            beginning=self.query.beginning,
+            completions=completions(self.connection, self.query.phrases[-1][-1]) if self.query.beginning else None,
+            excluded=self.query.excluded,
+            not_in=self._left_out(),
+        )
+        rows, is_part = sqlite.candidates(
+            self.connection,
+            expression,
+            user_email=self.user_email,
+            up_to=up_to,
+            conditions=self._conditions(),
+            # Without words there is nothing to rank by: the newest are the best.
+            by_length=bool(self.query.phrases),
+        )
+        return [(seq, folded(text)) for seq, text in rows], is_part
+
+    def _unindexed(self, up_to: int) -> list[tuple[int, str]]:
+        return [
+            (seq, folded(text))
+            for seq, text in self._tail(up_to)
+            if holds(text, self.query.phrases, beginning=self.query.beginning) and not self._says_excluded(text)
+        ]
+
+    def _tail(self, up_to: int) -> list[tuple[int, str]]:
+        """(seq, text) of the messages that the index does not know yet, newest first."""
+        m = messages.c
+        scope = self._scope(up_to)
+        query = select(m.seq, m.text).where(m.seq > fulltext_index.indexed_seq(self.connection), *scope.visible())
+        rows = self.connection.execute(query.order_by(m.seq.desc()).limit(_TAIL))
+        return [(row.seq, row.text) for row in rows]
+
+    def _scope(self, up_to: int) -> Scope:
+        m, query = messages.c, self.query
+        return Scope(
+            user_email=self.user_email,
+            conversation_id=self.conversation_id,
+            conditions=[
+                compared(column, value)
+                for column, compared, value in (
+                    (m.sender, operator.eq, query.sender),
+                    (m.created_at, operator.ge, query.after),
+                    (m.created_at, operator.lt, query.before),
+                )
+                if value is not None
+            ],
+            excluded=query.excluded,
+            not_in=self._left_out(),
+            up_to=up_to,
+        )
+
+    def _says_excluded(self, text: str) -> bool:
+        return any(holds(text, [phrase], beginning=False) for phrase in self.query.excluded)
+
+    def _without_excluded(self, seqs: list[int]) -> list[int]:
+        if not self.query.excluded:
+            return seqs
+        texts = dict(
+            self.connection.execute(select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(seqs))).all()
+        )
+        return [seq for seq in seqs if not self._says_excluded(texts[seq])]
+
+    def _conditions(self) -> dict[str, str]:
+        query = self.query
+        given = {
+            "actor": _ACTORS[query.sender] if query.sender is not None else None,
+            "after": query.after,
+            "before": query.before,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _left_out(self) -> Sequence[str]:
+        """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
+        return sqlite.left_out(self.connection, user_email=self.user_email)
+
+
+class _Ranked(NamedTuple):
+    """Messages, best first; the query whose words are marked in them."""
+
+    seqs: list[int]
+    query: SearchQuery
+    warnings: list[str]
+
+
+def _ranked(
+    *, database: Database, user_email: str, query: SearchQuery, up_to: int, mode: Mode, asking: Asking | None
+) -> _Ranked:
+    warnings, by_words = list[str](), list[int]()
+    is_spoken_query = is_spoken(query.text.split())
+    with database.reading() as connection:
+        conversation_id = _conversation_id(connection, user_email, query.conversation)
+        if query.conversation and conversation_id is None:
+            return _Ranked([], query, [f"There is no conversation “{query.conversation}”."])
+        search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
+        if mode != "meaning":
+            by_words, is_part = search.by_words(up_to)
+            warnings += ["Not all of very many messages are listed."] if is_part else []
+    is_enough = mode == "words" or (mode == "auto" and _is_enough(query, by_words))
+    if asking is None or is_enough or not query.phrases:
+        return _Ranked(by_words, query, warnings)
+    # The model is asked outside of a transaction: a provider may take a second.
+    meaning = asking.meaning(warnings)
+    with database.reading() as connection:
+        search = replace(search, connection=connection)
+        by_meaning = search.by_meaning(asking, meaning, up_to)
+    first = [] if is_spoken_query else by_words
+    return _Ranked([*first, *(seq for seq in by_meaning if seq not in set(first))], query, warnings)
+
+
+def _is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
+    """Whether what the words found will do: quoted words are meant as they are, a single one may not be typed whole."""
+    said = query.text.split()
+    if query.exact or is_spoken(said):
+        return query.exact
+    return len(by_words) >= (_FEW if len(said) > 1 else 1) or len(query.text) < _SHORTEST
+
+
+def _described(connection: Connection, seqs: Sequence[int], query: SearchQuery) -> list[FoundMessage]:
+    """What a client is shown of these, in this order."""
+    rows = {row.seq: row for row in rows_numbered(connection, seqs)}
+    c = conversations.c
+    ids = {row.conversation_id for row in rows.values()}
+    names = select(c.conversation_id, c.title, c.conversation_friendly_id).where(c.conversation_id.in_(ids))
+    named = {row.conversation_id: row for row in connection.execute(names)}
+    return [
+        FoundMessage(
+            message=row,
+            conversation_title=named[row.conversation_id].title,
+            conversation_friendly_id=named[row.conversation_id].conversation_friendly_id,
+            snippet=_snippet(row.text, query),
+        )
+        for row in (rows[seq] for seq in seqs if seq in rows)
+    ]
+
+
+def _snippet(text: str, query: SearchQuery) -> Snippet:
+    """A piece of `text` with the words that were sought; with their other forms, where it does not say them all."""
+    if holds(text, query.phrases, beginning=query.beginning):
+        return snippet(text, query.phrases, beginning=query.beginning)
+    forms = frozenset[str]().union(*terms(query.text.split()))
+    said = [(word,) for word in dict.fromkeys(words(text)) if word in forms]
+    return snippet(text, said, beginning=False)
+
+
+def _conversation_id(connection: Connection, user_email: str, name: str | None) -> str | None:
+    if name is None:
+        return None
+    c = conversations.c
+    named = or_(c.conversation_friendly_id == func.lower(storable(name)), c.conversation_id == storable(name))
+    own = select(c.conversation_id).where(c.user_email == user_email, c.deleted_at.is_(None), c.expires_at.is_(None))
+    found: str | None = connection.execute(own.where(named)).scalar()
+    return found
+
+
+def _place(cursor: str | None) -> tuple[int, int]:
+    """How many hits come before a page, and the newest message that takes part."""
+    if cursor is None:
+        return 0, 2**62
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise InvalidChangeError("The cursor is not one of a search.")
+    return int(match[1]), int(match[2])
+
+
+def _phrases_of(q: str) -> list[list[str]]:
+    chunks = (words(chunk)[:_WORDS_IN_PHRASE] for chunk in q[:_QUERY_LENGTH].split())
+    return [chunk for chunk in chunks if chunk][:_PHRASES]
+
+
+def _in_conversation(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
+    """(seq, folded text) of the messages that match, newest first: the tail not indexed yet, then the index's."""
+    mark = fulltext_index.indexed_seq(connection)
+    hits = fulltext_index.newest_hits(
+        connection, conversation_id=conversation_id, phrases=phrases, limit=_RANKED_IN_CONVERSATION
+    )
+    columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
+    tail = connection.execute(columns.where(messages.c.seq > mark))
+    beginning = len(phrases[-1][-1]) > 1
+    unindexed = [(seq, folded(text)) for seq, text in tail if holds(text, phrases, beginning=beginning)]
+    indexed = connection.execute(columns.where(messages.c.seq.in_(hits)))
+    return unindexed + [(seq, folded(text)) for seq, text in indexed]

@@ -1,0 +1,270 @@
+"""Answering a question or sentence: the messages that say or mean what it asks for, best first.
+
+Each message gets a score of what it means and a score of the words it says. The first is the similarity of its vector
+to the question's, in standard deviations of what unrelated texts have; the second is BM25 over stems of the message
+read together with the one before it, as a share of the most that the question's words can give, so that a single
+common word in common counts little. The two are added: ranks would hide how much better the best are. Scores of the
+neighbours and of the best message of the conversation are counted in, and a time that the question names.
+
+The weights were chosen on the tuning half of `benchmarks/questions`, and on the same questions with one to three words
+of the evidence added, since others' questions repeat more of what was said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect, func, select
+
+from database.schema import conversations, messages
+from database.search.index import words
+
+from . import sqlite
+from .language import Terms
+from .meaning import Nearness
+from .relevance import NEAR
+from .times import Period
+
+_WORDS = 16.0
+_NEIGHBOURS = 0.2
+_CONVERSATION = 0.2
+_TIME = 2.7
+_DAYS_BESIDE = 10.0
+_K1, _B = 1.2, 0.75
+_SAYING = 4_000
+_CANDIDATES = 120
+_ENOUGH_WORDS = 0.34
+_JUDGED = 5
+_WORST = 0.25
+_SHOWN = 100
+
+
+class Found(NamedTuple):
+    """A message that may be meant. similarity: how near it is in meaning, in standard deviations; None without vector.
+
+    coverage: the share of the question's words that it says, 0 to 1, rare words counting more.
+    """
+
+    seq: int
+    score: float
+    similarity: float | None
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which messages may be found.
+
+    conditions: more of the columns of `messages`. excluded: phrases that are not said. not_in: conversations that are
+    left out. up_to: the newest `seq`.
+    """
+
+    user_email: str
+    conversation_id: str | None = None
+    conditions: Sequence[ColumnElement[bool]] = ()
+    excluded: Sequence[Sequence[str]] = ()
+    not_in: Sequence[str] = ()
+    up_to: int = 2**62
+
+    def visible(self) -> list[ColumnElement[bool]]:
+        """The conditions of a message that may be found."""
+        m, c = messages.c, conversations.c
+        shown = (
+            select(c.deleted_at.is_(None) & c.expires_at.is_(None))
+            .where(c.conversation_id == m.conversation_id)
+            .correlate(messages)
+            .scalar_subquery()
+        )
+        here = [m.conversation_id == self.conversation_id] if self.conversation_id is not None else []
+        return [
+            m.user_email == self.user_email,
+            m.deleted_at.is_(None),
+            m.seq <= self.up_to,
+            shown,
+            *here,
+            *self.conditions,
+        ]
+
+
+class _Text(NamedTuple):
+    """A message as it is scored: its neighbours in the conversation, and what it says together with the one before it.
+
+    said: how often each term, by its place in the question. length: in words.
+    """
+
+    seq: int
+    before: int | None
+    after: int | None
+    conversation_id: str
+    day: date
+    said: Mapping[int, int]
+    length: int
+
+
+def answering(
+    connection: Connection,
+    *,
+    scope: Scope,
+    terms: Terms,
+    nearness: Nearness | None = None,
+    period: Period | None = None,
+    tail: Sequence[int] = (),
+) -> list[Found]:
+    """The messages that answer, best first; a few hundred at most.
+
+    terms: the forms of each word that counts. nearness: what the question means; None: words alone. period: the time
+    that is asked for. tail: messages that the index of words does not know yet.
+    """
+    said = [_saying(connection, scope, forms) for forms in terms]
+    rarities = _rarities(connection, scope, said)
+    chosen = {
+        *_first_visible(connection, scope, _by_coverage(said, rarities)),
+        *_first_visible(connection, scope, nearness.ordered() if nearness else ()),
+        *_first_visible(connection, scope, tail),
+    }
+    texts = _read(connection, scope, chosen, terms)
+    similarities = nearness.of(texts) if nearness else {}
+    usual_length = sum(text.length for text in texts.values()) / max(1, len(texts)) or 1.0
+    found = {seq: _found(text, usual_length, rarities, similarities.get(seq)) for seq, text in texts.items()}
+    scores = _with_surroundings(texts, found, period)
+    visible = _visible(connection, scope, list(texts))
+    ranked = sorted(visible & texts.keys(), key=lambda seq: (-scores[seq], -seq))
+    return [found[seq]._replace(score=scores[seq]) for seq in ranked]
+
+
+def relevant(found: Sequence[Found]) -> list[Found]:
+    """Those that are worth showing: none where even the best has little to do with the question."""
+    if not any(each.coverage >= _ENOUGH_WORDS or (each.similarity or 0.0) >= NEAR for each in found[:_JUDGED]):
+        return []
+    return [each for each in found if each.score >= found[0].score * _WORST][:_SHOWN]
+
+
+def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:
+    found = sqlite.saying(
+        connection,
+        forms,
+        user_email=scope.user_email,
+        conversation_id=scope.conversation_id,
+        excluded=scope.excluded,
+        not_in=scope.not_in,
+        most=_SAYING,
+    )
+    return [seq for seq in found if seq <= scope.up_to]
+
+
+def _rarities(connection: Connection, scope: Scope, said: Sequence[Sequence[int]]) -> list[float]:
+    """The weight of each term, as BM25 has it: by how many of the person's messages say it."""
+    c = conversations.c
+    counted = select(func.sum(c.message_count)).where(c.user_email == scope.user_email, c.deleted_at.is_(None))
+    total = float(connection.execute(counted).scalar() or 1)
+    newest = max((seqs[0] for seqs in said if seqs), default=1)
+    rarities = []
+    for seqs in said:
+        # Of a common word only the newest messages are read; the older ones say it as often.
+        share = newest / (newest - seqs[-1] + 1) if len(seqs) == _SAYING else 1.0
+        times = min(total, len(seqs) * share)
+        rarities.append(math.log(1 + (total - times + 0.5) / (times + 0.5)))
+    return rarities
+
+
+def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float]) -> list[int]:
+    """The messages that say something of the question, those that say most of it first, then the newest."""
+    covered: dict[int, float] = {}
+    for seqs, weight in zip(said, rarities, strict=True):
+        for seq in seqs:
+            covered[seq] = covered.get(seq, 0.0) + weight
+    return sorted(covered, key=lambda seq: (-covered[seq], -seq))
+
+
+def _first_visible(connection: Connection, scope: Scope, ordered: Sequence[int]) -> list[int]:
+    """The first of these that may be found."""
+    narrowed = scope.conversation_id is not None or bool(scope.conditions)
+    considered = ordered if narrowed else ordered[: 2 * _CANDIDATES]
+    visible = _visible(connection, scope, considered)
+    return [seq for seq in considered if seq in visible][:_CANDIDATES]
+
+
+def _visible(connection: Connection, scope: Scope, seqs: Sequence[int]) -> set[int]:
+    if not seqs:
+        return set()
+    query = select(messages.c.seq).where(messages.c.seq.in_(sqlite.listed(seqs)), *scope.visible())
+    return set(connection.execute(query).scalars())
+
+
+def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) -> dict[int, _Text]:
+    """The chosen messages and their neighbours, by `seq`."""
+    links = {row.seq: row for row in _linked(connection, scope, chosen)}
+    around = {beside for row in links.values() for beside in (row.before, row.after)} - {None} - links.keys()
+    links |= {row.seq: row for row in _linked(connection, scope, around)}
+    places = {form: place for place, forms in enumerate(terms) for form in forms}
+    wanted = links.keys() | {row.before for row in links.values()} - {None}
+    texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(sqlite.listed(wanted)))
+    counted = {seq: _counted(text, places) for seq, text in connection.execute(texts)}
+    return {seq: _text(row, counted) for seq, row in links.items()}
+
+
+def _linked(connection: Connection, scope: Scope, seqs: set[int]) -> Sequence[Row[Any]]:
+    """These messages, without their texts, with their neighbours."""
+    m = messages.c
+    columns = select(m.seq, m.conversation_id, m.created_at, _BEFORE.label("before"), _AFTER.label("after"))
+    these = columns.where(m.seq.in_(sqlite.listed(seqs)), m.user_email == scope.user_email)
+    return connection.execute(these).all()
+
+
+def _beside(other: FromClause, *, is_before: bool) -> ScalarSelect[int]:
+    """The live message next to one in its conversation, on one side."""
+    c, m = other.c, messages.c
+    side, order = (c.ordinal < m.ordinal, c.ordinal.desc()) if is_before else (c.ordinal > m.ordinal, c.ordinal.asc())
+    nearest = select(c.seq).where(c.conversation_id == m.conversation_id, c.deleted_at.is_(None), side).order_by(order)
+    return nearest.limit(1).correlate(messages).scalar_subquery()
+
+
+_BEFORE = _beside(messages.alias("earlier"), is_before=True)
+_AFTER = _beside(messages.alias("later"), is_before=False)
+
+
+def _counted(text: str, places: Mapping[str, int]) -> tuple[Counter[int], int]:
+    """How often `text` says each term, and how many words it has."""
+    cut = words(text)
+    return Counter(places[word] for word in cut if word in places), len(cut)
+
+
+def _text(row: Row[Any], counted: Mapping[int, tuple[Counter[int], int]]) -> _Text:
+    said, length = counted[row.seq]
+    if row.before is not None:
+        earlier, more = counted[row.before]
+        said, length = said + earlier, length + more
+    day = date.fromisoformat(row.created_at[:10])
+    return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, length)
+
+
+def _found(text: _Text, usual_length: float, rarities: Sequence[float], similarity: float | None) -> Found:
+    allowance = _K1 * (1 - _B + _B * text.length / usual_length)
+    total = sum(rarities) or 1.0
+    words = sum(rarities[place] * times / (times + allowance) for place, times in text.said.items()) / total
+    coverage = sum(rarities[place] for place in text.said) / total
+    return Found(text.seq, _WORDS * words + (similarity or 0.0), similarity, coverage)
+
+
+def _with_surroundings(
+    texts: Mapping[int, _Text], found: Mapping[int, Found], period: Period | None
+) -> dict[int, float]:
+    """The score of each message with those of its neighbours, of its conversation's best, and of its time."""
+    scores = {}
+    for seq, text in texts.items():
+        beside = (found[other].score for other in (text.before, text.after) if other is not None and other in found)
+        scores[seq] = found[seq].score + _NEIGHBOURS * sum(beside)
+    best: dict[str, float] = {}
+    for seq, score in scores.items():
+        conversation_id = texts[seq].conversation_id
+        best[conversation_id] = max(score, best.get(conversation_id, score))
+    for seq, text in texts.items():
+        scores[seq] += _CONVERSATION * best[text.conversation_id]
+        if period is not None:
+            scores[seq] += _TIME * math.exp(-period.days_from(text.day) / _DAYS_BESIDE)
+    return scores

@@ -1,0 +1,142 @@
+"""What only SQLite understands of searching: FTS5's expressions, and lists of numbers as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Select, func, select
+
+from database.search.index import expression_for
+
+_HITS = 5_000
+_LOOKED_AT = 100_000
+_READ = 400
+_BINS = 200
+_SAID = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+# A length of the index is a number of words, and sorts as what it is stored as. Subqueries, not joins: SQLite with
+# statistics would read all conversations first, to make a Bloom filter of them.
+_CANDIDATES = """
+    WITH hits AS MATERIALIZED ({hits}),
+    chosen AS (
+        SELECT rowid AS seq FROM (SELECT rowid FROM hits ORDER BY rowid DESC LIMIT :newest)
+        UNION
+        SELECT id FROM (
+            SELECT size.id FROM hits JOIN messages_fts_docsize AS size ON size.id = hits.rowid
+            ORDER BY size.sz LIMIT :shortest
+        )
+    )
+    SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
+    FROM messages
+    WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email AND messages.deleted_at IS NULL
+        AND (
+            SELECT deleted_at IS NULL AND expires_at IS NULL FROM "UserToConversationId" AS conversations
+            WHERE conversations.conversation_id = messages.conversation_id
+        )
+    ORDER BY messages.seq DESC
+"""
+_NEWEST_HITS = """
+    SELECT rowid FROM messages_fts WHERE messages_fts MATCH :expression AND rowid <= :up_to
+    ORDER BY rowid DESC LIMIT :looked_at
+"""
+# What is asked of a message beside its words stands in its activity too, which is read faster: it has no text.
+_FILTERED_HITS = """
+    SELECT found.rowid AS rowid FROM ({hits}) AS found JOIN activities ON activities.seq = found.rowid
+    WHERE {conditions} ORDER BY found.rowid DESC LIMIT :hits
+"""
+# Walks through what is left out alone, never through all conversations: the index of the list has deleted
+# conversations at the end of each domain.
+_LEFT_OUT = """
+    WITH RECURSIVE domains(name) AS (
+        SELECT min(domain) FROM "UserToConversationId" WHERE user_email = :user_email
+        UNION ALL
+        SELECT (
+            SELECT min(domain) FROM "UserToConversationId" WHERE user_email = :user_email AND domain > domains.name
+        ) FROM domains WHERE domains.name IS NOT NULL
+    )
+    SELECT conversation_id FROM (
+        SELECT conversation_id FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_temporary"
+        WHERE user_email = :user_email AND expires_at IS NOT NULL LIMIT :most
+    )
+    UNION
+    SELECT conversation_id FROM (
+        SELECT conversation_id FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_list"
+        WHERE user_email = :user_email AND domain IN (SELECT name FROM domains) AND deleted_at IS NOT NULL
+        ORDER BY deleted_at DESC LIMIT :most
+    )
+"""
+_CONDITIONS = {
+    "actor": "activities.actor_type = :actor",
+    "after": "activities.created_at >= :after",
+    "before": "activities.created_at < :before",
+}
+
+
+def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
+    """`numbers` as a subquery: one parameter, however many there are."""
+    return select(func.json_each(orjson.dumps(list(numbers)).decode()).table_valued("value").c.value)
+
+
+def saying(
+    connection: Connection,
+    forms: Iterable[str],
+    *,
+    user_email: str,
+    conversation_id: str | None,
+    excluded: Sequence[Sequence[str]],
+    not_in: Sequence[str],
+    most: int,
+) -> Sequence[int]:
+    """`seq` of the newest of a person's messages that say one of `forms`, at most `most`.
+
+    conversation_id: only there. excluded: phrases that are not said. not_in: conversations that are left out.
+    """
+    words = sorted(forms)
+    expression = expression_for(
+        user_email=user_email,
+        conversation_id=conversation_id,
+        phrases=[words[:1]],
+        beginning=True,
+        completions=words,
+        excluded=excluded,
+        not_in=not_in,
+    )
+    return connection.exec_driver_sql(_SAID, (expression, most)).scalars().all()
+
+
+def candidates(
+    connection: Connection,
+    expression: str,
+    *,
+    user_email: str,
+    up_to: int,
+    conditions: Mapping[str, str],
+    by_length: bool,
+) -> tuple[list[tuple[int, str]], bool]:
+    """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
+
+    Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
+    "actor", "after" and "before".
+    """
+    chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
+    hits = _FILTERED_HITS.format(hits=_NEWEST_HITS, conditions=chosen) if chosen else _NEWEST_HITS
+    shortest = _READ // 2 if by_length else 0
+    parameters: dict[str, Any] = {
+        **conditions,
+        "expression": expression,
+        "user_email": user_email,
+        "up_to": up_to,
+        "looked_at": _LOOKED_AT if chosen else _HITS,
+        "newest": _READ - shortest,
+        "shortest": shortest,
+    }
+    if chosen:
+        parameters["hits"] = _HITS
+    rows = connection.exec_driver_sql(_CANDIDATES.format(hits=hits), parameters).all()
+    return [(seq, text) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
+
+
+def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:
+    """A person's temporary conversations, and those in the bin, the last 200 of each."""
+    return connection.exec_driver_sql(_LEFT_OUT, {"user_email": user_email, "most": _BINS}).scalars().all()

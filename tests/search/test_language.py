@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from search.language import is_spoken, language_of, terms
+from search.times import spoken_period
+
+TODAY = date(2026, 6, 20)
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("how do i prune trees", "pruned"),
+        ("where did we run", "running"),
+        ("which allergies", "allergy"),
+        ("welche schuhe habe ich gekauft", "schuhen"),
+        ("quels livres ai je lus", "livre"),
+        ("los libros que yo tengo", "libro"),
+        ("深 度", "深"),
+        ("room b12", "b12"),
+    ],
+)
+def test_a_question_is_said_in_other_forms(question: str, form: str) -> None:
+    assert any(form in forms for forms in terms(question.split()))
+
+
+def test_function_words_count_only_where_there_is_nothing_else() -> None:
+    assert [min(forms, key=len) for forms in terms(["what", "did", "the", "doctor", "say"])] == ["doctor", "say"]
+    assert len(terms(["to", "be", "or", "not", "to", "be"])) == 4
+    assert terms([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        ("what was the name of it", "english"),
+        ("wie hieß das noch", "german"),
+        ("quel est le nom de ce livre", "french"),
+        ("cual es el nombre", "spanish"),
+        ("rye starter", "english"),
+    ],
+)
+def test_the_language_is_that_of_the_function_words(words: str, language: str) -> None:
+    assert language_of(words.split()) == language
+
+
+def test_keywords_are_no_question() -> None:
+    assert is_spoken(["what", "was", "the", "best", "wine"])
+    assert not is_spoken(["sourdough", "starter", "feeding", "ratio"])
+    assert not is_spoken(["the", "wine"])
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("in March", "2026-03-01", "2026-03-31"),
+        ("last August", "2025-08-01", "2025-08-31"),
+        ("in December 2024", "2024-12-01", "2024-12-31"),
+        ("on 8 May 2023", "2023-05-08", "2023-05-08"),
+        ("on May 8th, 2023", "2023-05-08", "2023-05-08"),
+        ("on 2023-05-08", "2023-05-08", "2023-05-08"),
+        ("last spring", "2026-03-01", "2026-05-31"),
+        ("last summer", "2025-06-01", "2025-08-31"),
+        ("this summer", "2026-06-01", "2026-08-31"),
+        ("last winter", "2025-12-01", "2026-02-28"),
+        ("in the autumn of 2024", "2024-09-01", "2024-11-30"),
+        ("three weeks ago", "2026-05-25", "2026-06-04"),
+        ("2 days ago", "2026-06-17", "2026-06-19"),
+        ("yesterday", "2026-06-19", "2026-06-19"),
+        ("last week", "2026-06-08", "2026-06-14"),
+        ("last month", "2026-05-01", "2026-05-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("in 2024", "2024-01-01", "2024-12-31"),
+        ("around Christmas", "2025-12-10", "2026-01-02"),
+    ],
+)
+def test_a_time_is_understood_as_a_person_means_it(question: str, first: str, last: str) -> None:
+    period = spoken_period(f"What did I buy {question}?", today=TODAY)
+    assert period == (date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize("question", ["may I ask", "on 31 February 2023", "in 0000", "999 years ago", "march on"])
+def test_what_is_no_time_is_none(question: str) -> None:
+    period = spoken_period(question, today=TODAY)
+    assert period is None or question == "999 years ago"

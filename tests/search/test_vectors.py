@@ -1,0 +1,66 @@
+"""Vectors in four bits a number keep their order, and the nearest are found by their signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from search.vectors import SignCache, decoded, encoded, fitted
+
+OWNER = ("ann@example.org", "model")
+
+
+def _unit(random: np.random.Generator, count: int, dimensions: int = 384) -> NDArray[np.float32]:
+    vectors = random.standard_normal((count, dimensions)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_a_vector_takes_half_a_byte_a_number_and_hardly_turns() -> None:
+    vectors = _unit(np.random.default_rng(1), 50)
+    codes = encoded(vectors)
+    assert {len(code) for code in codes} == {192}
+    assert (np.vecdot(decoded(codes), vectors) > 0.98).all()
+
+
+def test_an_odd_number_of_dimensions_is_padded() -> None:
+    vectors = _unit(np.random.default_rng(1), 3, dimensions=7)
+    back = decoded(encoded(vectors))
+    assert back.shape == (3, 8)
+    assert np.vecdot(back, np.array([fitted(vector, 8) for vector in vectors])).min() > 0.9
+
+
+def test_the_nearest_are_among_those_whose_signs_agree() -> None:
+    random = np.random.default_rng(2)
+    query = _unit(random, 1)[0]
+    vectors = _unit(random, 5_000)
+    near = query + 0.5 * _unit(random, 20)
+    vectors[100:120] = near / np.linalg.norm(near, axis=1, keepdims=True)
+    codes = list(enumerate(encoded(vectors), start=1))
+    cache = SignCache()
+    found = cache.nearest(OWNER, query, lambda after: codes[after:], 200)
+    assert len(found) == 200
+    assert set(range(101, 121)) <= set(found.tolist())
+
+
+def test_only_what_came_later_is_read_again_until_the_person_is_forgotten() -> None:
+    codes = list(enumerate(encoded(_unit(np.random.default_rng(3), 10)), start=1))
+    query = decoded([codes[0][1]])[0]
+    reads: list[int] = []
+
+    def read(after: int) -> Iterable[tuple[int, bytes]]:
+        reads.append(after)
+        return codes[after:known]
+
+    cache, known = SignCache(), 6
+    assert len(cache.nearest(OWNER, query, read, 100)) == 6
+    known = 10
+    assert len(cache.nearest(OWNER, query, read, 100)) == 10
+    cache.forget(OWNER[0])
+    assert len(cache.nearest(OWNER, query, read, 100)) == 10
+    assert reads == [0, 6, 0]
+
+
+def test_who_has_no_vectors_finds_none() -> None:
+    assert len(SignCache().nearest(OWNER, np.ones(384, dtype=np.float32), lambda _after: [], 10)) == 0
