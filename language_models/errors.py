@@ -1,20 +1,20 @@
-"""What can go wrong with a language model.
+"""The errors of language models.
 
 ModelError
- ├─ ModelUnavailableError    none configured, not reachable, still being fetched and not to be had
+ ├─ ModelUnavailableError    not configured, not reachable, or its file cannot be downloaded
  │   └─ ModelUnknownError    the provider has no such model
- ├─ ModelRateLimitedError    the provider asks us to wait
- ├─ ContextTooLongError      prompt and answer do not fit the context window
- ├─ ModelNotAllowedError     the operator does not let this person use it
- ├─ BadCredentialsError      the provider refuses the key
- └─ ModelFailedError         it broke off, or answered nonsense
+ ├─ ModelRateLimitedError    the provider's rate limit is reached
+ ├─ ContextTooLongError      prompt and answer exceed the context window
+ ├─ ModelNotAllowedError     the operator does not allow it for this user
+ ├─ BadCredentialsError      the provider refuses the API key
+ └─ ModelFailedError         its answer ended early or is invalid
 """
 
 from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A language model could not do what was asked. `message` is one sentence for a person."""
+    """A request to a language model failed. `message` is one sentence for the user."""
 
     code = "model_failed"
 
@@ -31,11 +31,11 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelUnknownError(ModelUnavailableError):
-    """The provider has no model of that name, or has it no more."""
+    """The provider has no model of that name."""
 
 
 class ModelRateLimitedError(ModelError):
-    """The provider asks us to slow down. `retry_after` is in seconds, or None where it did not say."""
+    """The provider's rate limit is reached. retry_after: seconds, or None if the provider does not say."""
 
     code = "model_rate_limited"
 
@@ -45,13 +45,13 @@ class ModelRateLimitedError(ModelError):
 
 
 class ContextTooLongError(ModelError):
-    """Prompt and answer do not fit the model's context window."""
+    """Prompt and answer exceed the model's context window."""
 
     code = "context_too_long"
 
 
 class ModelNotAllowedError(ModelError):
-    """The operator does not let this person use the model, or have it fetched."""
+    """The operator does not allow this user to use the model, or to download it."""
 
     code = "model_not_allowed"
 
@@ -63,6 +63,6 @@ class BadCredentialsError(ModelError):
 
 
 class ModelFailedError(ModelError):
-    """The model broke off or answered something that is no answer."""
+    """The model's answer ended early or is invalid."""
 
     code = "model_failed"

@@ -1,4 +1,4 @@
-"""A lock between processes, held on a file and freed by the system when its holder dies."""
+"""A lock between processes, held on a file. The system releases it when its process dies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
 
 @contextlib.contextmanager
 def locked(path: Path, *, while_waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock on `path`; `while_waiting` is called again and again until it is free, and must pause."""
+    """Hold the lock on `path`. `while_waiting`, called until the lock is free, sleeps or raises."""
     with path.open("ab") as file:
         while True:
             try:
@@ -30,5 +30,5 @@ def locked(path: Path, *, while_waiting: Callable[[], None]) -> Iterator[None]:
                 break
             except OSError:
                 while_waiting()
-        # Closing the file frees the lock. The file itself stays: removing it would let two processes hold two locks.
+        # Closing the file releases the lock. The file stays: after removing it, two processes could hold two locks.
         yield

@@ -16,47 +16,47 @@ _FEWEST_WRITTEN = 8
 _LONG_PROMPT = 256
 _STEP = 5
 _WEIGHT = 0.5
-"""Of a new measurement against those before: what a machine or provider did lately counts most."""
+"""Weight of a new measurement in the moving average."""
 
 
 class SpeedMeter:
-    """The speed of one model, averaged over its latest calls. Any thread may use it."""
+    """Moving average of one model's speed. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._speed = Speed()
         self._lock = threading.Lock()
 
     def speed(self) -> Speed:
-        """Tokens per second; None for what was not measured yet."""
+        """Tokens per second; None: not measured yet."""
         return self._speed
 
     def note_reading(self, *, tokens: int, seconds: float) -> None:
-        """Note that `tokens` of a prompt, none of them cached, took `seconds`. Too few tokens tell nothing."""
+        """Record that `tokens` uncached prompt tokens took `seconds`; a short prompt is ignored."""
         if tokens >= _FEWEST_READ and seconds > 0:
             with self._lock:
                 reading = _averaged(self._speed.reading, tokens / seconds)
                 self._speed = Speed(reading=reading, writing=self._speed.writing)
 
     def note_writing(self, *, tokens: int, seconds: float) -> None:
-        """Note that `tokens` of an answer took `seconds`. Too few tokens tell nothing."""
+        """Record that `tokens` answer tokens took `seconds`; a short answer is ignored."""
         if tokens >= _FEWEST_WRITTEN and seconds > 0:
             with self._lock:
                 writing = _averaged(self._speed.writing, tokens / seconds)
                 self._speed = Speed(reading=self._speed.reading, writing=writing)
 
     def note_timings(self, timings: Mapping[str, Any]) -> None:
-        """Note the `timings` of llama.cpp's server: `prompt_n` tokens read in `prompt_ms`, `predicted_n` written.
+        """Record the `timings` of llama.cpp's server: `prompt_n` tokens read in `prompt_ms`, `predicted_n` written.
 
-        Timings in another shape are passed over: no answer fails for them.
+        Timings of another shape are ignored, so that no answer fails because of them.
         """
         with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
             self.note_reading(tokens=int(timings["prompt_n"]), seconds=float(timings["prompt_ms"]) / 1000)
             self.note_writing(tokens=int(timings["predicted_n"]), seconds=float(timings["predicted_ms"]) / 1000)
 
     def reading_left(self, progress: Any) -> str | None:
-        """How long a prompt will go on being read, by the `prompt_progress` of llama.cpp's server.
+        """A sentence with the time left to read a prompt, by the `prompt_progress` of llama.cpp's server.
 
-        None for a prompt that is read soon, and for a progress in another shape.
+        None for a short or finished prompt, and for progress of another shape.
         """
         with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
             total, cached, done = (int(progress[field]) for field in ("total", "cache", "processed"))
@@ -71,12 +71,12 @@ class SpeedMeter:
 
 
 def in_steps(seconds: float) -> int:
-    """An estimate as people tell it: whole steps of five seconds, at least one."""
+    """An estimate rounded up to a multiple of five seconds, at least five."""
     return max(_STEP, _STEP * math.ceil(seconds / _STEP))
 
 
 class Stopwatch:
-    """Times one streamed call of a provider that doesn't tell its own timings."""
+    """Times one streamed request, for providers that send no timings."""
 
     __slots__ = ("_first_at", "_last_at", "_started")
 
@@ -86,16 +86,16 @@ class Stopwatch:
         self._last_at = self._started
 
     def tick(self) -> None:
-        """Something of the answer has come, or of the thinking before it."""
+        """A token of the answer, or of the thinking before it, has arrived."""
         self._last_at = time.monotonic()
         if self._first_at is None:
             self._first_at = self._last_at
 
     def tell(self, meter: SpeedMeter, usage: Usage) -> None:
-        """Note what the whole call showed. A call of which nothing came shows nothing."""
+        """Record the speed of the whole request, unless no token arrived."""
         if self._first_at is None:
             return
-        # Before the first word the model may also have thought, unseen.
+        # A model that thinks may have done so, unseen, before the first token.
         if not usage.reasoning_tokens:
             read = usage.prompt_tokens - usage.cached_tokens
             meter.note_reading(tokens=read, seconds=self._first_at - self._started)

@@ -782,6 +782,19 @@ def test_no_proxy_stands_between_us_and_this_machine(url: str, here: bool) -> No
     assert is_loopback(url) is here
 
 
+def test_a_server_is_also_reached_by_name() -> None:
+    async def ask() -> str:
+        async with answering(ANSWER) as server:
+            url = server.url.replace("127.0.0.1", "localhost")
+            model = ProviderChatModel(base_url=url, api_key=None, model="loopback", context_window=8_192)
+            try:
+                return (await model.complete(QUESTION)).text
+            finally:
+                await model.aclose()
+
+    assert asyncio.run(ask()) == "Hello world"
+
+
 def test_nothing_is_opened_before_the_first_question() -> None:
     model = ProviderChatModel(base_url="http://127.0.0.1:9/v1", api_key=None, model="gpt-4o-mini")
     assert (model.name, model.context_window, model.count_tokens("four")) == ("gpt-4o-mini", 128_000, 2)
