@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, create_model
 
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
@@ -83,9 +84,23 @@ class Nothing(Body):
 
 
 class Shape(BaseModel):
-    """An answer: of exactly these fields."""
+    """An answer: of exactly these fields. is_named: the API's description has it among its schemas."""
 
     model_config = ConfigDict(extra="forbid")
+    is_named: ClassVar[bool] = True
+
+
+def shape(base: type[Shape] = Shape, /, **fields: Any) -> type[Shape]:
+    """A response of the fields of `base` and of these, for responses that need no name; described where it is used."""
+    return _shape(base, tuple(fields.items()))
+
+
+@cache
+def _shape(base: type[Shape], fields: tuple[tuple[str, Any], ...]) -> type[Shape]:
+    definitions: dict[str, Any] = {name: (kind, ...) for name, kind in fields}
+    made: type[Shape] = create_model("Response", __base__=base, **definitions)
+    made.is_named = False
+    return made
 
 
 class Done(Shape):

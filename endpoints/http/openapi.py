@@ -192,7 +192,8 @@ def _schema(shape: Any, schemas: dict[str, Any], mode: Any) -> dict[str, Any]:
     """A reference to `shape` among `schemas`, where it is put; what is no model is described in place."""
     schema, used = _generated(shape, mode)
     schemas.update(used)
-    if not (isinstance(shape, type) and (issubclass(shape, BaseModel) or is_dataclass(shape))):
+    is_model = isinstance(shape, type) and (issubclass(shape, BaseModel) or is_dataclass(shape))
+    if not (is_model and getattr(shape, "is_named", True)):
         return schema
     schemas[shape.__name__] = schema
     return {"$ref": _REFERENCE.format(model=shape.__name__)}

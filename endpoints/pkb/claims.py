@@ -10,6 +10,7 @@ from flask import Blueprint, Response
 from database.conversations.repository import FIELD as PINNED
 from database.conversations.repository import pin_claim, unpin_claim
 from database.messages.reading import message_location
+from endpoints.http.models import shape
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, own
@@ -80,7 +81,7 @@ def add_claims(body: requests.NewClaims) -> Response:
 
 @blueprint.post("/claims/bulk_change")
 @takes(requests.ClaimsChange)
-@answers(responses.BulkChanged)
+@answers(shape(responses.Changed, results=list[responses.ChangeResult]))
 @works(Work.LONG)
 def change_claims(body: requests.ClaimsChange) -> Response:
     """One change to many claims, with one undo."""
@@ -89,7 +90,7 @@ def change_claims(body: requests.ClaimsChange) -> Response:
 
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
-@answers(responses.OneClaim)
+@answers(shape(claim=responses.ClaimItem))
 @fails("claim_not_found")
 def get_claim_by_friendly_id(friendly_id: str) -> Response:
     """A claim by its readable id."""
@@ -98,7 +99,7 @@ def get_claim_by_friendly_id(friendly_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>")
-@answers(responses.OneClaim)
+@answers(shape(claim=responses.ClaimItem))
 def get_claim(claim_id: str) -> Response:
     """A claim by its id, its number or its readable id."""
     api = knowledge()
@@ -107,7 +108,7 @@ def get_claim(claim_id: str) -> Response:
 
 @blueprint.put("/claims/<claim_id>")
 @takes(requests.ClaimChange)
-@answers(responses.ChangedClaim)
+@answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
 def edit_claim(claim_id: str, body: requests.ClaimChange) -> Response:
     """Change a claim. 409 where `based_on` no longer fits."""
@@ -117,7 +118,7 @@ def edit_claim(claim_id: str, body: requests.ClaimChange) -> Response:
 
 
 @blueprint.delete("/claims/<claim_id>")
-@answers(responses.ChangedClaim)
+@answers(shape(responses.Changed, claim=responses.ClaimItem))
 def retract_claim(claim_id: str) -> Response:
     """Retract a claim; it stays, with status `retracted`, and can be named."""
     api = knowledge()
@@ -126,7 +127,7 @@ def retract_claim(claim_id: str) -> Response:
 
 @blueprint.post("/claims/<claim_id>/supersede")
 @takes(requests.Successor)
-@answers(responses.ChangedClaim)
+@answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
 def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
     """Let another claim take this one's place."""
@@ -138,7 +139,7 @@ def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
 
 
 @blueprint.put("/claims/<claim_id>/pin")
-@answers(responses.ChangedClaim)
+@answers(shape(responses.Changed, claim=responses.ClaimItem))
 def pin(claim_id: str) -> Response:
     """Let a claim go into every conversation."""
     api = knowledge()
@@ -146,7 +147,7 @@ def pin(claim_id: str) -> Response:
 
 
 @blueprint.delete("/claims/<claim_id>/pin")
-@answers(responses.ChangedClaim)
+@answers(shape(responses.Changed, claim=responses.ClaimItem))
 def unpin(claim_id: str) -> Response:
     """Let a claim no longer go into every conversation."""
     api = knowledge()
@@ -154,7 +155,7 @@ def unpin(claim_id: str) -> Response:
 
 
 @blueprint.get("/pinned")
-@answers(responses.Claims)
+@answers(shape(claims=list[responses.ClaimItem]))
 def list_pinned() -> Response:
     """The claims that go into every conversation."""
     api = knowledge()
@@ -163,7 +164,7 @@ def list_pinned() -> Response:
 
 @blueprint.put("/conversation/<conversation_id>/pin")
 @takes(requests.PinnedClaim)
-@answers(responses.ClaimIds)
+@answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
 def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
     """Let a claim go into every message of one conversation."""
@@ -175,7 +176,7 @@ def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Res
 
 @blueprint.delete("/conversation/<conversation_id>/pin")
 @takes(requests.PinnedClaim)
-@answers(responses.ClaimIds)
+@answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
 def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
     """Let a claim, also one that is gone, no longer go into one conversation."""
@@ -187,7 +188,7 @@ def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) ->
 
 
 @blueprint.get("/conversation/<conversation_id>/pinned")
-@answers(responses.Claims)
+@answers(shape(claims=list[responses.ClaimItem]))
 def list_pinned_to_conversation(conversation_id: str) -> Response:
     """The claims pinned to a conversation, oldest pin first."""
     ids = access_conversation(conversation_id).get_field(PINNED) or []

@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
+from endpoints.http.models import shape
 from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
@@ -16,7 +17,7 @@ blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
 
 @blueprint.get("/contexts")
-@answers(responses.ContextList)
+@answers(shape(contexts=list[responses.ContextItem]))
 def list_contexts() -> Response:
     """All contexts, flat; their parents make the tree."""
     return json_reply({"contexts": knowledge().describe_contexts()})
@@ -24,7 +25,7 @@ def list_contexts() -> Response:
 
 @blueprint.post("/contexts")
 @takes(requests.ContextDraft)
-@answers(responses.ChangedContext, status=HTTPStatus.CREATED)
+@answers(shape(responses.Changed, context=responses.ContextItem), status=HTTPStatus.CREATED)
 @fails("conflict", "context_not_found")
 def create_context(body: requests.ContextDraft) -> Response:
     """A new context."""
@@ -35,7 +36,7 @@ def create_context(body: requests.ContextDraft) -> Response:
 
 
 @blueprint.get("/contexts/<context_id>")
-@answers(responses.OneContext)
+@answers(shape(context=responses.ContextItem))
 def get_context(context_id: str) -> Response:
     """One context."""
     api = knowledge()
@@ -44,7 +45,7 @@ def get_context(context_id: str) -> Response:
 
 @blueprint.put("/contexts/<context_id>")
 @takes(requests.ContextChange)
-@answers(responses.ChangedContext)
+@answers(shape(responses.Changed, context=responses.ContextItem))
 @fails("conflict")
 def edit_context(context_id: str, body: requests.ContextChange) -> Response:
     """Rename, describe or move a context; below itself is a 400."""
@@ -62,7 +63,7 @@ def delete_context(context_id: str) -> Response:
 
 @blueprint.get("/contexts/<context_id>/claims")
 @asks(requests.Page)
-@answers(responses.ClaimsOfContext)
+@answers(shape(claims=list[responses.ClaimItem], total_count=int))
 def list_claims_of_context(context_id: str, query: requests.Page) -> Response:
     """The claims right in a context, newest change first."""
     api = knowledge()
@@ -91,7 +92,7 @@ def unfile_claim(context_id: str, claim_id: str) -> Response:
 
 
 @blueprint.get("/contexts/<context_id>/resolve")
-@answers(responses.Claims)
+@answers(shape(claims=list[responses.ClaimItem]))
 def resolve_context(context_id: str) -> Response:
     """The active and contested claims of a context and of all below it."""
     api = knowledge()
@@ -99,7 +100,7 @@ def resolve_context(context_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/contexts")
-@answers(responses.ContextList)
+@answers(shape(contexts=list[responses.ContextItem]))
 def list_contexts_of_claim(claim_id: str) -> Response:
     """The contexts that a claim is filed in."""
     api = knowledge()
@@ -109,7 +110,7 @@ def list_contexts_of_claim(claim_id: str) -> Response:
 
 @blueprint.get("/entities")
 @asks(requests.GroupFilter)
-@answers(responses.EntityPage)
+@answers(shape(entities=list[responses.EntityItem], total_count=int))
 def list_entities(query: requests.GroupFilter) -> Response:
     """People, places and other things that claims are about, by name."""
     api = knowledge()
@@ -120,7 +121,7 @@ def list_entities(query: requests.GroupFilter) -> Response:
 
 @blueprint.post("/entities")
 @takes(requests.EntityDraft)
-@answers(responses.ChangedEntity, status=HTTPStatus.CREATED)
+@answers(shape(responses.Changed, entity=responses.EntityItem), status=HTTPStatus.CREATED)
 @fails("conflict")
 def create_entity(body: requests.EntityDraft) -> Response:
     """A new entity."""
@@ -132,7 +133,7 @@ def create_entity(body: requests.EntityDraft) -> Response:
 
 @blueprint.put("/entities/<entity_id>")
 @takes(requests.EntityChange)
-@answers(responses.ChangedEntity)
+@answers(shape(responses.Changed, entity=responses.EntityItem))
 @fails("conflict")
 def edit_entity(entity_id: str, body: requests.EntityChange) -> Response:
     """Change an entity."""
@@ -150,7 +151,7 @@ def delete_entity(entity_id: str) -> Response:
 
 @blueprint.get("/tags")
 @asks(requests.GroupFilter)
-@answers(responses.TagPage)
+@answers(shape(tags=list[responses.TagItem], total_count=int))
 def list_tags(query: requests.GroupFilter) -> Response:
     """Labels, by name; their parents make the tree."""
     api = knowledge()
@@ -160,7 +161,7 @@ def list_tags(query: requests.GroupFilter) -> Response:
 
 @blueprint.post("/tags")
 @takes(requests.TagDraft)
-@answers(responses.ChangedTag, status=HTTPStatus.CREATED)
+@answers(shape(responses.Changed, tag=responses.TagItem), status=HTTPStatus.CREATED)
 @fails("conflict", "tag_not_found")
 def create_tag(body: requests.TagDraft) -> Response:
     """A new tag."""
@@ -172,7 +173,7 @@ def create_tag(body: requests.TagDraft) -> Response:
 
 @blueprint.put("/tags/<tag_id>")
 @takes(requests.TagChange)
-@answers(responses.ChangedTag)
+@answers(shape(responses.Changed, tag=responses.TagItem))
 @fails("conflict")
 def edit_tag(tag_id: str, body: requests.TagChange) -> Response:
     """Rename or move a tag; below itself is a 400."""
@@ -189,7 +190,7 @@ def delete_tag(tag_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/tags")
-@answers(responses.TagList)
+@answers(shape(tags=list[responses.TagItem]))
 def list_tags_of_claim(claim_id: str) -> Response:
     """The tags of a claim."""
     api = knowledge()
@@ -214,7 +215,7 @@ def untag_claim(claim_id: str, tag_id: str) -> Response:
 
 
 @blueprint.get("/claims/<claim_id>/entities")
-@answers(responses.EntitiesOfClaim)
+@answers(shape(entities=list[responses.EntityWithRole]))
 def list_entities_of_claim(claim_id: str) -> Response:
     """The entities that a claim is about, with their roles."""
     api = knowledge()
@@ -242,7 +243,7 @@ def unlink_entity(claim_id: str, entity_id: str) -> Response:
 
 
 @blueprint.get("/types")
-@answers(responses.TypeList)
+@answers(shape(types=list[responses.CategoryItem]))
 def list_types() -> Response:
     """Types of claims: those that come with the product, and the person's own."""
     return json_reply({"types": _categories(knowledge().type_catalog.list())})
@@ -250,7 +251,7 @@ def list_types() -> Response:
 
 @blueprint.post("/types")
 @takes(requests.Category)
-@answers(responses.TypeList, status=HTTPStatus.CREATED)
+@answers(shape(types=list[responses.CategoryItem]), status=HTTPStatus.CREATED)
 @fails("conflict")
 def add_type(body: requests.Category) -> Response:
     """A type of the person's own."""
@@ -260,7 +261,7 @@ def add_type(body: requests.Category) -> Response:
 
 
 @blueprint.get("/domains")
-@answers(responses.DomainList)
+@answers(shape(domains=list[responses.CategoryItem]))
 def list_domains() -> Response:
     """Domains: those that come with the product, and the person's own."""
     return json_reply({"domains": _categories(knowledge().domain_catalog.list())})
@@ -268,7 +269,7 @@ def list_domains() -> Response:
 
 @blueprint.post("/domains")
 @takes(requests.Category)
-@answers(responses.DomainList, status=HTTPStatus.CREATED)
+@answers(shape(domains=list[responses.CategoryItem]), status=HTTPStatus.CREATED)
 @fails("conflict")
 def add_domain(body: requests.Category) -> Response:
     """A domain of the person's own."""

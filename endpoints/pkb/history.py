@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
+from endpoints.http.models import shape
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
@@ -17,7 +18,7 @@ blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
 
 @blueprint.get("/conflicts")
-@answers(responses.ConflictList)
+@answers(shape(conflicts=list[responses.ConflictItem]))
 def list_conflicts() -> Response:
     """Conflicts that are not decided, newest first."""
     api = knowledge()
@@ -26,7 +27,7 @@ def list_conflicts() -> Response:
 
 @blueprint.post("/conflicts")
 @takes(requests.ConflictDraft)
-@answers(responses.ChangedConflict, status=HTTPStatus.CREATED)
+@answers(shape(responses.Changed, conflict=responses.ConflictItem), status=HTTPStatus.CREATED)
 @fails("claim_not_found", "conflict")
 def create_conflict(body: requests.ConflictDraft) -> Response:
     """Say that claims contradict each other."""
@@ -38,7 +39,7 @@ def create_conflict(body: requests.ConflictDraft) -> Response:
 
 @blueprint.post("/conflicts/<conflict_id>/resolve")
 @takes(requests.Decision)
-@answers(responses.ChangedConflict)
+@answers(shape(responses.Changed, conflict=responses.ConflictItem))
 @fails("claim_not_found", "conflict")
 def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
     """Decide a conflict; the others are superseded by the winner, without one all stay."""
@@ -49,7 +50,7 @@ def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
 
 @blueprint.get("/audit")
 @asks(requests.HistoryPage)
-@answers(responses.History)
+@answers(shape(entries=list[responses.HistoryItem]))
 def list_changes(query: requests.HistoryPage) -> Response:
     """What was changed, newest first."""
     log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
@@ -58,7 +59,7 @@ def list_changes(query: requests.HistoryPage) -> Response:
 
 
 @blueprint.post("/undo/<audit_id>")
-@answers(responses.Undone)
+@answers(shape(undone=str, audit_id=str))
 @fails("conflict")
 @works(Work.LONG)
 def undo(audit_id: str) -> Response:

@@ -88,28 +88,10 @@ class ClaimPage(Shape):
     warnings: list[str]
 
 
-class Claims(Shape):
-    """Claims."""
-
-    claims: list[ClaimItem]
-
-
-class OneClaim(Shape):
-    """One claim."""
-
-    claim: ClaimItem
-
-
 class Changed(Shape):
     """What was done; `audit_id` undoes it, null where nothing had to be changed."""
 
     audit_id: str | None
-
-
-class ChangedClaim(Changed):
-    """A claim as it is now."""
-
-    claim: ClaimItem
 
 
 class SimilarClaim(Shape):
@@ -120,9 +102,10 @@ class SimilarClaim(Shape):
     kind: Literal["duplicate", "contradiction", "related"]
 
 
-class AddedClaim(ChangedClaim):
+class AddedClaim(Changed):
     """A claim just added, and those much like it."""
 
+    claim: ClaimItem
     similar: list[SimilarClaim]
     warnings: list[str]
 
@@ -151,18 +134,6 @@ class ChangeResult(Shape):
     claim_id: str
     success: bool
     error: str | None = None
-
-
-class BulkChanged(Changed):
-    """What became of each."""
-
-    results: list[ChangeResult]
-
-
-class ClaimIds(Shape):
-    """Ids of claims."""
-
-    claim_ids: list[str]
 
 
 class SearchResult(Shape):
@@ -204,13 +175,6 @@ class ResolvedReference(Shape):
     claims: list[ClaimItem]
 
 
-class RelevantContext(Shape):
-    """Memories as a model would be given them."""
-
-    context: str
-    claims: list[ClaimItem]
-
-
 class VectorState(Shape):
     """How far claims can be found by meaning."""
 
@@ -246,30 +210,6 @@ class ContextItem(Shape):
     child_count: int
 
 
-class ContextList(Shape):
-    """Contexts."""
-
-    contexts: list[ContextItem]
-
-
-class OneContext(Shape):
-    """One context."""
-
-    context: ContextItem
-
-
-class ChangedContext(Changed):
-    """A context as it is now."""
-
-    context: ContextItem
-
-
-class ClaimsOfContext(Claims):
-    """A part of the claims right in a context."""
-
-    total_count: int
-
-
 class EntityItem(Shape):
     """An entity."""
 
@@ -280,29 +220,10 @@ class EntityItem(Shape):
     claim_count: int
 
 
-class EntityPage(Shape):
-    """A part of the entities."""
-
-    entities: list[EntityItem]
-    total_count: int
-
-
 class EntityWithRole(EntityItem):
     """An entity and its part in a claim."""
 
     role: str
-
-
-class EntitiesOfClaim(Shape):
-    """What a claim is about."""
-
-    entities: list[EntityWithRole]
-
-
-class ChangedEntity(Changed):
-    """An entity as it is now."""
-
-    entity: EntityItem
 
 
 class TagItem(Shape):
@@ -315,42 +236,12 @@ class TagItem(Shape):
     claim_count: int
 
 
-class TagList(Shape):
-    """Tags."""
-
-    tags: list[TagItem]
-
-
-class TagPage(TagList):
-    """A part of the tags."""
-
-    total_count: int
-
-
-class ChangedTag(Changed):
-    """A tag as it is now."""
-
-    tag: TagItem
-
-
 class CategoryItem(Shape):
     """A type or domain, and how many claims have it."""
 
     name: str
     label: str
     count: int
-
-
-class TypeList(Shape):
-    """Types of claims."""
-
-    types: list[CategoryItem]
-
-
-class DomainList(Shape):
-    """Domains."""
-
-    domains: list[CategoryItem]
 
 
 class SuggestedEntity(Shape):
@@ -419,18 +310,6 @@ class ConflictItem(Shape):
     members: list[ClaimItem]
 
 
-class ConflictList(Shape):
-    """Conflicts."""
-
-    conflicts: list[ConflictItem]
-
-
-class ChangedConflict(Changed):
-    """A conflict as it is now."""
-
-    conflict: ConflictItem
-
-
 class HistoryItem(Shape):
     """One change."""
 
@@ -444,19 +323,6 @@ class HistoryItem(Shape):
     created_at: str
     undone_by: str | None
     can_undo: bool
-
-
-class History(Shape):
-    """Changes, newest first."""
-
-    entries: list[HistoryItem]
-
-
-class Undone(Shape):
-    """Which change was taken back, and the change that did it."""
-
-    undone: str
-    audit_id: str
 
 
 class Imported(Changed):

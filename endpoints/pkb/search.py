@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from chat.context.memories import relevant_memories, rendered_memories
+from endpoints.http.models import shape
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
@@ -68,7 +69,7 @@ def resolve(reference: str) -> Response:
 
 @blueprint.post("/relevant_context")
 @takes(requests.ContextQuestion)
-@answers(responses.RelevantContext)
+@answers(shape(context=str, claims=list[responses.ClaimItem]))
 @fails("model_unavailable")
 @works(Work.SEARCH)
 def relevant_context(body: requests.ContextQuestion) -> Response:

@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from endpoints.pkb import responses
 from tests.attack.knowledge_probes import BY_ADDRESS, BY_BODY_OR_QUERY, MISSING, Probe, things_of
 from tests.endpoints.conftest import OWN_PAGE, Person, refused, told
+from tests.endpoints.pkb import responses
 
 FURTHER_MISSING = {
     "second_claim_id": "00000000-0000-4000-8000-00000000001a",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import responses
 from tests.endpoints.conftest import Person, refused, told
+from tests.endpoints.pkb import responses
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 

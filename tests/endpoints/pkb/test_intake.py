@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from endpoints.pkb import responses
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
+from tests.endpoints.pkb import responses
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 TEXT = "I prefer morning workouts. My sister is called Anna. I decided to learn Italian."

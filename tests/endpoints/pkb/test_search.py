@@ -10,9 +10,9 @@ from flask import Flask
 
 from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from endpoints.http.scope import EXTENSION
-from endpoints.pkb import responses
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
+from tests.endpoints.pkb import responses
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
 
