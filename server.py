@@ -68,7 +68,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
     """The parts of one server, put together. Opens the store and brings its schema up to date."""
     _complete_restore(settings.data_dir)
-    database = open_store(settings.users_dir, synchronous=settings.synchronous)
+    database = open_store(settings.users_dir, synchronous=settings.synchronous, database_url=settings.database_url)
     metrics = Metrics()
     models = models or _models(settings)
     knowledge = KnowledgeAccess(

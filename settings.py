@@ -131,8 +131,15 @@ def _long_enough(text: str) -> str:
     return text
 
 
-def _sqlite_only(_text: str) -> None:
-    raise ValueError("this version keeps its data in SQLite below ANAPHORA_DATA_DIR; leave DATABASE_URL empty")
+def _database_url(text: str) -> str:
+    parts = urlsplit(text)
+    # The text is not quoted: it may hold a password.
+    if parts.scheme != "postgresql+psycopg" or not parts.path.strip("/"):
+        raise ValueError(
+            "use postgresql+psycopg://<user>:<password>@<host>/<database>, or leave it empty for SQLite below "
+            "ANAPHORA_DATA_DIR"
+        )
+    return text
 
 
 Folder = Annotated[Path, _reads(_folder)]
@@ -181,8 +188,12 @@ class Settings(BaseModel):
         "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
         secret=True,
     )
-    database_url: Annotated[str | None, _reads(_sqlite_only)] = _setting(
-        None, "Another database than SQLite; must be empty in this version.", secret=True
+    database_url: Annotated[str | None, _reads(_database_url)] = _setting(
+        None,
+        "The PostgreSQL database for accounts and conversations, "
+        "`postgresql+psycopg://<user>:<password>@<host>/<database>`; "
+        "when empty, they lie in SQLite's files below ANAPHORA_DATA_DIR, as memories always do.",
+        secret=True,
     )
     main_model: Annotated[str, _reads(_model)] = _setting("embedded", "Model that answers.", flag="--main-model")
     cheap_model: Annotated[str | None, _reads(_model)] = _setting(

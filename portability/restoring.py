@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from database.accounts.users import any_user_exists, conversation_exists
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.engine.sqlite import holds_rows, is_sound
 from database.errors import StoreError
 from portability.backup import (
@@ -136,13 +138,16 @@ def _check_stores(draft: Path) -> None:
         raise BrokenBackupError(f"The backup can't be used: {error.message}") from error
 
 
-def is_incomplete(data_dir: Path) -> bool:
-    """Whether `data_dir` holds conversations, memories or files, but no account."""
-    if holds_rows(data_dir / ACCOUNTS, ("users",)):
+def is_incomplete(data_dir: Path, *, database: Database) -> bool:
+    """Whether `data_dir` and `database` hold somebody's conversations, memories or files, and no account.
+
+    Raises StoreError where that can't be read.
+    """
+    if any_user_exists(database=database):
         return False
     folders = (data_dir / name for name in _THINGS)
     return (
-        holds_rows(data_dir / ACCOUNTS, _PEOPLE)
+        conversation_exists(database=database)
         or holds_rows(data_dir / KNOWLEDGE, _MEMORIES)
         or any(folder.is_dir() and any(folder.iterdir()) for folder in folders)
     )

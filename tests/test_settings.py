@@ -86,7 +86,9 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_DISTILL_TIMEOUT", "0", "number of seconds above 0"),
         ("ANAPHORA_SYNCHRONOUS", "off", "'normal' or 'full'"),
         ("ANAPHORA_LOG_FORMAT", "xml", "'text' or 'json'"),
-        ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db/anaphora", "SQLite"),
+        ("DATABASE_URL", "mysql://somebody:secret@db/anaphora", "postgresql+psycopg://"),
+        ("DATABASE_URL", "postgresql://somebody:secret@db/anaphora", "postgresql+psycopg://"),
+        ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db", "<database>"),
     ],
 )
 def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right(load, name, wrong, hint):

@@ -99,6 +99,7 @@ class ServerProcess:
         self._tidy = tidy
         self._holding = contextlib.ExitStack()
         self._lock = threading.Lock()
+        self._holds_database = False
         self._begun_in: int | None = None
         self._running: Future[None] | None = None
         self._watches: tuple[FileWatch, ...] = ()
@@ -117,6 +118,7 @@ class ServerProcess:
                 return
             if not is_held_here(self._data_dir):
                 self._holding.enter_context(sole_server(self._data_dir))
+            self._hold_database()
             self._tidy()
             self._watch_files()
             if self._database.damage is None:
@@ -124,6 +126,15 @@ class ServerProcess:
             if upkeep:
                 self._running = self._turns.in_background(self._start())
             self._begun_in = os.getpid()
+
+    def _hold_database(self) -> None:
+        """Be the only server of a database that several data folders may name."""
+        if self._holds_database:
+            return
+        if not self._holding.enter_context(self._database.backend.held_for_server()):
+            self._holding.close()
+            raise ServerRunningError("Another server uses the database of DATABASE_URL. Stop it, or name another one.")
+        self._holds_database = True
 
     def end(self) -> None:
         """Release the data folder and stop the upkeep; a process that exits does so by itself."""
@@ -133,6 +144,7 @@ class ServerProcess:
             watch.stop()
         self._watches = ()
         self._holding.close()
+        self._holds_database = False
         self._begun_in = self._running = None
 
     def _watch_files(self) -> None:

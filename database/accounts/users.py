@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from typing_extensions import TypedDict
 
@@ -18,7 +18,7 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import InvalidChangeError, UserExistsError, UserNotFoundError
-from database.schema import api_tokens, password_links, sessions, users
+from database.schema import api_tokens, conversations, password_links, sessions, users
 
 from .passwords import hash_password, needs_new_hash, password_matches
 
@@ -111,6 +111,12 @@ def any_user_exists(*, database: Database) -> bool:
     """Whether the set-up page has done its work."""
     with database.reading() as connection:
         return _any_user(connection)
+
+
+def conversation_exists(*, database: Database) -> bool:
+    """Whether anybody's conversation is stored, in the bin too: without an account, nobody can prove whose it is."""
+    with database.reading() as connection:
+        return bool(connection.execute(select(exists().select_from(conversations))).scalar_one())
 
 
 def get_user(*, database: Database, user_email: str) -> UserRow:

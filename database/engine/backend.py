@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +40,12 @@ class Backend(Protocol):
 
     def beginning(self, *, writing: bool) -> str:
         """The SQL that begins a transaction: one snapshot for a reader, the only writer's lock for a writer."""
+
+    def held_for_server(self) -> AbstractContextManager[bool]:
+        """Hold the database for one server until the block ends; False where another server holds it.
+
+        A crash lets go of it.
+        """
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, one of `errors`."""

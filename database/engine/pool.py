@@ -30,6 +30,7 @@ class KeptConnections:
         self._errors = backend.errors
         self._engine = backend.engine(connections=count, writing=writing)
         self._beginning = backend.beginning(writing=writing)
+        self._closings = 0
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(count):
@@ -41,17 +42,19 @@ class KeptConnections:
 
         Raises StorageBusyError where all connections are in use for long, and the driver's errors.
         """
+        closings = self._closings
         connection = self._begun(self._take())
         try:
             yield connection
             _commit(connection)
         except BaseException:
-            self._idle.put(self._rolled_back(connection))
+            self._put_back(self._rolled_back(connection), closings)
             raise
-        self._idle.put(connection)
+        self._put_back(connection, closings)
 
     def close(self) -> None:
         """Close all connections; the next transaction opens new ones."""
+        self._closings += 1
         idle: list[Connection | None] = []
         with suppress(queue.Empty):
             while True:
@@ -61,6 +64,14 @@ class KeptConnections:
                 connection.close()
             self._idle.put(None)
         self._engine.dispose()
+
+    def _put_back(self, connection: Connection | None, closings: int) -> None:
+        """Let another transaction have the connection; close it where the pool was closed since it was taken."""
+        if connection is not None and closings != self._closings:
+            connection.detach()
+            connection.close()
+            connection = None
+        self._idle.put(connection)
 
     def _take(self) -> Connection | None:
         """An idle connection, or None for one that has to be opened."""

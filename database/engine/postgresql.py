@@ -7,6 +7,8 @@ until it commits. Readers see one snapshot and wait for nobody.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -89,6 +91,19 @@ class PostgreSQLDatabase:
         if writing:
             return f"BEGIN; SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
         return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    @contextmanager
+    def held_for_server(self) -> Iterator[bool]:
+        """Hold the database by a lock of a connection of its own; False where another server holds it."""
+        engine = self.engine(connections=1, writing=True)
+        try:
+            with engine.connect() as connection:
+                lock = f"SELECT pg_try_advisory_lock({_SERVER_LOCK})"
+                yield bool(connection.exec_driver_sql(lock).scalar_one())
+        except self.errors as error:
+            raise store_error(error) from error
+        finally:
+            engine.dispose()
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by its SQLSTATE; without one, the server could not be reached."""

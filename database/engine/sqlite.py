@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -109,6 +109,10 @@ class SQLiteFile:
     def beginning(self, *, writing: bool) -> str:
         """The statement that begins a transaction; one that will write takes its lock at once."""
         return beginning(writing=writing)
+
+    def held_for_server(self) -> AbstractContextManager[bool]:
+        """True: the lock of the data folder, which holds the file, is enough."""
+        return nullcontext(True)
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by SQLite's result code."""

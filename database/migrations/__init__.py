@@ -57,7 +57,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0014_message_vectors.upgrade,
 )
 
-POSTGRESQL_BASELINE = 13
+POSTGRESQL_BASELINE = 14
 
 
 def current_version(connection: Connection) -> int:

@@ -1,4 +1,4 @@
--- Frozen: the tables as they were at schema version 13, with which an empty PostgreSQL database begins.
+-- Frozen: the tables as they were at schema version 14, with which an empty PostgreSQL database begins.
 -- Texts compare by code point, as in SQLite, whatever the database's own collation is.
 
 CREATE SCHEMA IF NOT EXISTS anaphora;
@@ -311,5 +311,23 @@ CREATE TABLE message_variants (
     client_message_id TEXT COLLATE "C",
     PRIMARY KEY (message_id, number),
     FOREIGN KEY(message_id) REFERENCES messages (message_id) ON DELETE CASCADE
+);
+
+CREATE TABLE message_vectors (
+    vector_id BIGSERIAL NOT NULL,
+    seq BIGINT NOT NULL,
+    user_email TEXT COLLATE "C" NOT NULL,
+    codes BYTEA NOT NULL,
+    PRIMARY KEY (vector_id),
+    FOREIGN KEY(seq) REFERENCES messages (seq) ON DELETE CASCADE
+);
+
+CREATE INDEX idx_message_vectors_message ON message_vectors (seq);
+CREATE INDEX idx_message_vectors_user_email ON message_vectors (user_email);
+
+CREATE TABLE unembedded_messages (
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (seq),
+    FOREIGN KEY(seq) REFERENCES messages (seq) ON DELETE CASCADE
 );
 INSERT INTO search_state (name, indexed_seq) VALUES ('messages', 0);

@@ -134,7 +134,8 @@ def setup(body: account_models.FirstAccount) -> BaseResponse:
 
 def _refuse_incomplete_store() -> None:
     """Raise StoreIncompleteError where whoever makes the first account would get things of somebody else."""
-    if is_incomplete(current_state().settings.data_dir):
+    state = current_state()
+    if is_incomplete(state.settings.data_dir, database=state.database):
         raise StoreIncompleteError
 
 

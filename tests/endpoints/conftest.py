@@ -94,9 +94,10 @@ def events_of(answer: TestResponse) -> list[dict[str, Any]]:
     return [event for event in events if not event.get("heartbeat")]
 
 
-def settings_in(folder: Path) -> Settings:
+def settings_in(folder: Path, *, database_url: str | None = None) -> Settings:
     """The settings of a server on loopback whose data folder is `folder`."""
     environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    environ["DATABASE_URL"] = database_url or ""
     return load_settings(environ, env_file=folder / "no.env")
 
 
@@ -115,7 +116,8 @@ def running_app(
         model_dir=settings.model_dir,
         overrides={"main": main, "cheap": cheap},
     )
-    put_empty_store(settings.users_dir)
+    if settings.database_url is None:
+        put_empty_store(settings.users_dir)
     application = with_own_routes(settings, models) if own_routes else with_shared_routes(settings, models)
     undescribed = watch_answers(application)
     yield application
@@ -160,9 +162,9 @@ def account(app: Flask, email: str, *, is_admin: bool = False) -> Person:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path, database_url: str | None) -> Settings:
     """The settings of a server on loopback with its own data folder."""
-    return settings_in(tmp_path)
+    return settings_in(tmp_path, database_url=database_url)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,15 @@ def test_who_waits_too_long_for_a_connection_is_told_to_come_again(
     monkeypatch.setattr(pool, "_WAIT_SECONDS", 0.01)
     with connections.transaction(), pytest.raises(StorageBusyError):
         notes(connections)
+    assert notes(connections) == []
+
+
+def test_a_connection_that_is_used_while_the_pool_closes_is_closed_afterwards(connections: KeptConnections) -> None:
+    with connections.transaction() as connection:
+        driver = connection.connection.driver_connection
+        connections.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        driver.execute("SELECT 1")  # type: ignore[union-attr]
     assert notes(connections) == []
 
 

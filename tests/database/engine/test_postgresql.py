@@ -189,3 +189,10 @@ def test_what_postgresql_cannot_store_in_a_text_becomes_the_replacement_characte
     store.write(lambda connection: attempt(connection, "a\x00b"))
     with store.reading() as connection:
         assert subjects(connection) == ["a\ufffdb"]
+
+
+def test_a_database_has_one_server(store: Database, url: str) -> None:
+    with store.backend.held_for_server() as first, database_at(url).held_for_server() as second:
+        assert (first, second) == (True, False)
+    with database_at(url).held_for_server() as third:
+        assert third

@@ -16,6 +16,8 @@ from database.conversations.repository import create_conversation
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
+pytestmark = pytest.mark.contract
+
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

@@ -11,6 +11,8 @@ from endpoints.operations.models import Limits
 from settings import SETTINGS_TABLE, Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused, told
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def grace(person: Callable[..., Person]) -> Person:

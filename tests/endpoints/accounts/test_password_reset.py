@@ -17,6 +17,8 @@ from database.engine import clock
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, refused
 
+pytestmark = pytest.mark.contract
+
 NEW = "a wholly new one"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", **OWN_PAGE}
 

@@ -11,6 +11,8 @@ from endpoints.conversations import models as conversation_models
 from endpoints.workspaces import models as workspace_models
 from tests.endpoints.conftest import Person, refused, told
 
+pytestmark = pytest.mark.contract
+
 
 def change(person: Person, ids: list[str], what: str, **more: Any) -> list[tuple[str, str]]:
     answer = person.post("/conversations/bulk", json={"conversation_ids": ids, "change": what, **more})

@@ -11,6 +11,8 @@ import pytest
 from tests.database.conftest import statements
 from tests.endpoints.conftest import Person
 
+pytestmark = pytest.mark.contract
+
 __all__ = ["statements"]
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.endpoints.conftest import Person
+
+pytestmark = pytest.mark.contract
 
 
 def test_from_now_on_nothing_is_kept_and_then_it_is_again(ada: Person) -> None:

@@ -10,6 +10,8 @@ from database.conversations.deletion import BinnedConversation
 from endpoints.conversations import models as conversation_models
 from tests.endpoints.conftest import Person, told
 
+pytestmark = pytest.mark.contract
+
 
 def details(person: Person, conversation_id: str) -> dict[str, Any]:
     found: dict[str, Any] = person.get(f"/get_conversation_details/{conversation_id}").json

@@ -14,6 +14,8 @@ from database.accounts.sessions import revoke_all_sessions
 from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import Person, account, refused
 
+pytestmark = pytest.mark.contract
+
 
 def watched(person: Person, after: int | None = None) -> Iterator[dict[str, Any]]:
     answer = person.get("/events" if after is None else f"/events?after={after}")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.endpoints.conftest import Person
 
+pytestmark = pytest.mark.contract
+
 MEDIA = {
     "markdown": ("text/markdown", "md"),
     "html": ("text/html", "html"),

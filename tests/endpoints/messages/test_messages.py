@@ -11,6 +11,8 @@ from endpoints.messages import models as message_models
 from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def talk(ada: Person) -> str:
@@ -101,6 +103,7 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused(ada: Person, talk: str
     assert listed(ada, talk)[0]["text"] == "Who knows?"
 
 
+@pytest.mark.only_sqlite
 def test_who_answered_has_the_same_name_wherever_an_answer_is_listed(ada: Person, talk: str) -> None:
     question, answer, _, _ = listed(ada, talk)
     name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]

@@ -15,6 +15,8 @@ from endpoints.http.models import Done
 from endpoints.sharing import models as share_models
 from tests.endpoints.conftest import Person, refused, told
 
+pytestmark = pytest.mark.contract
+
 PAGE = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

@@ -16,6 +16,8 @@ from server import build_state
 from settings import Settings
 from tests.endpoints.conftest import Person, events_of, refused
 
+pytestmark = pytest.mark.contract
+
 ID = "5c6d1f3a-0a3d-4c53-9d66-1f0a3b7d2e11"
 
 

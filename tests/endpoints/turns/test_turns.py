@@ -12,6 +12,8 @@ from endpoints.references.models import ResolvedItem, Suggestion
 from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of
 
+pytestmark = pytest.mark.contract
+
 
 def last_ids(events: list[dict[str, Any]]) -> dict[str, Any]:
     return [event["message_ids"] for event in events if "message_ids" in event][-1]
@@ -146,6 +148,7 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
     assert ada.get(f"/r/{friendly_id}/99").status_code == 404
 
 
+@pytest.mark.only_sqlite
 def test_conversations_and_messages_are_offered_while_typing(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "Where is the towel?")

@@ -12,6 +12,8 @@ from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of, refused
 
+pytestmark = pytest.mark.contract
+
 
 class Moods:
     """What the model says next."""
