@@ -124,6 +124,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vectors=vectors,
         erase_closed_accounts=account_erasure.erase_closed,
         look_for_changes=changes.look,
+        close_abandoned_turns=turns.close_abandoned,
     )
     return AppState(
         settings=settings,

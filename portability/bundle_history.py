@@ -86,9 +86,8 @@ class BundleHistory(History):
         self._refresh()
         return accepted
 
-    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
+    def accept_again(self, message_id: str, *, model_name: str, **_request: Any) -> RepeatedTurn:
         """Raises InvalidChangeError: a bundle holds one text of each answer."""
-        del client_message_id
         raise InvalidChangeError(
             f"The answer {message_id} can't be made again by {model_name}: a bundle holds one text of each answer."
         )

@@ -267,6 +267,7 @@ def test_no_module_imports_itself_by_way_of_others():
 # A street without house numbers is as hard to walk as one with a house for each room.
 MOST_MODULES_OF_A_FOLDER = 15
 LARGER_FOLDERS = {
+    "database.migrations": 1_000,  # one module for each change of the schema, frozen for ever
     "endpoints.http": 18,
     "truth_management_system": 16,
     "truth_management_system.ingestion": 21,

@@ -95,7 +95,7 @@ class ServerProcess:
         self._turns = turns
         self._models = models
         self._knowledge = knowledge
-        self._keep_up = upkeep
+        self.keep_up = upkeep
         self._tidy = tidy
         self._holding = contextlib.ExitStack()
         self._lock = threading.Lock()
@@ -157,7 +157,7 @@ class ServerProcess:
 
     async def _start(self) -> None:
         self._models.start()
-        await self._keep_up()
+        await self.keep_up()
 
 
 def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) -> None:

@@ -37,6 +37,7 @@ async def keep_up(
     vectors: MessageVectors,
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
+    close_abandoned_turns: Callable[[], object] = lambda: None,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
@@ -53,6 +54,7 @@ async def keep_up(
     await asyncio.gather(
         quickly(partial(index_pending, database=database), what="the search index"),
         quickly(look_for_changes, what="the streams of changes"),
+        quickly(close_abandoned_turns, what="turns of processes that are gone"),
         hourly(partial(purge_changes, database=database), what="old changes"),
         hourly(partial(purge_events, database=database), what="events of old answers"),
         hourly(partial(purge_bin, database=database), what="the bin"),

@@ -87,6 +87,9 @@ def _own_choice(settings: Any) -> str | None:
     return own if isinstance(own, str) and own != "main" else None
 
 
+OWNER = "_owner"
+"""The field of a query that names the process that runs the turn; only the server sets it."""
+
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
 
@@ -120,6 +123,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         thread_id=query.get("thread_id"),
         model_name=means.chosen.model.name,
         client_message_id=query.get("client_message_id"),
+        owner=query.get(OWNER),
     )
     return _turn(query, accepted, means, text=text)
 
@@ -131,6 +135,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         str(query[ANSWER_AGAIN]),
         model_name=means.chosen.model.name,
         client_message_id=query.get("client_message_id"),
+        owner=query.get(OWNER),
     )
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
     memories = accepted.answer_config.get("memories") or ()

@@ -142,6 +142,7 @@ class History:
         thread_id: str | None,
         model_name: str,
         client_message_id: str | None = None,
+        owner: str | None = None,
     ) -> AcceptedTurn:
         """Store a user message and an empty answer.
 
@@ -155,12 +156,19 @@ class History:
             thread_id=thread_id,
             model_name=model_name,
             client_message_id=client_message_id,
+            owner=owner,
         )
 
-    def accept_again(self, message_id: str, *, model_name: str, client_message_id: str | None = None) -> RepeatedTurn:
+    def accept_again(
+        self, message_id: str, *, model_name: str, client_message_id: str | None = None, owner: str | None = None
+    ) -> RepeatedTurn:
         """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
         return variants.accept_again(
-            **self._who, message_id=message_id, model_name=model_name, client_message_id=client_message_id
+            **self._who,
+            message_id=message_id,
+            model_name=model_name,
+            client_message_id=client_message_id,
+            owner=owner,
         )
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:

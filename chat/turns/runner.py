@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,10 +19,11 @@ from database.engine.database import Database, Urgency
 from database.errors import AlreadySentError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
+from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 
 from . import events
-from .accept import ANSWER_AGAIN
+from .accept import ANSWER_AGAIN, OWNER
 from .errors import ShuttingDownError, TooManyTurnsError
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
@@ -63,6 +65,7 @@ class TurnRunner:
     `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
     without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
     mean that broke off before it could tell. most_per_person: how many one person may run at once; None: any number.
+    owner: the name under which this process holds the leases of its turns.
     """
 
     def __init__(
@@ -74,11 +77,13 @@ class TurnRunner:
         most_per_person: int | None = None,
     ) -> None:
         self.report_of = report_of
+        self.owner = uuid.uuid4().hex
         self.database = database
         self._metrics = metrics
         self._streams: dict[str, LiveStream] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._salvaging: dict[str, asyncio.Task[None]] = {}
+        self._renewing = False
         self._stopping: set[str] = set()
         self._ended: dict[str, LiveStream] = {}
         self._sent = SentMessages()
@@ -142,7 +147,7 @@ class TurnRunner:
             self._check_room(conversation.user_id)
             self._turns_of[conversation.user_id] += 1
         try:
-            turn = conversation.reply(query)
+            turn = conversation.reply({**query, OWNER: self.owner})
             stream = LiveStream(
                 message_id=turn.accepted.response_message_id,
                 conversation_id=conversation.conversation_id,
@@ -237,6 +242,24 @@ class TurnRunner:
         task = asyncio.get_running_loop().create_task(self._run(turn, stream), name=f"turn {stream.message_id}")
         self._tasks[stream.message_id] = task
         task.add_done_callback(partial(self._forget, stream))
+        if not self._renewing:
+            self._renewing = True
+            asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)
+
+    def _renew_leases(self) -> None:
+        """Renew the leases of this process, again and again until none of its turns runs."""
+        self._renewing = bool(self._tasks or self._salvaging)
+        if self._renewing:
+            # Where this fails it is tried again soon; nobody but other processes closes our turns meanwhile.
+            self.database.submit(partial(renew_leases, owner=self.owner), urgency=Urgency.STREAM)
+            asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)
+
+    def close_abandoned(self) -> int:
+        """Close the turns of other processes whose leases have ended; how many. Raises StoreError."""
+        closed = close_interrupted_turns(database=self.database, asking=self.owner, report_of=self.report_of)
+        if closed:
+            log.warning("%d answers of a process that is gone were closed; what was said is kept", closed)
+        return closed
 
     async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
         journal = self._current_journal()

@@ -21,6 +21,7 @@ from database.schema import message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
 from database.turns.identity import RepeatedTurn
+from database.turns.leases import new_lease
 
 from .message import MessageRow, live_in, row_with_id, rows_where
 from .parts import Parts, store_parts
@@ -39,10 +40,11 @@ def accept_again(
     message_id: str,
     model_name: str,
     client_message_id: str | None = None,
+    owner: str | None = None,
 ) -> RepeatedTurn:
     """Begin a further variant of an answer; what was said until now becomes the first one.
 
-    `database.turns.turns.finish_turn` ends it.
+    owner: as for `accept_turn`. `database.turns.turns.finish_turn` ends the turn.
 
     Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
     InvalidChangeError (it is no answer, or what it answers is not there any more), AlreadySentError and
@@ -59,7 +61,8 @@ def accept_again(
         answer = access_settled(connection, **who, message_id=message_id, index=None)
         question = _question_of(connection, answer)
         created_at = now_iso()
-        _begin(connection, answer, model_name=model_name, client_message_id=client_message_id, created_at=created_at)
+        sent = {"client_message_id": client_message_id, "created_at": created_at}
+        _begin(connection, answer, attempt={**sent, "config": {"model": model_name}}, lease=new_lease(owner))
         touch(connection, conversation_id, running_message_id=message_id)
         begun = {"status": "streaming", "user_message_id": question.message_id}
         record(connection, TURN, "created", ids=[message_id], fields=begun, **who)
@@ -147,20 +150,23 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
 
 
 def _begin(
-    connection: Connection, answer: MessageRow, *, model_name: str, client_message_id: str | None, created_at: str
+    connection: Connection,
+    answer: MessageRow,
+    *,
+    attempt: Mapping[str, Any],
+    lease: Mapping[str, Any],
 ) -> None:
     common = {"message_id": answer.message_id}
     rows: list[dict[str, Any]] = []
     if answer.chosen_variant is None:
         said = {"text": answer.text, "status": answer.status, "config": answer.config}
         rows.append(common | said | {"number": 1, "created_at": answer.created_at, "client_message_id": None})
-    attempt = {"text": "", "status": "streaming", "config": {"model": model_name}, "created_at": created_at}
-    sent = {"client_message_id": client_message_id}
-    rows.append(common | attempt | sent | {"number": max(len(answer.variants), 1) + 1})
+    begun = {"text": "", "status": "streaming", **attempt}
+    rows.append(common | begun | {"number": max(len(answer.variants), 1) + 1})
     connection.execute(insert(message_variants), rows)
     # Its events are told from the first again: those of the attempt before have done their work.
     connection.execute(delete(stream_events).where(stream_events.c.message_id == answer.message_id))
-    values = {"status": "streaming", "chosen_variant": answer.chosen_variant or 1}
+    values = {"status": "streaming", "chosen_variant": answer.chosen_variant or 1, **lease}
     connection.execute(update(messages).where(messages.c.seq == answer.seq).values(values))
 
 

@@ -35,6 +35,7 @@ from . import (
     m0012_message_parts,
     m0013_changes,
     m0014_message_vectors,
+    m0015_leases,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0012_message_parts.upgrade,
     m0013_changes.upgrade,
     m0014_message_vectors.upgrade,
+    m0015_leases.upgrade,
 )
 
 POSTGRESQL_BASELINE = 14

@@ -84,6 +84,9 @@ messages = Table(
     Column("client_message_id", Text),
     # Whether any version of the message has rows in message_parts.
     Column("has_parts", Integer, nullable=False, server_default="0"),
+    # Of a running answer: which process writes it, and until when that process is taken to be alive.
+    Column("owner", Text),
+    Column("lease_until", Text),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.

@@ -20,6 +20,7 @@ from database.references import store_report_in
 from database.schema import conversations, message_variants, messages, stream_events
 
 from .events import INTERRUPTED, append_events, joined_text, numbered, stored_events
+from .leases import abandoned
 from .turns import finish_in
 
 log = logging.getLogger(__name__)
@@ -28,11 +29,17 @@ ReportMaker = Callable[[str, str], Sequence[Mapping[str, Any]]]
 
 
 def close_interrupted_turns(
-    *, database: Database, only: str | None = None, report_of: ReportMaker | None = None
+    *,
+    database: Database,
+    only: str | None = None,
+    asking: str | None = None,
+    report_of: ReportMaker | None = None,
 ) -> int:
     """Finish every turn that is still streaming as "interrupted"; how many there were.
 
-    For a server that is just starting, or for one answer (`only`, its message id) that nobody writes any more.
+    For a server that is just starting and knows that no other process works on the store, or for one answer (`only`,
+    its message id) that nobody writes any more. asking: the owner of running turns that asks while other processes
+    may run turns too; only turns of others whose lease has ended are closed.
 
     Each turn is closed in its own transaction: text as far as it was stored, hashes, on the first turn title and
     friendly id, and the closing events. One that had told nothing yet tells of its references first: as they are
@@ -44,10 +51,10 @@ def close_interrupted_turns(
     """
     store = database
     with store.reading() as connection:
-        running = connection.execute(_streaming(only)).all()
+        running = connection.execute(_streaming(only, asking)).all()
     for answer in running:
         _close_or_mark(store, answer, report_of)
-    if only is None:
+    if only is None and asking is None:
         store.write(_release_waiting_conversations, urgency=Urgency.ACCEPT)
     return len(running)
 
@@ -100,7 +107,7 @@ def _lost_report(answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -
     return report_of(answer.user_email, answer.question)
 
 
-def _streaming(only: str | None) -> Select[Any]:
+def _streaming(only: str | None, asking: str | None) -> Select[Any]:
     questions = messages.alias("questions")
     query = (
         select(
@@ -108,6 +115,7 @@ def _streaming(only: str | None) -> Select[Any]:
             messages.c.conversation_id,
             messages.c.user_email,
             messages.c.in_answer_to,
+            messages.c.lease_until,
             questions.c.text.label("question"),
             questions.c.report.label("report"),
             exists().where(stream_events.c.message_id == messages.c.message_id).label("begun"),
@@ -115,13 +123,15 @@ def _streaming(only: str | None) -> Select[Any]:
         .outerjoin(questions, questions.c.message_id == messages.c.in_answer_to)
         .where(messages.c.status == "streaming")
     )
+    if asking is not None:
+        query = query.where(abandoned(asking=asking))
     return query if only is None else query.where(messages.c.message_id == only)
 
 
 def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]], lost_report: Sequence[Mapping[str, Any]]) -> None:
-    status = select(messages.c.status).where(messages.c.message_id == answer.message_id)
-    if connection.execute(status).scalar_one_or_none() != "streaming":
-        return  # another process was first
+    now = select(messages.c.status, messages.c.lease_until).where(messages.c.message_id == answer.message_id)
+    if connection.execute(now).one_or_none() != ("streaming", answer.lease_until):
+        return  # another process closed it first, or its own process has renewed the lease
     head = head_even_in_bin(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
     events = stored_events(connection, answer.message_id)
     turn = finish_in(

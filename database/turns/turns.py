@@ -28,6 +28,7 @@ from database.schema import messages
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
 from .identity import AcceptedTurn, FinishedTurn, finished_turn
+from .leases import new_lease
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
@@ -46,6 +47,8 @@ _COLUMNS = (
     "report",
     "created_at",
     "client_message_id",
+    "owner",
+    "lease_until",
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
@@ -68,6 +71,7 @@ class _Question:
     config: Mapping[str, Any]
     model_name: str
     client_message_id: str | None
+    owner: str | None
 
 
 def accept_turn(
@@ -81,17 +85,20 @@ def accept_turn(
     thread_id: str | None = None,
     model_name: str = "",
     client_message_id: str | None = None,
+    owner: str | None = None,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
     config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
     conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
-    user's messages.
+    user's messages. owner: the process that answers and renews the lease of the turn; see `database.turns.leases`.
     Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
     ThreadMismatchError, AlreadySentError (the message was sent before under this client_message_id), ConflictError
     (another message was).
     """
-    question = _Question(text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id)
+    question = _Question(
+        text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id, owner=owner
+    )
 
     def accept(connection: Connection) -> AcceptedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
@@ -279,6 +286,7 @@ def _message_rows(
         "in_answer_to": None,
         "config": {**question.config, **mark},
         "client_message_id": question.client_message_id,
+        **new_lease(None),
     }
     answer = {
         "seq": response.seq,
@@ -291,6 +299,7 @@ def _message_rows(
         "in_answer_to": user.activity_id,
         "config": ({"model": question.model_name} if question.model_name else {}) | mark,
         "client_message_id": None,
+        **new_lease(question.owner),
     }
     return [common | asked, common | answer]
 

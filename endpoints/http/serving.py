@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from chat.runtime.upkeep import keep_up
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
@@ -99,15 +98,8 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
-        upkeep = keep_up(
-            database=self._state.database,
-            knowledge=self._state.knowledge,
-            vectors=self._state.vectors,
-            erase_closed_accounts=self._state.account_erasure.erase_closed,
-            look_for_changes=self._state.changes.look,
-        )
         self._beside = [
-            loop.create_task(upkeep, name="upkeep"),
+            loop.create_task(self._state.server.keep_up(), name="upkeep"),
             loop.create_task(self.connections.watch(), name="connections"),
         ]
 

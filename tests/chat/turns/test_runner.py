@@ -11,11 +11,16 @@ from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import update
 
+from chat.runtime.metrics import Metrics
+from chat.turns import runner as runners
 from chat.turns import streams
+from chat.turns.accept import OWNER
 from chat.turns.errors import ShuttingDownError, TooManyTurnsError
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
+from database.engine.clock import iso_in
 from database.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
@@ -23,6 +28,7 @@ from database.errors import (
     StorageFailedError,
     TurnInProgressError,
 )
+from database.schema import messages
 from database.turns import turns
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
@@ -397,3 +403,40 @@ def test_a_person_has_only_so_many_answers_written_at_once(talk: Talk, runner: T
         assert list(stream.lines())
     third = runner.start(refused, talk.query("Hello"))
     assert list(third.lines())
+
+
+def test_a_running_turn_keeps_its_lease_and_other_processes_leave_it_alone(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runners, "RENEW_SECONDS", 0.01)
+    renewals: list[str] = []
+    renew = runners.renew_leases
+
+    def counted(connection: Any, *, owner: str) -> None:
+        renew(connection, owner=owner)
+        renewals.append(owner)
+
+    monkeypatch.setattr(runners, "renew_leases", counted)
+    hold = Hold()
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("said ", hold, "more")])
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("go on"))
+    wait_until(lambda: len(renewals) > 1)
+    other = TurnRunner(database=talk.database, metrics=Metrics())
+    assert other.close_abandoned() == 0
+    hold.release()
+    assert parsed(stream.lines())[-1]["answer_status"] == "complete"
+    wait_until(lambda: not runner._renewing)
+    assert set(renewals) == {runner.owner}
+
+
+def test_a_turn_of_a_process_that_is_gone_is_closed_with_what_was_said(talk: Talk, runner: TurnRunner) -> None:
+    conversation = talk.new()
+    gone = TurnRunner(database=talk.database, metrics=Metrics())
+    accepted = conversation.reply({**talk.query("hello"), OWNER: gone.owner})
+    accepted.run_by_server(lambda: asyncio.sleep(0, result=True))
+    assert runner.close_abandoned() == 0
+    ended = update(messages).values(lease_until=iso_in(seconds=-1))
+    talk.database.write(lambda connection: connection.execute(ended).rowcount)
+    assert runner.close_abandoned() == 1
+    assert talk.again(conversation).get_message_list()[1]["status"] == "interrupted"
