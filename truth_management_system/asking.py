@@ -51,10 +51,12 @@ def ask(
     read: Callable[[Any], Answer],
     timeout: float,
     temperature: float = 0.0,
+    is_logged: bool = False,
 ) -> Answer:
     """The model's answer as `read` makes it of the parsed JSON; `read` raises ValueError for what is no answer.
 
-    Blocks for `timeout` seconds at most for each of two attempts. Raises UnansweredError, and nothing else.
+    Blocks for `timeout` seconds at most for each of two attempts. is_logged: log what is asked and answered. Raises
+    UnansweredError, and nothing else.
     """
     if model.state().phase == "fetching":
         raise UnansweredError("The model is still being fetched.", is_silent=True)
@@ -62,6 +64,8 @@ def ask(
     for attempt_temperature in (temperature, max(temperature, _SECOND_TEMPERATURE)):
         try:
             completion = _completed(model, question, timeout=timeout, temperature=attempt_temperature)
+            if is_logged:
+                log.info("%s was asked: %s\nanswered: %s", question.job, question.material, completion.text)
             return read(orjson.loads(completion.text))
         except (ValueError, KeyError, TypeError) as error:
             reason = str(error) or type(error).__name__

@@ -22,6 +22,7 @@ class PKBConfig:
         llm_model: Model for programs that bring their own key; a server hands its models in.
         llm_temperature: Of that model.
         llm_timeout: Seconds one question to a model may take.
+        log_llm_calls: Whether each question to a model and its answer is logged, with what people wrote in them.
         recency_weight: Share of a result's score that its age decides, 0 to 1.
         recency_half_life_days: Age at which half of that share is lost.
         confidence_weight: Share of a result's score that its confidence decides, 0 to 1.
@@ -42,6 +43,7 @@ class PKBConfig:
     llm_model: str = "openai/gpt-4o-mini"
     llm_temperature: float = 0.0
     llm_timeout: float = 60.0
+    log_llm_calls: bool = False
     recency_weight: float = 0.02
     recency_half_life_days: float = 180.0
     confidence_weight: float = 0.01

@@ -13,7 +13,8 @@ from .analysis import ENTITIES, TAGS, TEXT, Analysis, Named, analysis_in, analys
 from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, one_of, text_in
 from .config import PKBConfig
 from .constants import ClaimType, ContextDomain
-from .ingestion.rules import rule_domain, rule_entities, rule_questions, rule_tags, rule_type
+from .ingestion.cleaning import words_of
+from .ingestion.rules import MOST_TAGS, rule_domain, rule_entities, rule_questions, rule_tags, rule_type
 from .models import Claim
 
 Answer = TypeVar("Answer")
@@ -73,7 +74,18 @@ class LLMHelpers:
     def generate_tags(
         self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] = ()
     ) -> list[str]:
-        """At most four lowercase tags; the model is shown some of the `existing_tags`."""
+        """At most four lowercase tags, one at least; the model is shown some of the `existing_tags`.
+
+        Where no model answers: existing tags whose words the statement has, then words of the statement.
+        """
+        return self.model_tags(statement, context_domain, existing_tags) or _rule_tags(
+            statement, context_domain, existing_tags
+        )
+
+    def model_tags(
+        self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] = ()
+    ) -> list[str]:
+        """As `generate_tags`, by a model alone: none where it gives none."""
         known = f"\nKnown tags: {', '.join(existing_tags[:20])}" if existing_tags else ""
         area = f"\nArea: {context_domain}" if context_domain else ""
         question = Question(
@@ -127,9 +139,12 @@ class LLMHelpers:
         )
 
     def check_similarity(
-        self, statement: str, candidates: Sequence[Claim | Mapping[str, Any] | str], threshold: float = 0.0
+        self,
+        new_claim: Claim | Mapping[str, Any] | str,
+        existing_claims: Sequence[Claim | Mapping[str, Any] | str],
+        threshold: float = 0.0,
     ) -> list[dict[str, Any]]:
-        """What the statement is to known claims, in their order.
+        """What a new claim or statement is to known claims, in their order.
 
         `{"claim_id", "similarity", "relation"}`; relation: "duplicate", "contradiction", "related". similarity: of the
         vectors, or the share of common words where there are none; those below `threshold` are left out. A model
@@ -137,8 +152,9 @@ class LLMHelpers:
         """
         from .ingestion.similar import judged_by_rules
 
-        known = [_identified(candidate) for candidate in candidates]
-        found = [one for one in judged_by_rules(self, str(statement), known) if one["similarity"] >= threshold]
+        _, statement = _identified(new_claim)
+        known = [_identified(claim) for claim in existing_claims]
+        found = [one for one in judged_by_rules(self, statement, known) if one["similarity"] >= threshold]
         if not found:
             return []
         statements = dict(known)
@@ -199,6 +215,7 @@ class LLMHelpers:
             read=read,
             timeout=self.config.llm_timeout,
             temperature=self.config.llm_temperature,
+            is_logged=self.config.log_llm_calls,
         )
 
     def _answered(self, question: Question, read: Callable[[Any], Answer], *, otherwise: Answer, what: str) -> Answer:
@@ -245,8 +262,16 @@ def _identified(candidate: Claim | Mapping[str, Any] | str) -> tuple[str, str]:
     if isinstance(candidate, Claim):
         return candidate.claim_id, candidate.statement
     if isinstance(candidate, Mapping):
-        return str(candidate["claim_id"]), str(candidate["statement"])
-    return candidate, candidate
+        return str(candidate.get("claim_id", "")), str(candidate["statement"])
+    return str(candidate), str(candidate)
+
+
+def _rule_tags(statement: str, context_domain: str | None, existing_tags: Sequence[str]) -> list[str]:
+    words = {piece for word in words_of(statement) for piece in (word, word.removesuffix("s"))}
+    fitting = [tag for tag in existing_tags if {word.removesuffix("s") for word in words_of(tag)} <= words]
+    by_words = rule_tags(statement) or [word for word in words_of(statement) if word.isalnum()]
+    tags = [*(tag.lower() for tag in fitting), *by_words] or [context_domain or ContextDomain.PERSONAL.value]
+    return list(dict.fromkeys(tags))[:MOST_TAGS]
 
 
 def _short(statement: str) -> str:

@@ -6,6 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+class ReadByName:
+    """Attributes that can be read as items, too: `result["success"]` is `result.success`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+
 @dataclass(slots=True)
 class ActionResult:
     """The outcome of one action; errors are sentences for a person.

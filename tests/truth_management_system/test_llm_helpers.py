@@ -153,7 +153,7 @@ class TestFailingOpen:
 
 def test_without_an_answer_there_is_nothing_or_what_rules_say() -> None:
     llm = LLMHelpers()
-    assert (llm.generate_tags(STATEMENT), llm.extract_entities(STATEMENT), llm.extract_spo(STATEMENT)) == ([], [], {})
+    assert (llm.model_tags(STATEMENT), llm.extract_entities(STATEMENT), llm.extract_spo(STATEMENT)) == ([], [], {})
     analysis = llm.analyze_statement("My wife Anna is allergic to peanuts")
     assert (analysis.by, analysis.claim_type, analysis.context_domain) == ("rules", "fact", "health")
     assert [entity["name"] for entity in analysis.entities] == ["Anna"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from ..asking import UnansweredError
+from ..errors import InvalidKnowledgeError
 from .cleaning import MOST_TEXT_BYTES, readable
 from .comparing import is_first_person
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
+from .executing import Approved
 from .patience import Patience
-from .proposals import IngestCandidate, TextIngestionPlan
+from .proposals import IngestCandidate, IngestResult, TextIngestionPlan
 from .reading import FactReader, Share
 from .remembering import without_request
 from .simple_parser import parse_statements
@@ -56,6 +61,19 @@ class ConversationDistiller(Distiller):
             source_message_id=source_message_id,
         )
 
+    def execute_plan(
+        self,
+        plan_or_plan_id: TextIngestionPlan | str,
+        user_response: Approved = "all",
+        approved_indices: Sequence[int] | None = None,
+    ) -> IngestResult:
+        """As of `Distiller`; `user_response` may also be "none", or the numbers of a plan's `user_prompt` ("1,3").
+
+        approved_indices: used instead, where it is given; counted from 0.
+        """
+        approved = _approved(user_response) if approved_indices is None else list(approved_indices)
+        return super().execute_plan(plan_or_plan_id, approved)
+
     def _is_small(self) -> bool:
         model = self.llm.models.chat
         return model is not None and Share.of(model).is_small
@@ -89,6 +107,15 @@ class ConversationDistiller(Distiller):
             warning = f"Your own sentences were taken as they are, not read by a model: {error.reason}"
             own = [statement for statement in parse_statements(told) if is_first_person(statement)]
             return [reader.by_rules(statement) for statement in own], [warning]
+
+
+def _approved(user_response: Approved) -> Approved:
+    if not isinstance(user_response, str) or user_response.strip().lower() == "all":
+        return None if isinstance(user_response, str) else user_response
+    numbers = [] if user_response.strip().lower() == "none" else re.split(r"[\s,;]+", user_response.strip(" ,;"))
+    if not all(number.isdecimal() for number in numbers):
+        raise InvalidKnowledgeError(f'{user_response!r} is no answer; use "all", "none", or numbers such as "1,3".')
+    return [int(number) - 1 for number in numbers]
 
 
 def _material(*, summary: str, told: str, answer: str, longest: int) -> str:

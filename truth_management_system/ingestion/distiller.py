@@ -34,7 +34,7 @@ class Distiller:
         self.config = config or api.config
         self.llm = helpers_for(api, keys, config)
 
-    def execute_plan(self, plan_or_plan_id: TextIngestionPlan | str, approved: Approved = None) -> IngestResult:
+    def execute_plan(self, plan_or_plan_id: TextIngestionPlan | str, approved: Approved = None, /) -> IngestResult:
         """Carry out what was approved of a plan of this user's, as one change with one undo.
 
         approved: None or "all" for everything as proposed; else a list of `{"index"}` with what is changed: `action`

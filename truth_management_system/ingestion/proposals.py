@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from ..models import Claim
+from ..results import ReadByName
 
 
 class ProposedAction(StrEnum):
@@ -55,7 +56,7 @@ class IngestProposal:
 
 
 @dataclass(slots=True, kw_only=True)
-class TextIngestionPlan:
+class TextIngestionPlan(ReadByName):
     """Proposals that wait for a person's word, until `expires_at` (ISO 8601, UTC).
 
     kind: "text" or "conversation". source_message_id: the message that its claims will link back to.
@@ -73,6 +74,23 @@ class TextIngestionPlan:
     def candidates(self) -> list[IngestCandidate]:
         """The statements, in the order of the text."""
         return [proposal.candidate for proposal in self.proposals]
+
+    @property
+    def proposed_actions(self) -> list[IngestProposal]:
+        """What would be done with each of the `candidates`."""
+        return self.proposals
+
+    @property
+    def requires_user_confirmation(self) -> bool:
+        """Whether there is anything that a person has to say yes or no to."""
+        return len(self.proposals) > self.skip_count
+
+    @property
+    def user_prompt(self) -> str:
+        """The proposals by number, and how to answer; "" where there is nothing to ask."""
+        lines = [f"{one.index + 1}. {one.candidate.statement} ({one.action})" for one in self.proposals]
+        question = 'Which of these shall be remembered? Answer "all", "none", or numbers such as "1,3".'
+        return "\n".join([*lines, question]) if self.requires_user_confirmation else ""
 
     @property
     def add_count(self) -> int:
@@ -117,7 +135,7 @@ class TextIngestionPlan:
 
 
 @dataclass(slots=True, kw_only=True)
-class IngestResult:
+class IngestResult(ReadByName):
     """What became of an approved plan.
 
     results: `{"index", "success", "action"}` and `claim_id`, `friendly_id` of what was added, or `error`. audit_id: of
@@ -127,6 +145,16 @@ class IngestResult:
     plan_id: str
     results: list[dict[str, Any]] = field(default_factory=list)
     audit_id: str | None = None
+
+    @property
+    def executed(self) -> bool:
+        """Whether anything was changed."""
+        return self.audit_id is not None
+
+    @property
+    def execution_results(self) -> list[dict[str, Any]]:
+        """Another name of `results`."""
+        return self.results
 
     @property
     def added_count(self) -> int:

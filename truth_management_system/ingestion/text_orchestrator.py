@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import PKBConfig
 from ..models import Claim
-from ..results import ActionResult
+from ..results import ActionResult, ReadByName
 from .cleaning import readable
 from .distiller import helpers_for
 from .intents import Intent, Understood, understood
@@ -19,16 +19,25 @@ if TYPE_CHECKING:
 
 _MOST_FOUND, _MOST_TO_FORGET = 10, 5
 _LONGEST_QUERY = 2_000
+_ACTIONS = {
+    Intent.REMEMBER: "add_claim",
+    Intent.FIND: "search",
+    Intent.FORGET: "delete_claim",
+    Intent.CONFLICTS: "list_conflicts",
+    Intent.UNCLEAR: "clarify",
+}
+_DONE = {"delete": "deleted", "forget": "deleted", "pin": "pinned", "unpin": "unpinned"}
 _EXAMPLES = '"remember that …", "what do I know about …", "forget …" or "show conflicts"'
 
 
 @dataclass(slots=True, kw_only=True)
-class OrchestrationResult:
+class OrchestrationResult(ReadByName):
     """What a text led to.
 
-    action_taken: "add_claim", "search", "show_conflicts", "ask_which" (nothing was done yet) or "none".
-    clarifying_questions: what the person should answer. affected_objects: `{"object_type", "object_id", "friendly_id",
-    "statement"}` of what was added, found, or may be forgotten. raw_intent: `{"intent", "subject", "by"}`.
+    action_taken: for a person, such as "found 3 claims". clarifying_questions: what the person should answer.
+    affected_objects: `{"object_type", "object_id", "friendly_id", "statement"}` of what was added, found, or may be
+    forgotten. raw_intent: `{"action", "subject", "by"}`; action: "add_claim", "search", "delete_claim" (nothing is
+    deleted yet), "list_conflicts", "clarify", or what was confirmed.
     """
 
     action_taken: str
@@ -59,12 +68,21 @@ class TextOrchestrator:
         told = readable(text).strip() if isinstance(text, str) else ""
         wanted = understood(told, llm=self.llm) if told else Understood(intent=Intent.UNCLEAR, subject="")
         result = self._acts[wanted.intent](wanted.subject)
-        result.raw_intent = {"intent": wanted.intent.value, "subject": wanted.subject, "by": wanted.by}
+        result.raw_intent = {"action": _ACTIONS[wanted.intent], "subject": wanted.subject, "by": wanted.by}
         result.action_result.warnings += self.llm.take_warnings()
         return result
 
-    def execute_confirmed_action(self, action: str, target_id: str) -> ActionResult:
-        """What the person confirmed: "delete" (or "forget"), "pin", "unpin" of the claim that `target_id` names."""
+    def execute_confirmed_action(self, action: str, target_id: str) -> OrchestrationResult:
+        """Do what the person confirmed: "delete" (or "forget"), "pin", "unpin" the claim that `target_id` names."""
+        done = self._confirmed(action, target_id)
+        return OrchestrationResult(
+            action_taken=f"{_DONE[action]} 1 claim" if done.success else "nothing",
+            action_result=done,
+            affected_objects=_objects([done.data] if done.success else []),
+            raw_intent={"action": action, "subject": target_id, "by": "person"},
+        )
+
+    def _confirmed(self, action: str, target_id: str) -> ActionResult:
         acts: dict[str, Callable[[str], ActionResult]] = {
             "delete": self.api.delete_claim,
             "forget": self.api.delete_claim,
@@ -94,7 +112,7 @@ class TextOrchestrator:
         )
         questions = [_about_similar(similar) for similar in added.metadata.get("similar", ())]
         return OrchestrationResult(
-            action_taken="add_claim",
+            action_taken="added 1 claim" if added.success else "nothing",
             action_result=added,
             clarifying_questions=[question for question in questions if question],
             affected_objects=_objects([added.data] if added.success else []),
@@ -103,7 +121,11 @@ class TextOrchestrator:
     def _find(self, subject: str) -> OrchestrationResult:
         found = self.api.search(subject[:_LONGEST_QUERY], k=_MOST_FOUND)
         claims = [result.claim for result in found.data or ()]
-        return OrchestrationResult(action_taken="search", action_result=found, affected_objects=_objects(claims))
+        return OrchestrationResult(
+            action_taken=f"found {_counted(len(claims), 'claim')}",
+            action_result=found,
+            affected_objects=_objects(claims),
+        )
 
     def _ask_which(self, subject: str) -> OrchestrationResult:
         named = self.api.resolve_claim_identifier(subject)
@@ -115,7 +137,7 @@ class TextOrchestrator:
             else f"Nothing is known about {subject!r}."
         )
         return OrchestrationResult(
-            action_taken="ask_which",
+            action_taken=f"found {_counted(len(claims), 'claim')} to delete",
             action_result=found,
             clarifying_questions=[question],
             affected_objects=_objects(claims),
@@ -125,7 +147,7 @@ class TextOrchestrator:
         conflicts = self.api.get_open_conflicts()
         ids = list(dict.fromkeys(claim_id for one in conflicts.data or () for claim_id in one.member_claim_ids))
         return OrchestrationResult(
-            action_taken="show_conflicts",
+            action_taken=f"found {_counted(len(conflicts.data or ()), 'conflict')}",
             action_result=conflicts,
             affected_objects=_objects(self.api.claims.get_many(ids)),
         )
@@ -133,10 +155,14 @@ class TextOrchestrator:
     def _ask_what(self, subject: str) -> OrchestrationResult:
         nothing = ActionResult(False, "none", "claim", errors=["It is not clear what to do."])
         return OrchestrationResult(
-            action_taken="none",
+            action_taken="nothing",
             action_result=nothing,
             clarifying_questions=[f"What shall be done? Write for instance {_EXAMPLES}."],
         )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _about_similar(similar: SimilarClaim) -> str:

@@ -193,7 +193,7 @@ class ClaimActions(ApiParts):
     ) -> tuple[Sequence[str] | None, Sequence[EntityNames] | None]:
         """What a model finds in `statement`, for what was not given."""
         if tags is None:
-            tags = self.llm.generate_tags(statement)
+            tags = self.llm.model_tags(statement)
         if entities is None:
             entities = self.llm.extract_entities(statement)
         warnings += self.llm.take_warnings()

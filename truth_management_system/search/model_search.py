@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from language_models import blocking
-from language_models.errors import ModelError, ModelFailedError
 from language_models.ports import ChatModel
 
+from ..asking import Question, UnansweredError, ask, items_in, list_of, object_of
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, merge_results_rrf
 
 log = logging.getLogger(__name__)
@@ -25,26 +23,8 @@ _CANDIDATES = 30
 _JUDGED_AT_ONCE = 10
 _MOST_TOKENS = 200
 
-_REWRITE = (
-    "You help to search short personal notes. Write up to three other ways to ask for the same thing: "
-    "with synonyms, with what such a note would say itself, without filler words. Keep names and numbers."
-)
-_REWRITE_SCHEMA = {
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _REWRITINGS}},
-    "required": ["queries"],
-    "additionalProperties": False,
-}
-_JUDGE = (
-    "You are given a question and numbered personal notes. "
-    "Name the numbers of those notes that help to answer the question; none if none does."
-)
-_JUDGE_SCHEMA = {
-    "type": "object",
-    "properties": {"helpful": {"type": "array", "items": {"type": "integer"}, "maxItems": _JUDGED_AT_ONCE}},
-    "required": ["helpful"],
-    "additionalProperties": False,
-}
+_REWRITE = "rewrite", object_of(queries=list_of({"type": "string"}, most=_REWRITINGS))
+_JUDGE = "judge", object_of(helpful=list_of({"type": "integer"}, most=_JUDGED_AT_ONCE))
 
 
 class RewriteSearchStrategy(SearchStrategy):
@@ -55,7 +35,7 @@ class RewriteSearchStrategy(SearchStrategy):
     def __init__(self, base: SearchStrategy, *, model: ChatModel | None, timeout: float) -> None:
         """`base` searches; without a `model` it does so alone. timeout: seconds that the model may take."""
         self.base = base
-        self._asking = _Asking(model, timeout)
+        self._model, self._timeout = model, timeout
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims; a failing model costs a warning.
@@ -64,10 +44,9 @@ class RewriteSearchStrategy(SearchStrategy):
         """
         found = self.base.find(query, max(k, _CANDIDATES), filters)
         try:
-            answer = self._asking.ask(_REWRITE, query[:_LONGEST_QUERY], "queries", _REWRITE_SCHEMA)
-        except ModelError as error:
-            return _without_model(found, k, f"The question was not widened: {error.message}")
-        queries = [str(text)[:_LONGEST_QUERY] for text in answer if str(text).strip()][:_REWRITINGS]
+            queries = _asked(self._model, self._timeout, _REWRITE, query[:_LONGEST_QUERY], _queries)
+        except UnansweredError as error:
+            return _without_model(found, k, f"The question was not widened: {error.reason}")
         others = [self.base.find(text, max(k, _CANDIDATES), filters).results for text in queries]
         weights = [1.0, *(_REWRITTEN_WEIGHT for _ in others)]
         merged = merge_results_rrf([found.results, *others], k, weights)
@@ -85,7 +64,7 @@ class MapReduceSearchStrategy(SearchStrategy):
     def __init__(self, base: SearchStrategy, *, model: ChatModel | None, timeout: float) -> None:
         """`base` searches; without a `model` it does so alone. timeout: seconds that each judgement may take."""
         self.base = base
-        self._asking = _Asking(model, timeout)
+        self._model, self._timeout = model, timeout
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims that the model calls helpful; where it calls none so, or fails, what was found at all."""
@@ -94,8 +73,8 @@ class MapReduceSearchStrategy(SearchStrategy):
         try:
             for start in range(0, min(len(found.results), _CANDIDATES), _JUDGED_AT_ONCE):
                 judged += self._helpful(query, found.results[start : start + _JUDGED_AT_ONCE])
-        except ModelError as error:
-            return _without_model(found, k, f"The findings were not judged: {error.message}")
+        except UnansweredError as error:
+            return _without_model(found, k, f"The findings were not judged: {error.reason}")
         if not judged:
             return _without_model(found, k, "The model called none of the findings helpful.")
         return Found(results=[_said(result, self.name, judged=True) for result in judged[:k]], warnings=found.warnings)
@@ -104,38 +83,28 @@ class MapReduceSearchStrategy(SearchStrategy):
         notes = (
             f"{number}. {result.claim.rendered()[:_LONGEST_STATEMENT]}" for number, result in enumerate(results, 1)
         )
-        question = "\n".join([f"Question: {query[:_LONGEST_QUERY]}", "Notes:", *notes])
-        numbers = set(self._asking.ask(_JUDGE, question, "helpful", _JUDGE_SCHEMA))
+        material = "\n".join([f"Question: {query[:_LONGEST_QUERY]}", "Notes:", *notes])
+        numbers = _asked(self._model, self._timeout, _JUDGE, material, lambda answer: items_in(answer["helpful"]))
         return [result for number, result in enumerate(results, 1) if number in numbers]
 
 
-class _Asking:
-    """One question to a model, answered by a list."""
+def _queries(answer: Any) -> list[str]:
+    return [str(text)[:_LONGEST_QUERY] for text in items_in(answer["queries"]) if str(text).strip()][:_REWRITINGS]
 
-    def __init__(self, model: ChatModel | None, timeout: float) -> None:
-        self._model = model
-        self._timeout = timeout
 
-    def ask(self, instruction: str, text: str, field: str, schema: Mapping[str, Any]) -> list[str | int]:
-        """The list in `field` of the answer. Raises ModelError."""
-        if self._model is None:
-            raise ModelFailedError("No language model is configured.")
-        completion = blocking.run(
-            self._model.complete(
-                [{"role": "system", "content": instruction}, {"role": "user", "content": text}],
-                response_format={"type": "json_schema", "json_schema": {"name": field, "schema": schema}},
-                max_tokens=_MOST_TOKENS,
-                temperature=0.0,
-            ),
-            timeout=self._timeout,
-        )
-        try:
-            values = json.loads(completion.text)[field]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelFailedError("The model's answer can't be read.") from error
-        if not isinstance(values, list):
-            raise ModelFailedError("The model's answer can't be read.")
-        return [value for value in values if isinstance(value, str | int)]
+def _asked(
+    model: ChatModel | None,
+    timeout: float,
+    job: tuple[str, dict[str, Any]],
+    material: str,
+    read: Callable[[Any], list[Any]],
+) -> list[Any]:
+    """The list that the model answers. Raises UnansweredError."""
+    if model is None:
+        raise UnansweredError("No language model is configured.", is_silent=True)
+    name, schema = job
+    question = Question(job=name, schema=schema, material=material, max_tokens=_MOST_TOKENS)
+    return ask(model, question, read=read, timeout=timeout)
 
 
 def _without_model(found: Found, k: int, warning: str) -> Found:
