@@ -17,8 +17,7 @@ from .schema import metadata
 from .schema.operators import among
 from .schema.sqlite import TOTAL_CHANGES
 from .schema.tables import audit_log, claims
-from .search.vector_cache import forget_vectors
-from .search.vector_file import remove_files
+from .search.vector_cache import forget_vectors, remove_files
 
 _ROWS_AT_ONCE: ColumnElement[int] = literal_column("200")
 # Claims and notes first: what hangs on them goes with them.

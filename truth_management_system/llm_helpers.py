@@ -13,8 +13,8 @@ from .analysis import ENTITIES, TAGS, TEXT, Analysis, Named, analysis_in, analys
 from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, one_of, text_in
 from .config import PKBConfig
 from .constants import ClaimType, ContextDomain
-from .ingestion.cleaning import words_of
 from .ingestion.rules import MOST_TAGS, rule_domain, rule_entities, rule_questions, rule_tags, rule_type
+from .ingestion.statements import words_of
 from .models import Claim
 
 Answer = TypeVar("Answer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -11,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, lit
 
 from database.engine.text import storable
 
+from ..changes import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
@@ -26,8 +28,9 @@ EVERYTHING = 2**62
 
 
 class OwnedRows(Generic[Model]):
-    """One user's rows of one table. The columns of `columns` are the model's fields, in order."""
+    """One user's rows of one table. The columns of `columns` are the model's fields, in order; noun: names one row."""
 
+    noun: ClassVar[str]
     table: ClassVar[Table]
     key: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
@@ -62,6 +65,20 @@ class OwnedRows(Generic[Model]):
     def _first(self, statement: Prepared, **given: Any) -> Model | None:
         row = self.db.row(statement, user=self.user_email, **given)
         return None if row is None else self.model(*row)
+
+    def _recording(
+        self, action: str, identity: str, title: str = "", **detail: Any
+    ) -> AbstractContextManager[ChangeSet]:
+        """One change of a row, with one entry of the audit log."""
+        return recording(
+            self.db,
+            user_email=self.user_email,
+            action=action,
+            object_type=self.noun,
+            object_id=identity,
+            title=title,
+            detail=detail,
+        )
 
     def _number(self, statement: Prepared, **given: Any) -> int:
         """The one number that a statement about this user's rows gives."""

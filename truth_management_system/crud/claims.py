@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, literal_column, select
 from sqlalchemy.dialects.sqlite import insert
 
-from ..changes import ChangeSet, recording
+from ..changes import ChangeSet
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase, Prepared
 from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
@@ -73,7 +73,7 @@ _NEXT_NUMBER = Prepared(
 class ClaimCRUD(OwnedRows[Claim]):
     """The claims of one user."""
 
-    table, key, columns, model = claims, "claim_id", CLAIM_COLUMNS, Claim
+    noun, table, key, columns, model = "claim", claims, "claim_id", CLAIM_COLUMNS, Claim
 
     def __init__(self, db: PKBDatabase, user_email: str | None = None) -> None:
         super().__init__(db, user_email)
@@ -93,14 +93,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         Raises InvalidKnowledgeError, FriendlyIdTakenError, ContextNotFoundError; then nothing is stored.
         """
         row = checked_claim(claim) | {"user_email": self.user_email}
-        with recording(
-            self.db,
-            user_email=self.user_email,
-            action="add",
-            object_type="claim",
-            object_id=claim.claim_id,
-            title=row["statement"],
-        ) as changes:
+        with self._recording("add", claim.claim_id, row["statement"]) as changes:
             row["claim_number"] = self._next_number()
             row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
             self._file(changes, claim.claim_id, listed(tags, "tags"), listed(entities, "entities"), contexts or ())
@@ -148,7 +141,7 @@ class ClaimCRUD(OwnedRows[Claim]):
 
     def tag(self, claim_id: str, name: str) -> None:
         """Give a claim the tag of this name, which is made where there is none."""
-        with recording(self.db, user_email=self.user_email, action="link", object_type="claim", object_id=claim_id):
+        with self._recording("link", claim_id):
             tag, _ = self._tags.get_or_create(name)
             link_claim_tag(self.db, claim_id, tag.tag_id, user_email=self.user_email)
 
@@ -204,15 +197,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         fields = {name: value for name, value in changes.items() if getattr(before, name) != value}
         if not fields:
             return before
-        with recording(
-            self.db,
-            user_email=self.user_email,
-            action=action,
-            object_type="claim",
-            object_id=before.claim_id,
-            title=before.statement,
-            detail={"fields": fields},
-        ) as recorded:
+        with self._recording(action, before.claim_id, before.statement, fields=fields) as recorded:
             key = {"claim_id": before.claim_id}
             recorded.update("claims", key, {**fields, "updated_at": now_iso()})
             after = self.get(before.claim_id)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, literal, select
 
-from ..changes import ChangeSet, recording
+from ..changes import ChangeSet
 from ..constants import ClaimStatus, ConflictStatus
 from ..database import Prepared
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
@@ -66,7 +65,7 @@ _IN_OPEN_SETS = Prepared(
 class ConflictCRUD(OwnedRows[ConflictSet]):
     """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status."""
 
-    table, key, columns, model = conflict_sets, "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
+    noun, table, key, columns, model = "conflict", conflict_sets, "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
 
     def create(self, claim_ids: Sequence[str], notes: str | None = None) -> ConflictSet:
         """Say that claims contradict each other: they become contested; returns the set.
@@ -114,8 +113,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             if winning_claim_id is not None and winning_claim_id not in contested:
                 raise InvalidKnowledgeError("The winner has to be a claim of this conflict that still holds.")
             title = next(iter(contested.values()), "")
-            detail = {"winning_claim_id": winning_claim_id}
-            with self._recording("resolve", conflict_set_id, title, detail=detail) as changes:
+            with self._recording("resolve", conflict_set_id, title, winning_claim_id=winning_claim_id) as changes:
                 fields: dict[str, Any] = {"status": ConflictStatus.RESOLVED.value, "updated_at": now_iso()}
                 if resolution_notes is not None:
                     fields["resolution_notes"] = _notes(resolution_notes)
@@ -188,19 +186,6 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         if conflict is None:
             raise ConflictNotFoundError(conflict_set_id)
         return conflict
-
-    def _recording(
-        self, action: str, conflict_set_id: str, title: str, *, detail: Mapping[str, Any] | None = None
-    ) -> AbstractContextManager[ChangeSet]:
-        return recording(
-            self.db,
-            user_email=self.user_email,
-            action=action,
-            object_type="conflict",
-            object_id=conflict_set_id,
-            title=title,
-            detail=detail,
-        )
 
 
 def _set_status(changes: ChangeSet, claim_id: str, status: ClaimStatus) -> None:

@@ -88,8 +88,7 @@ class EntityCRUD(Groups[Entity]):
             raise InvalidKnowledgeError("An entity can't be merged with itself: choose another one.")
         with self.db.transaction():
             source, target = self._existing(source_id), self._existing(target_id)
-            detail = {"merged": source.name, "merged_id": source_id}
-            with self._recording("merge", target, detail=detail) as changes:
+            with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
                 changes.insert_many("claim_entities", self._parts_to_take(source_id, target_id))
                 self._update(changes, target_id, {"meta_json": _with_aliases(target, source)})
                 self._delete(changes, source)

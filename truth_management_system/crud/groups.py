@@ -5,14 +5,13 @@ from __future__ import annotations
 import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import cache
 from operator import itemgetter
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, func, select
 
-from ..changes import ChangeSet, recording
+from ..changes import ChangeSet
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim, Context, Entity, Tag
 from ..schema.operators import among, caseless, contains, in_order, unindexed
@@ -47,12 +46,11 @@ class Groups(OwnedRows[Group], ABC):
     """One user's groups of one kind.
 
     Attributes:
-        noun: What one is called; its readable id ends in it.
+        noun: Its readable id ends in it.
         links: The table that ties claims to groups of this kind.
         checks: The fields that can be given, each with what makes it storable or raises InvalidKnowledgeError.
     """
 
-    noun: ClassVar[str]
     links: ClassVar[Table]
     checks: ClassVar[Mapping[str, Callable[[Any], Any]]]
 
@@ -63,7 +61,7 @@ class Groups(OwnedRows[Group], ABC):
         """
         given = group.to_dict()
         row = given | {"user_email": self.user_email} | self._checked({name: given[name] for name in self.checks})
-        with self._recording("add", group) as changes:
+        with self._recording("add", getattr(group, self.key), group.name) as changes:
             self._check_place(row)
             stored = row | {"name_key": name_key(row["name"])}
             row["friendly_id"] = insert_named(
@@ -91,7 +89,7 @@ class Groups(OwnedRows[Group], ABC):
             fields = {name: value for name, value in checked.items() if getattr(before, name) != value}
             if fields:
                 self._check_place(before.to_dict() | fields)
-                with self._recording(self._action(fields), before, detail={"fields": fields}) as recorded:
+                with self._recording(self._action(fields), identity, before.name, fields=fields) as recorded:
                     self._update(recorded, identity, fields)
             return self.get(identity)
 
@@ -101,7 +99,7 @@ class Groups(OwnedRows[Group], ABC):
             group = self.get(identity)
             if group is None:
                 return False
-            with self._recording("delete", group) as changes:
+            with self._recording("delete", identity, group.name) as changes:
                 self._delete(changes, group)
         return True
 
@@ -213,19 +211,6 @@ class Groups(OwnedRows[Group], ABC):
         query = select(tie[cls.key], func.count(tie.claim_id.distinct())).select_from(joined)
         query = query.where(cls.table.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
         return Prepared((query.where(among(group, "identities")) if some else query).group_by(tie[cls.key]))
-
-    def _recording(
-        self, action: str, group: Group, *, detail: Mapping[str, Any] | None = None
-    ) -> AbstractContextManager[ChangeSet]:
-        return recording(
-            self.db,
-            user_email=self.user_email,
-            action=action,
-            object_type=self.noun,
-            object_id=getattr(group, self.key),
-            title=group.name,
-            detail=detail,
-        )
 
 
 class Holding:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from ..changes import ChangeSet, recording
 from ..models import NOTE_COLUMNS, Note
 from ..schema.tables import notes
 from ..utils import now_iso
@@ -23,7 +21,7 @@ _NUMBER = counted(notes)
 class NoteCRUD(OwnedRows[Note]):
     """The notes of one user."""
 
-    table, key, columns, model = notes, "note_id", NOTE_COLUMNS, Note
+    noun, table, key, columns, model = "note", notes, "note_id", NOTE_COLUMNS, Note
     checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
         "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),
@@ -38,7 +36,7 @@ class NoteCRUD(OwnedRows[Note]):
             given | {"user_email": self.user_email} | {name: check(given[name]) for name, check in self.checks.items()}
         )
         added = Note(**row)
-        with self._recording("add", added) as changes:
+        with self._recording("add", added.note_id, _title(added)) as changes:
             changes.insert("notes", row)
         return added
 
@@ -52,7 +50,7 @@ class NoteCRUD(OwnedRows[Note]):
                 return None
             fields = {name: value for name, value in checked.items() if getattr(before, name) != value}
             if fields:
-                with self._recording("edit", before, detail={"fields": fields}) as recorded:
+                with self._recording("edit", note_id, _title(before), fields=fields) as recorded:
                     recorded.update("notes", {"note_id": note_id}, {**fields, "updated_at": now_iso()})
             return self.get(note_id)
 
@@ -62,7 +60,7 @@ class NoteCRUD(OwnedRows[Note]):
             note = self.get(note_id)
             if note is None:
                 return False
-            with self._recording("delete", note) as changes:
+            with self._recording("delete", note_id, _title(note)) as changes:
                 changes.delete("notes", {"note_id": note_id})
         return True
 
@@ -74,15 +72,6 @@ class NoteCRUD(OwnedRows[Note]):
         """How many notes there are."""
         return self._number(_NUMBER)
 
-    def _recording(
-        self, action: str, note: Note, *, detail: Mapping[str, Any] | None = None
-    ) -> AbstractContextManager[ChangeSet]:
-        return recording(
-            self.db,
-            user_email=self.user_email,
-            action=action,
-            object_type="note",
-            object_id=note.note_id,
-            title=note.title or " ".join(note.body[:200].split()),
-            detail=detail,
-        )
+
+def _title(note: Note) -> str:
+    return note.title or " ".join(note.body[:200].split())

@@ -88,8 +88,7 @@ class TagCRUD(Trees[Tag]):
             source, target = self._existing(source_id), self._existing(target_id)
             if source in self.get_hierarchy(target_id):
                 raise CycleError(self.noun)
-            detail = {"merged": source.name, "merged_id": source_id}
-            with self._recording("merge", target, detail=detail) as changes:
+            with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
                 self._take_over(changes, source, target)
             return self._existing(target_id)
 

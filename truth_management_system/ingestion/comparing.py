@@ -10,7 +10,6 @@ from enum import StrEnum
 from conversation_reference_utils import STOPWORDS
 
 from ..config import PKBConfig
-from .cleaning import same_key, words_of
 from .cues import (
     COMPATIBLE,
     EXCLUSIVE,
@@ -21,6 +20,7 @@ from .cues import (
     OPPOSITES,
     VALUE_WORDS,
 )
+from .statements import same_key, words_of
 
 _OPPOSING = frozenset().union(*OPPOSITES)
 _RELATED_WORDS = 0.5

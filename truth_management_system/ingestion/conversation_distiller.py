@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from ..asking import UnansweredError
 from ..errors import InvalidKnowledgeError
-from .cleaning import MOST_TEXT_BYTES, readable
 from .comparing import is_first_person
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
 from .executing import Approved
 from .patience import Patience
-from .proposals import IngestCandidate, IngestResult, TextIngestionPlan
+from .plans import IngestCandidate, IngestResult, TextIngestionPlan
 from .reading import FactReader, Share
 from .remembering import without_request
-from .simple_parser import parse_statements
+from .statements import MOST_TEXT_BYTES, parse_statements, readable
 
 _SUMMARY_SHARE, _ANSWER_SHARE = 0.3, 0.7
 _CONFIDENCE_OF_REQUEST = 1.0

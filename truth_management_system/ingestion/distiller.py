@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from ..config import PKBConfig
 from ..constants import ClaimType, ContextDomain
 from ..llm_helpers import LLMHelpers
-from .cleaning import same_key
 from .executing import Approved, carry_out
 from .patience import Patience
-from .plans import PlanStore
-from .proposals import IngestCandidate, IngestResult, TextIngestionPlan
+from .plans import IngestCandidate, IngestResult, PlanStore, TextIngestionPlan
 from .proposing import Proposer
 from .reading import Categories, FactReader
+from .statements import same_key
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI

@@ -11,8 +11,7 @@ from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError, KnowledgeError
 from ..models import Claim
 from ..results import ActionResult
-from .plans import PlanStore
-from .proposals import IngestCandidate, IngestProposal, IngestResult, ProposedAction, TextIngestionPlan
+from .plans import IngestCandidate, IngestProposal, IngestResult, PlanStore, ProposedAction, TextIngestionPlan
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI

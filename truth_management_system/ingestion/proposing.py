@@ -10,7 +10,7 @@ from ..config import PKBConfig
 from ..llm_helpers import LLMHelpers
 from .comparing import Relation
 from .patience import Patience
-from .proposals import IngestCandidate, IngestProposal, ProposedAction
+from .plans import IngestCandidate, IngestProposal, ProposedAction
 from .similar import SimilarClaim, find_similar_to_each
 
 if TYPE_CHECKING:

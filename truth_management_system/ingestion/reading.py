@@ -13,7 +13,7 @@ from ..asking import Question, items_in, list_of, object_of, one_of, text_in
 from ..constants import ClaimType, ContextDomain
 from ..llm_helpers import LLMHelpers
 from .comparing import content_words, values_of
-from .proposals import IngestCandidate
+from .plans import IngestCandidate
 
 _SLOW_READING = 300.0
 _LONGEST_FACT = 1_000

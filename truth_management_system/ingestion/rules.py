@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from conversation_reference_utils import STOPWORDS
 
 from ..constants import ClaimType, ContextDomain, EntityRole, EntityType
-from .cleaning import words_of
 from .comparing import is_unspaced_sentence, values_of
 from .cues import DOMAIN_CUES, TYPE_CUES
+from .statements import words_of
 
 MOST_TAGS, MOST_ENTITIES = 4, 8
 _SHORTEST_TAG = 3

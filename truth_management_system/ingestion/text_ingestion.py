@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 from ..asking import UnansweredError
 from ..crud.claim_fields import category_name
-from .chunks import chunks
-from .cleaning import checked_text
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
 from .patience import Patience
-from .proposals import IngestCandidate, TextIngestionPlan
+from .plans import IngestCandidate, TextIngestionPlan
 from .reading import FactReader, Share
-from .simple_parser import parse_statements
+from .statements import checked_text, chunks, parse_statements
 
 Progress = Callable[[int, int], None]
 """Called with how many parts are read, and of how many."""

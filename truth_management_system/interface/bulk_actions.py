@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..changes import recording
 from ..crud.base import listed, listed_ids
 from ..errors import InvalidKnowledgeError, KnowledgeError
 from ..ingestion.patience import Patience
 from ..models import Claim
 from ..results import ActionResult
 from .claim_actions import FIELDS, ClaimActions
-from .outcomes import Outcome, outcome
+from .parts import Outcome, outcome
 
 MOST_IN_BULK = 100
 MOST_CHANGED = 500
@@ -39,14 +38,8 @@ class BulkActions(ClaimActions):
             # Before the change begins: while a model thinks, others want to write.
             claims = self._all_extracted(claims, warnings)
         results: list[dict[str, Any]] = []
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="add_bulk",
-            object_type="claim",
-            title=f"{len(claims)} memories",
-            detail={"count": len(claims)},
-        ) as changes:
+        title = f"{len(claims)} memories"
+        with self._recording("add_bulk", "claim", None, title, count=len(claims)) as changes:
             for index, given in enumerate(claims):
                 try:
                     with changes.attempt():
@@ -74,14 +67,8 @@ class BulkActions(ClaimActions):
             raise InvalidKnowledgeError(f"{len(claim_ids)} claims are too many; {MOST_CHANGED} are possible at once.")
         act = self._bulk_change(change, value or "")
         results: list[dict[str, Any]] = []
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action=change,
-            object_type="claim",
-            title=f"{len(claim_ids)} memories",
-            detail={"count": len(claim_ids), "value": value},
-        ) as changes:
+        title = f"{len(claim_ids)} memories"
+        with self._recording(change, "claim", None, title, count=len(claim_ids), value=value) as changes:
             for claim_id in dict.fromkeys(claim_ids):
                 try:
                     with changes.attempt():

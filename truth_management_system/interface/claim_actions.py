@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..changes import recording
 from ..constants import ClaimStatus
 from ..crud.base import listed_ids, required_text
 from ..crud.claim_fields import LONGEST_STATEMENT
@@ -13,33 +12,19 @@ from ..crud.claims import EntityNames
 from ..crud.links import link_successor, supersession_heads
 from ..errors import ClaimNotFoundError, InvalidKnowledgeError
 from ..ingestion.similar import find_similar
-from ..models import Claim
+from ..models import CLAIM_COLUMNS, Claim
 from ..search.base import SearchFilters
-from .outcomes import Outcome, outcome
-from .parts import ApiParts, present
+from .parts import ApiParts, Outcome, outcome, present, present_or
 
-FIELDS = frozenset(
-    {
-        "statement",
-        "claim_type",
-        "context_domain",
-        "tags",
-        "entities",
-        "contexts",
-        "confidence",
-        "valid_from",
-        "valid_to",
-        "meta_json",
-        "friendly_id",
-        "possible_questions",
-        "claim_types",
-        "context_domains",
-        "source_activity_id",
-        "subject_text",
-        "predicate",
-        "object_text",
-    }
-)
+FIELDS = frozenset(CLAIM_COLUMNS) - {
+    "claim_id",
+    "user_email",
+    "claim_number",
+    "status",
+    "created_at",
+    "updated_at",
+    "retracted_at",
+} | {"tags", "entities", "contexts"}
 """What can be given of a new claim."""
 
 
@@ -78,14 +63,7 @@ class ClaimActions(ApiParts):
             tags, entities = self._extracted(statement, tags, entities, warnings)
         similar = find_similar(self, statement) if suggest_similar else []
         claim = Claim.create(statement, claim_type, context_domain, **present(fields))
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="add",
-            object_type="claim",
-            object_id=claim.claim_id,
-            title=statement,
-        ):
+        with self._recording("add", "claim", claim.claim_id, statement):
             added = self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
             if supersedes is not None:
                 self._supersede(added.claim_id, supersedes)
@@ -95,17 +73,12 @@ class ClaimActions(ApiParts):
     def edit_claim(self, claim_id: str, *, based_on: str | None = None, **changes: Any) -> Outcome:
         """Change columns of a claim; `.data` is the Claim as it is now. based_on: the statement that the caller saw."""
         edited = self.claims.edit(claim_id, changes, based_on=based_on)
-        if edited is None:
-            raise ClaimNotFoundError(claim_id)
-        return Outcome(edited, claim_id)
+        return Outcome(present_or(ClaimNotFoundError, claim_id, edited), claim_id)
 
     @outcome("delete", "claim")
     def delete_claim(self, claim_id: str) -> Outcome:
         """Retract a claim; it stays, with status `retracted`. `.data` is the Claim."""
-        deleted = self.claims.delete(claim_id)
-        if deleted is None:
-            raise ClaimNotFoundError(claim_id)
-        return Outcome(deleted, claim_id)
+        return Outcome(present_or(ClaimNotFoundError, claim_id, self.claims.delete(claim_id)), claim_id)
 
     @outcome("get", "claim")
     def get_claim(self, claim_id: str) -> Outcome:
@@ -122,9 +95,8 @@ class ClaimActions(ApiParts):
     @outcome("get", "claim")
     def get_claim_by_friendly_id(self, friendly_id: str) -> Outcome:
         """`.data` is the Claim."""
-        claim = self.claims.get_by_friendly_id(str(friendly_id).removeprefix("@"))
-        if claim is None:
-            raise ClaimNotFoundError(friendly_id)
+        found = self.claims.get_by_friendly_id(str(friendly_id).removeprefix("@"))
+        claim = present_or(ClaimNotFoundError, friendly_id, found)
         return Outcome(claim, claim.claim_id)
 
     def resolve_claim_identifier(self, identifier: str | int) -> Claim | None:
@@ -134,10 +106,7 @@ class ClaimActions(ApiParts):
     @outcome("pin", "claim")
     def pin_claim(self, claim_id: str, pin: bool = True) -> Outcome:
         """Let a claim go into every conversation, or no longer; `.data` is the Claim."""
-        pinned = self.claims.pin(claim_id, pinned=pin)
-        if pinned is None:
-            raise ClaimNotFoundError(claim_id)
-        return Outcome(pinned, claim_id)
+        return Outcome(present_or(ClaimNotFoundError, claim_id, self.claims.pin(claim_id, pinned=pin)), claim_id)
 
     @outcome("get_pinned", "claim")
     def get_pinned_claims(self, limit: int = 50) -> Outcome:
@@ -157,15 +126,7 @@ class ClaimActions(ApiParts):
         """Let one claim take another's place; `.data`: `{"claim", "old_claim_id", "head_claim_id"}`."""
         new, old = self._claim(new_claim_id), self._claim(old_claim_id)
         detail = {"superseded": old_claim_id, "notes": resolution_notes or ""}
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="supersede",
-            object_type="claim",
-            object_id=new_claim_id,
-            title=old.statement,
-            detail=detail,
-        ):
+        with self._recording("supersede", "claim", new_claim_id, old.statement, **detail):
             linked = self._supersede(new_claim_id, old_claim_id)
         head = supersession_heads(self.db, [old_claim_id], user_email=self.owner)[old_claim_id]
         warnings = [] if linked else [f"@{old.friendly_id} was superseded by @{new.friendly_id} before."]

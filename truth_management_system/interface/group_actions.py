@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..changes import recording
 from ..constants import EntityRole
 from ..crud.base import listed_ids, optional_text
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import (
-    ConflictNotFoundError,
     ContextNotFoundError,
     EntityNotFoundError,
     NoteNotFoundError,
     TagNotFoundError,
 )
 from ..models import Context, Entity, Note, Tag
-from .outcomes import Outcome, outcome
-from .parts import LONGEST_ID, ApiParts
+from .parts import LONGEST_ID, ApiParts, Outcome, outcome, present_or
 
 
 class NoteActions(ApiParts):
@@ -35,25 +32,18 @@ class NoteActions(ApiParts):
     @outcome("edit", "note")
     def edit_note(self, note_id: str, **changes: Any) -> Outcome:
         """Change a note; `.data` is the Note as it is now."""
-        note = self.notes.edit(note_id, changes)
-        if note is None:
-            raise NoteNotFoundError(note_id)
-        return Outcome(note, note_id)
+        return Outcome(present_or(NoteNotFoundError, note_id, self.notes.edit(note_id, changes)), note_id)
 
     @outcome("delete", "note")
     def delete_note(self, note_id: str) -> Outcome:
         """Delete a note."""
-        if not self.notes.delete(note_id):
-            raise NoteNotFoundError(note_id)
+        present_or(NoteNotFoundError, note_id, self.notes.delete(note_id) or None)
         return Outcome(object_id=note_id)
 
     @outcome("get", "note")
     def get_note(self, note_id: str) -> Outcome:
         """`.data` is the Note."""
-        note = self.notes.get(note_id)
-        if note is None:
-            raise NoteNotFoundError(note_id)
-        return Outcome(note, note_id)
+        return Outcome(present_or(NoteNotFoundError, note_id, self.notes.get(note_id)), note_id)
 
 
 class LabelActions(ApiParts):
@@ -70,16 +60,12 @@ class LabelActions(ApiParts):
     @outcome("edit", "entity")
     def edit_entity(self, entity_id: str, **changes: Any) -> Outcome:
         """Change an entity; `.data` is the Entity as it is now."""
-        entity = self.entities.edit(entity_id, changes)
-        if entity is None:
-            raise EntityNotFoundError(entity_id)
-        return Outcome(entity, entity_id)
+        return Outcome(present_or(EntityNotFoundError, entity_id, self.entities.edit(entity_id, changes)), entity_id)
 
     @outcome("delete", "entity")
     def delete_entity(self, entity_id: str) -> Outcome:
         """Delete an entity; its claims stay."""
-        if not self.entities.delete(entity_id):
-            raise EntityNotFoundError(entity_id)
+        present_or(EntityNotFoundError, entity_id, self.entities.delete(entity_id) or None)
         return Outcome(object_id=entity_id)
 
     @outcome("add", "tag")
@@ -98,24 +84,19 @@ class LabelActions(ApiParts):
     @outcome("edit", "tag")
     def edit_tag(self, tag_id: str, **changes: Any) -> Outcome:
         """Change or move a tag; `.data` is the Tag as it is now."""
-        tag = self.tags.edit(tag_id, changes)
-        if tag is None:
-            raise TagNotFoundError(tag_id)
-        return Outcome(tag, tag_id)
+        return Outcome(present_or(TagNotFoundError, tag_id, self.tags.edit(tag_id, changes)), tag_id)
 
     @outcome("delete", "tag")
     def delete_tag(self, tag_id: str) -> Outcome:
         """Delete a tag; its claims stay, its sub-tags go up."""
-        if not self.tags.delete(tag_id):
-            raise TagNotFoundError(tag_id)
+        present_or(TagNotFoundError, tag_id, self.tags.delete(tag_id) or None)
         return Outcome(object_id=tag_id)
 
     @outcome("link", "claim_tag")
     def link_tag_to_claim(self, claim_id: str, tag_id: str) -> Outcome:
         """Tag a claim; a tag that it has stays."""
         claim = self._claim(claim_id)
-        if self.tags.get(tag_id) is None:
-            raise TagNotFoundError(tag_id)
+        present_or(TagNotFoundError, tag_id, self.tags.get(tag_id))
         link_claim_tag(self.db, claim_id, tag_id, user_email=self.owner)
         return Outcome(claim, claim_id)
 
@@ -123,7 +104,7 @@ class LabelActions(ApiParts):
     def unlink_tag_from_claim(self, claim_id: str, tag_id: str) -> Outcome:
         """Take a tag from a claim."""
         claim = self._claim(claim_id)
-        with self._unlinking(claim_id, claim.statement) as changes:
+        with self._recording("unlink", "claim", claim_id, claim.statement) as changes:
             if not changes.delete("claim_tags", {"claim_id": claim_id, "tag_id": tag_id}):
                 raise TagNotFoundError(tag_id)
         return Outcome(claim, claim_id)
@@ -132,8 +113,7 @@ class LabelActions(ApiParts):
     def link_entity_to_claim(self, claim_id: str, entity_id: str, role: str = EntityRole.MENTIONED.value) -> Outcome:
         """Link a claim to an entity; a link that is there stays."""
         claim = self._claim(claim_id)
-        if self.entities.get(entity_id) is None:
-            raise EntityNotFoundError(entity_id)
+        present_or(EntityNotFoundError, entity_id, self.entities.get(entity_id))
         link_claim_entity(self.db, claim_id, entity_id, role, user_email=self.owner)
         return Outcome(claim, claim_id)
 
@@ -149,7 +129,7 @@ class LabelActions(ApiParts):
         parts = [part for _, part in linked if role in (None, part)]
         if not parts:
             raise EntityNotFoundError(entity_id)
-        with self._unlinking(claim_id, claim.statement) as changes:
+        with self._recording("unlink", "claim", claim_id, claim.statement) as changes:
             for part in parts:
                 changes.delete("claim_entities", {"claim_id": claim_id, "entity_id": entity_id, "role": part})
         return Outcome(claim, claim_id)
@@ -166,11 +146,6 @@ class LabelActions(ApiParts):
         self._claim(claim_id)
         return Outcome(get_claim_tags(self.db, claim_id, user_email=self.owner), claim_id)
 
-    def _unlinking(self, claim_id: str, title: str) -> Any:
-        return recording(
-            self.db, user_email=self.owner, action="unlink", object_type="claim", object_id=claim_id, title=title
-        )
-
 
 class ContextActions(ApiParts):
     """Contexts and what is filed in them."""
@@ -186,14 +161,7 @@ class ContextActions(ApiParts):
     ) -> Outcome:
         """Add a context, with claims in it; `.data` is the Context."""
         context = Context.create(name, description, parent_context_id, friendly_id=friendly_id)
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="add",
-            object_type="context",
-            object_id=context.context_id,
-            title=str(name),
-        ):
+        with self._recording("add", "context", context.context_id, str(name)):
             added = self.contexts.add(context)
             for claim in self._claims(listed_ids(claim_ids)):
                 self.contexts.add_claim(added.context_id, claim.claim_id)
@@ -202,16 +170,14 @@ class ContextActions(ApiParts):
     @outcome("edit", "context")
     def edit_context(self, context_id: str, **changes: Any) -> Outcome:
         """Change or move a context; `.data` is the Context as it is now."""
-        context = self.contexts.edit(context_id, changes)
-        if context is None:
-            raise ContextNotFoundError(context_id)
-        return Outcome(context, context_id)
+        return Outcome(
+            present_or(ContextNotFoundError, context_id, self.contexts.edit(context_id, changes)), context_id
+        )
 
     @outcome("delete", "context")
     def delete_context(self, context_id: str) -> Outcome:
         """Delete a context; what is below it goes up, its claims stay."""
-        if not self.contexts.delete(context_id):
-            raise ContextNotFoundError(context_id)
+        present_or(ContextNotFoundError, context_id, self.contexts.delete(context_id) or None)
         return Outcome(object_id=context_id)
 
     @outcome("get", "context")
@@ -240,10 +206,7 @@ class ContextActions(ApiParts):
         return Outcome(context, context_id)
 
     def _context(self, context_id: str) -> Context:
-        context = self.contexts.get(context_id)
-        if context is None:
-            raise ContextNotFoundError(context_id)
-        return context
+        return present_or(ContextNotFoundError, context_id, self.contexts.get(context_id))
 
 
 class ConflictActions(ApiParts):
@@ -262,8 +225,6 @@ class ConflictActions(ApiParts):
         """Decide a conflict; without a winner all stay. `.data` is the ConflictSet."""
         winner = optional_text(winning_claim_id, "winner", longest=LONGEST_ID)
         conflict = self.conflicts.resolve(conflict_set_id, resolution_notes, winning_claim_id=winner)
-        if conflict is None:
-            raise ConflictNotFoundError(conflict_set_id)
         return Outcome(conflict, conflict_set_id)
 
     @outcome("list", "conflict_set")

@@ -10,8 +10,7 @@ from ..ingestion.similar import find_similar
 from ..search.base import SearchFilters
 from ..search.vectors import EmbeddingIndexer
 from ..utils import generate_friendly_id
-from .outcomes import Outcome, outcome
-from .parts import ApiParts
+from .parts import ApiParts, Outcome, outcome
 
 
 class OverviewActions(ApiParts):

@@ -1,11 +1,15 @@
-"""What every part of the API stands on: the store, the tables' doors, the models."""
+"""What every part of the API stands on: the store, the tables, the models, and how an action's end becomes a result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any, Self
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, Self, TypeVar
 
+from ..changes import ChangeSet, recording, watching
 from ..config import PKBConfig
 from ..crud.catalog import DomainCatalog, TypeCatalog
 from ..crud.claims import ClaimCRUD
@@ -15,14 +19,74 @@ from ..crud.entities import EntityCRUD
 from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..database import PKBDatabase
-from ..errors import ClaimNotFoundError
+from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeNotFoundError
 from ..llm_helpers import KnowledgeModels, LLMHelpers
 from ..models import Claim
 from ..resolution import ReferenceResolver
+from ..results import ActionResult
 from ..search.service import ClaimSearch
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+UNEXPECTED = "internal_error"
+"""The `error_code` of what nobody foresaw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an action that succeeded gives."""
+
+    data: Any = None
+    object_id: str | None = None
+    warnings: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], Callable[P, ActionResult]]:
+    """Make a method that gives an Outcome, or raises, give an ActionResult.
+
+    Its metadata has `audit_id` where something was changed; where it failed, `error_code`, `details` and the `error`
+    itself. What is no KnowledgeError is logged, since it is nobody's input but a fault.
+    """
+
+    def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:
+        @wraps(method)
+        def act(*args: P.args, **kwargs: P.kwargs) -> ActionResult:
+            try:
+                with watching() as written:
+                    done = method(*args, **kwargs)
+            except KnowledgeError as error:
+                return _failed(action, object_type, error.message, error, error.code, error.details)
+            except Exception as error:
+                log.exception("%s %s failed", action, object_type)
+                sentence = "This could not be done with what was given. Nothing was changed."
+                return _failed(action, object_type, sentence, error, UNEXPECTED, {})
+            audit = {"audit_id": written[-1]} if written else {}
+            return ActionResult(
+                True,
+                action,
+                object_type,
+                object_id=done.object_id,
+                data=done.data,
+                warnings=list(done.warnings),
+                metadata={**audit, **done.metadata},
+            )
+
+        return act
+
+    return decorate
+
+
+def _failed(
+    action: str, object_type: str, sentence: str, error: Exception, code: str, details: Mapping[str, Any]
+) -> ActionResult:
+    metadata = {"error_code": code, "details": details, "error": error}
+    return ActionResult(False, action, object_type, errors=[sentence], metadata=metadata)
+
 
 Keys = Mapping[str, str]
 LONGEST_ID = 200
+T = TypeVar("T")
 
 
 class ApiParts:
@@ -81,12 +145,23 @@ class ApiParts:
         """The same knowledge base as `user_email` sees it."""
         return type(self)(self.db, self.keys, self.config, user_email, models=self.llm.models)
 
+    def _recording(
+        self, action: str, object_type: str, object_id: str | None, title: str = "", **detail: Any
+    ) -> AbstractContextManager[ChangeSet]:
+        """One change by this user, with one undo."""
+        return recording(
+            self.db,
+            user_email=self.owner,
+            action=action,
+            object_type=object_type,
+            object_id=object_id,
+            title=title,
+            detail=detail,
+        )
+
     def _claim(self, claim_id: str) -> Claim:
         """A claim that has to be there. Raises ClaimNotFoundError."""
-        claim = self.claims.get(claim_id)
-        if claim is None:
-            raise ClaimNotFoundError(claim_id)
-        return claim
+        return present_or(ClaimNotFoundError, claim_id, self.claims.get(claim_id))
 
     def _claims(self, claim_ids: Sequence[str]) -> list[Claim]:
         found = {claim.claim_id: claim for claim in self.claims.get_many(claim_ids)}
@@ -94,6 +169,13 @@ class ApiParts:
             if claim_id not in found:
                 raise ClaimNotFoundError(claim_id)
         return [found[claim_id] for claim_id in dict.fromkeys(claim_ids)]
+
+
+def present_or(error: type[KnowledgeNotFoundError], identity: str, found: T | None) -> T:
+    """What was found. Raises the error, about `identity`, where that is nothing."""
+    if found is None:
+        raise error(identity)
+    return found
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,9 +41,8 @@ from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from .bulk_actions import BulkActions
 from .descriptions import Descriptions
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
-from .outcomes import Outcome, outcome
 from .overview_actions import OverviewActions
-from .parts import ApiParts
+from .parts import ApiParts, Outcome, outcome
 from .tidying_actions import TidyingActions
 
 __all__ = [

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..changes import recording
 from ..crud.base import listed_ids
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
 from ..search.consolidation import cluster_entity_variants
 from .claim_actions import ClaimActions
-from .outcomes import Outcome, outcome
+from .parts import Outcome, outcome
 
 _FEWEST_CLAIMS = 2
 _MOST_COMPARED = 2_000
@@ -44,15 +43,7 @@ class TidyingActions(ClaimActions):
         if len(others) == len(claims):
             raise InvalidKnowledgeError("The claim that is kept has to be one of them.")
         superseded = [claim.claim_id for claim in others]
-        with recording(
-            self.db,
-            user_email=self.owner,
-            action="consolidate",
-            object_type="claim",
-            object_id=kept.claim_id,
-            title=kept.statement,
-            detail={"superseded": superseded},
-        ):
+        with self._recording("consolidate", "claim", kept.claim_id, kept.statement, superseded=superseded):
             for claim_id in superseded:
                 self._take_over(kept.claim_id, claim_id)
                 self._supersede(kept.claim_id, claim_id)

@@ -2,17 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import graphlib
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, func, literal, select
+from sqlalchemy.dialects.sqlite import insert
 
 from ..changes import ChangeSet, recording
 from ..constants import ClaimType, ContextDomain
-from ..database import PKBDatabase
+from ..crud.base import json_list
+from ..crud.friendly_ids import check_given
+from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
-from .identities import Wish, free_friendly_ids, free_numbers, identify, stored_where
+from ..schema import metadata
+from ..schema.operators import among, caseless
+from ..schema.tables import claim_numbers
+from ..utils import friendly_id_candidates, name_key
 from .payload import Row, read_payload
-from .placing import Kind, place
+
+_FURTHEST_NUMBER = 1_000_000_000
+_NAMESPACE = uuid.UUID("5b1c9d0a-7f0e-4d5e-9a55-3a1d3f0c2e77")
+_LAST_NUMBER = Prepared(select(claim_numbers.c.last_number).where(claim_numbers.c.user_email == bindparam("user")))
+_inserted = insert(claim_numbers).values(user_email=bindparam("user"), last_number=bindparam("number"))
+_SET_NUMBER = Prepared(
+    _inserted.on_conflict_do_update(
+        index_elements=[claim_numbers.c.user_email], set_={"last_number": _inserted.excluded.last_number}
+    )
+)
+
+
+class Wish(NamedTuple):
+    """The readable id that a thing would keep, and what one is made of where it can't; kind: as in `insert_named`."""
+
+    friendly_id: str
+    text: str
+    kind: str = ""
+
+
+def identify(
+    db: PKBDatabase, owner: str, table: str, key: str, identities: Sequence[str]
+) -> tuple[dict[str, str], set[str]]:
+    """For each id, the one that its thing has here; and which of the latter the owner has already.
+
+    An id that is another user's is replaced by one that follows from it and the owner, so that importing again finds
+    the same thing.
+    """
+    derived = {identity: str(uuid.uuid5(_NAMESPACE, f"{owner}\n{table}\n{identity}")) for identity in identities}
+    rows = stored_where(db, table, (key, "user_email"), key, [*derived, *derived.values()])
+    owners: dict[str, str] = {identity: email for identity, email in rows}  # noqa: C416
+    foreign = {identity for identity, email in owners.items() if email != owner}
+    ours = {
+        identity: other if identity in foreign or other in owners else identity for identity, other in derived.items()
+    }
+    return ours, owners.keys() - foreign
+
+
+def stored_where(
+    db: PKBDatabase, table: str, columns: Sequence[str], column: str, values: Collection[str]
+) -> list[tuple[Any, ...]]:
+    """`columns` of the rows of any user whose `column` has one of `values`; one statement."""
+    if not values:
+        return []
+    return db.rows(_where(table, tuple(columns), column), values=json_list(set(values)))
+
+
+@cache
+def _where(table: str, columns: tuple[str, ...], column: str) -> Prepared:
+    rows = metadata.tables[table].c
+    return Prepared(select(*(rows[name] for name in columns)).where(among(rows[column], "values")))
+
+
+def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int]:
+    """A number for each new claim of the owner's: the one that is wanted, where nothing ever had it, else a new one."""
+    row = db.row(_LAST_NUMBER, user=owner)
+    last = row[0] if row else 0
+    kept = {number for number in wanted if last < number <= _FURTHEST_NUMBER}
+    highest = max(kept, default=last)
+    numbers = []
+    for number in wanted:
+        if number in kept:
+            kept.remove(number)
+            numbers.append(number)
+        else:
+            highest += 1
+            numbers.append(highest)
+    if numbers:
+        db.run(_SET_NUMBER, user=owner, number=highest)
+    return numbers
+
+
+def free_friendly_ids(
+    db: PKBDatabase, owner: str, table: str, wanted: Sequence[Wish], *, suffix: str = ""
+) -> list[str]:
+    """A readable id for each: the one that it would keep, where that is well-formed and free, else a new one."""
+    candidates = [_candidates(wish, suffix) for wish in wanted]
+    names = [""] * len(wanted)
+    used: set[str] = set()
+    waiting = list(range(len(wanted)))
+    while waiting:
+        tried = {index: next(candidates[index]) for index in waiting}
+        used |= _taken(db, owner, table, tried.values())
+        waiting = []
+        for index, name in tried.items():
+            if name.lower() in used:
+                waiting.append(index)
+            else:
+                used.add(name.lower())
+                names[index] = name
+    return names
+
+
+def _candidates(wish: Wish, suffix: str) -> Iterator[str]:
+    # What can't be kept is made anew; nobody is asked in the middle of an import.
+    with suppress(InvalidKnowledgeError):
+        check_given(wish.friendly_id, suffix=suffix)
+        yield wish.friendly_id
+    yield from friendly_id_candidates(wish.text, suffix, kind=wish.kind)
+
+
+def _taken(db: PKBDatabase, owner: str, table: str, names: Collection[str]) -> set[str]:
+    rows = db.rows(_named(table), user=owner, names=json_list(names))
+    return {name for (name,) in rows}
+
+
+@cache
+def _named(table: str) -> Prepared:
+    rows = metadata.tables[table].c
+    query = select(func.lower(rows.friendly_id)).where(rows.user_email == bindparam("user"))
+    return Prepared(query.where(among(caseless(rows.friendly_id), "names")))
+
+
+_Place = tuple[str, str]
+"""A name as names are compared, and what it has to differ within: the type, or the parent's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A table of things with names.
+
+    Attributes:
+        suffix: What a readable id ends in.
+        within: The column within whose values names are compared; in a tree it names the parent.
+        names_differ: Whether two new things of one name in one place are one.
+    """
+
+    table: str
+    key: str
+    suffix: str
+    within: str
+    is_tree: bool = True
+    names_differ: bool = True
+
+
+def place(db: PKBDatabase, owner: str, kind: Kind, rows: Sequence[Row]) -> tuple[dict[str, str], list[Row]]:
+    """What became of each id, and the rows that are new, ready to be inserted, parents first."""
+    ids, present = identify(db, owner, kind.table, kind.key, [row[kind.key] for row in rows])
+    places = _stored_places(db, owner, kind, rows)
+    new: dict[str, Row] = {}
+    for row in _parents_first(kind, rows):
+        ours = ids[row[kind.key]]
+        if ours in present or ours in new:
+            continue
+        within = ids.get(row[kind.within]) if kind.is_tree else row[kind.within]
+        where = (name_key(row["name"]), within or "")
+        if where in places:
+            ids[row[kind.key]] = places[where]
+            continue
+        if kind.names_differ:
+            places[where] = ours
+        new[ours] = row | {"user_email": owner, kind.key: ours, kind.within: within, "name_key": where[0]}
+    return ids, _with_friendly_ids(db, owner, kind, list(new.values()))
+
+
+def _with_friendly_ids(db: PKBDatabase, owner: str, kind: Kind, new: list[Row]) -> list[Row]:
+    wanted = [Wish(row["friendly_id"], row["name"], kind=row.get("entity_type", "")) for row in new]
+    names = free_friendly_ids(db, owner, kind.table, wanted, suffix=kind.suffix)
+    return [row | {"friendly_id": name} for row, name in zip(new, names, strict=True)]
+
+
+def _stored_places(db: PKBDatabase, owner: str, kind: Kind, rows: Sequence[Row]) -> dict[_Place, str]:
+    """The owner's things with the names of `rows`, by place; of several in one place the oldest."""
+    names = json_list(name_key(row["name"]) for row in rows)
+    stored = db.rows(_places(kind.table, kind.key, kind.within), user=owner, names=names)
+    return {(name, within): identity for name, within, identity in stored}
+
+
+@cache
+def _places(table: str, key: str, within: str) -> Prepared:
+    rows = metadata.tables[table].c
+    query = select(rows.name_key, func.coalesce(rows[within], literal("")), rows[key])
+    query = query.where(rows.user_email == bindparam("user"), among(rows.name_key, "names"))
+    return Prepared(query.order_by(rows.created_at.desc()))
+
+
+def _parents_first(kind: Kind, rows: Sequence[Row]) -> list[Row]:
+    if not kind.is_tree:
+        return list(rows)
+    by_id = {row[kind.key]: row for row in reversed(rows)}
+    parents = {identity: {row[kind.within]} & by_id.keys() for identity, row in by_id.items()}
+    try:
+        return [by_id[identity] for identity in graphlib.TopologicalSorter(parents).static_order()]
+    except graphlib.CycleError as error:
+        raise InvalidKnowledgeError(f'"data.{kind.table}": some lie below themselves.') from error
+
 
 _KINDS = (
     Kind("entities", "entity_id", suffix="_entity", within="entity_type", is_tree=False),

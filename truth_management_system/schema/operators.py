@@ -15,11 +15,14 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import FromClause, Join
 
 
-class among(FunctionElement[Any]):
-    """Whether one column, or several together, have one of the values of the JSON list bound to `name`.
+class _Operator(FunctionElement[Any]):
+    """An operator over its `clauses`."""
 
-    The list holds values for one column, and lists of values for several. A list of any length is the same statement.
-    """
+    inherit_cache = True
+
+
+class _OverList(_Operator):
+    """An operator over columns and the JSON list that is bound to `name`."""
 
     inherit_cache = True
 
@@ -28,16 +31,46 @@ class among(FunctionElement[Any]):
         super().__init__(*some, bindparam(name, type_=Text()))
 
 
-class holds_any(FunctionElement[Any]):
-    """Whether a column with a JSON list has any of the texts of the JSON list bound to `name`."""
+class among(_OverList):
+    """Whether one column, or several together, have one of the values of the list.
+
+    The list holds values for one column, and lists of values for several. A list of any length is the same statement.
+    """
 
     inherit_cache = True
 
-    def __init__(self, column: ColumnElement[Any], name: str) -> None:
-        super().__init__(column, bindparam(name, type_=Text()))
+
+class holds_any(_OverList):
+    """Whether a column that holds a JSON list itself has any of the texts of the list."""
+
+    inherit_cache = True
 
 
-class unindexed(FunctionElement[Any]):
+class contains_any(_OverList):
+    """Whether any text of the list is a part of a text, in exactly this case."""
+
+    inherit_cache = True
+
+
+class contains(_Operator):
+    """Whether the second text is a part of the first one, in exactly this case."""
+
+    inherit_cache = True
+
+
+class has_begun(_Operator):
+    """Whether a time as people wrote it is not after a moment; true for what is no time."""
+
+    inherit_cache = True
+
+
+class has_not_ended(_Operator):
+    """Whether a time as people wrote it is not before a moment; a day ends at midnight; true for what is no time."""
+
+    inherit_cache = True
+
+
+class unindexed(_Operator):
     """A column that the query planner is not to look up by an index: another condition leaves fewer rows."""
 
     inherit_cache = True
@@ -47,7 +80,7 @@ class unindexed(FunctionElement[Any]):
         self.type = column.type
 
 
-class caseless(FunctionElement[Any]):
+class caseless(_Operator):
     """A text of ASCII letters that is compared and ordered without regard to case."""
 
     inherit_cache = True
@@ -57,43 +90,7 @@ class caseless(FunctionElement[Any]):
         self.type = Text()
 
 
-class contains(FunctionElement[Any]):
-    """Whether one text is a part of another one, in exactly this case."""
-
-    inherit_cache = True
-
-    def __init__(self, text: ColumnElement[Any], part: ColumnElement[Any]) -> None:
-        super().__init__(text, part)
-
-
-class contains_any(FunctionElement[Any]):
-    """Whether any text of the JSON list bound to `name` is a part of a text, in exactly this case."""
-
-    inherit_cache = True
-
-    def __init__(self, text: ColumnElement[Any], name: str) -> None:
-        super().__init__(text, bindparam(name, type_=Text()))
-
-
-class has_begun(FunctionElement[Any]):
-    """Whether a time as people wrote it is not after another one; true for what is no time."""
-
-    inherit_cache = True
-
-    def __init__(self, time: ColumnElement[Any], moment: ColumnElement[Any]) -> None:
-        super().__init__(time, moment)
-
-
-class has_not_ended(FunctionElement[Any]):
-    """Whether a time as people wrote it is not before another one; a day ends at midnight; true for what is no time."""
-
-    inherit_cache = True
-
-    def __init__(self, time: ColumnElement[Any], moment: ColumnElement[Any]) -> None:
-        super().__init__(time, moment)
-
-
-class json_flag(FunctionElement[Any]):
+class json_flag(_Operator):
     """A true or false member of a column with a JSON object, as 1 or 0; 0 for what is no JSON."""
 
     inherit_cache = True

@@ -46,6 +46,11 @@ def _text(name: str, *given: Any, **options: Any) -> Column[Any]:
     return Column(name, Text, *given, nullable=False, **options)
 
 
+def _texts(names: str) -> list[Column[Any]]:
+    """Texts that have to be there, and those whose name ends in "?", which may be NULL."""
+    return [Column(name.rstrip("?"), Text, nullable=name.endswith("?")) for name in names.split()]
+
+
 def _owner() -> Column[Any]:
     return _text("user_email", server_default=text("''"))
 
@@ -74,25 +79,13 @@ claims = Table(
     _text("claim_id", unique=True),
     _owner(),
     Column("claim_number", Integer, nullable=False),
-    _text("friendly_id"),
-    _text("claim_type"),
-    _text("claim_types"),
-    _text("statement"),
-    Column("subject_text", Text),
-    Column("predicate", Text),
-    Column("object_text", Text),
-    _text("context_domain"),
+    *_texts("friendly_id claim_type claim_types statement subject_text? predicate? object_text? context_domain"),
     _text("context_domains"),
     _text("status", server_default=text("'active'")),
     Column("confidence", Float),
-    _text("created_at"),
-    _text("updated_at"),
-    _text("valid_from"),
-    Column("valid_to", Text),
-    Column("meta_json", Text),
-    Column("retracted_at", Text),
-    Column("possible_questions", Text),
-    Column("source_activity_id", Text),
+    *_texts(
+        "created_at updated_at valid_from valid_to? meta_json? retracted_at? possible_questions? source_activity_id?"
+    ),
     Column("pinned", Integer, Computed(json_flag(literal_column("meta_json"), "pinned"), persisted=False)),
 )
 Index("idx_claims_user_claim_number", claims.c.user_email, claims.c.claim_number, unique=True)
@@ -118,8 +111,7 @@ claim_domains = Table(
     "claim_domains",
     metadata,
     Column("claim_rowid", Integer, _part_of("claims.claim_rowid"), nullable=False),
-    _text("user_email"),
-    _text("domain"),
+    *_texts("user_email domain"),
     PrimaryKeyConstraint("user_email", "domain", "claim_rowid"),
     sqlite_with_rowid=False,
 )
@@ -131,12 +123,7 @@ notes = Table(
     Column("note_rowid", Integer, primary_key=True),
     _text("note_id", unique=True),
     _owner(),
-    Column("title", Text),
-    _text("body"),
-    Column("context_domain", Text),
-    Column("meta_json", Text),
-    _text("created_at"),
-    _text("updated_at"),
+    *_texts("title? body context_domain? meta_json? created_at updated_at"),
 )
 Index("idx_notes_user_email", notes.c.user_email, notes.c.updated_at)
 
@@ -145,13 +132,7 @@ entities = Table(
     metadata,
     Column("entity_id", Text, primary_key=True),
     _owner(),
-    _text("friendly_id"),
-    _text("entity_type"),
-    _text("name"),
-    _text("name_key"),
-    Column("meta_json", Text),
-    _text("created_at"),
-    _text("updated_at"),
+    *_texts("friendly_id entity_type name name_key meta_json? created_at updated_at"),
 )
 _by_friendly_id(entities)
 Index("idx_entities_name", entities.c.user_email, entities.c.name_key, entities.c.entity_type, unique=True)
@@ -161,13 +142,9 @@ tags = Table(
     metadata,
     Column("tag_id", Text, primary_key=True),
     _owner(),
-    _text("friendly_id"),
-    _text("name"),
-    _text("name_key"),
+    *_texts("friendly_id name name_key"),
     Column("parent_tag_id", Text, _part_of("tags.tag_id", ondelete="SET NULL")),
-    Column("meta_json", Text),
-    _text("created_at"),
-    _text("updated_at"),
+    *_texts("meta_json? created_at updated_at"),
 )
 _by_friendly_id(tags)
 Index("idx_tags_name", tags.c.user_email, tags.c.name_key)
@@ -185,14 +162,9 @@ contexts = Table(
     metadata,
     Column("context_id", Text, primary_key=True),
     _owner(),
-    _text("friendly_id"),
-    _text("name"),
-    _text("name_key"),
-    Column("description", Text),
+    *_texts("friendly_id name name_key description?"),
     Column("parent_context_id", Text, _part_of("contexts.context_id", ondelete="SET NULL")),
-    Column("meta_json", Text),
-    _text("created_at"),
-    _text("updated_at"),
+    *_texts("meta_json? created_at updated_at"),
 )
 _by_friendly_id(contexts)
 Index("idx_contexts_user_email", contexts.c.user_email, contexts.c.name_key)
@@ -225,8 +197,7 @@ claim_links = Table(
     _owner(),
     _text("from_claim_id", _part_of("claims.claim_id")),
     _text("to_claim_id", _part_of("claims.claim_id")),
-    _text("link_type"),
-    _text("created_at"),
+    *_texts("link_type created_at"),
 )
 Index(
     "idx_claim_links_once",
@@ -243,9 +214,7 @@ conflict_sets = Table(
     Column("conflict_set_id", Text, primary_key=True),
     _owner(),
     _text("status", server_default=text("'open'")),
-    Column("resolution_notes", Text),
-    _text("created_at"),
-    _text("updated_at"),
+    *_texts("resolution_notes? created_at updated_at"),
 )
 Index("idx_conflict_sets_user", conflict_sets.c.user_email, conflict_sets.c.status, conflict_sets.c.created_at)
 
@@ -261,8 +230,7 @@ claim_embeddings = Table(
     metadata,
     Column("embedding_seq", Integer, primary_key=True),
     Column("claim_rowid", Integer, _part_of("claims.claim_rowid"), nullable=False),
-    _text("user_email"),
-    _text("model"),
+    *_texts("user_email model"),
     Column("vector", Vector, nullable=False),
     sqlite_autoincrement=True,
 )
@@ -288,8 +256,7 @@ note_embeddings = Table(
     metadata,
     Column("embedding_seq", Integer, primary_key=True),
     Column("note_rowid", Integer, _part_of("notes.note_rowid"), nullable=False),
-    _text("user_email"),
-    _text("model"),
+    *_texts("user_email model"),
     Column("vector", Vector, nullable=False),
     sqlite_autoincrement=True,
 )
@@ -310,11 +277,7 @@ plans = Table(
     metadata,
     Column("plan_id", Text, primary_key=True),
     _owner(),
-    _text("kind"),
-    _text("payload"),
-    _text("created_at"),
-    _text("expires_at"),
-    Column("executed_at", Text),
+    *_texts("kind payload created_at expires_at executed_at?"),
 )
 Index("idx_plans_user", plans.c.user_email, plans.c.created_at)
 
@@ -324,15 +287,9 @@ audit_log = Table(
     Column("audit_seq", Integer, primary_key=True),
     _text("audit_id", unique=True),
     _owner(),
-    _text("action"),
-    _text("object_type"),
-    Column("object_id", Text),
+    *_texts("action object_type object_id?"),
     _text("title", server_default=text("''")),
-    _text("detail"),
-    _text("images"),
-    _text("created_at"),
-    Column("undone_by", Text),
-    Column("delivered_at", Text),
+    *_texts("detail images created_at undone_by? delivered_at?"),
     sqlite_autoincrement=True,
 )
 Index("idx_audit_log_user", audit_log.c.user_email, audit_log.c.audit_seq)

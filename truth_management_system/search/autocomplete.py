@@ -20,8 +20,8 @@ from ..schema.operators import among, caseless, contains, in_order, unindexed
 from ..schema.sqlite import all_of, any_of, beginning, fulltext_index, matches, of_user, word
 from ..schema.tables import claims, context_domains_catalog, contexts, entities, tags
 from ..utils import name_key
+from .fulltext import shortened
 from .query_words import all_words
-from .searched_table import shortened
 
 Suggestion = dict[str, Any]
 

@@ -1,10 +1,10 @@
-"""Finding claims by what they mean."""
+"""Finding claims by what they mean, and by what they are filed under."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,10 @@ from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, in_order, unindexed
-from ..schema.tables import claim_embeddings, claims
+from ..schema.tables import claim_embeddings, claim_tags, claims, tag_embeddings
 from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fts_search import found_claim
-from .vector_cache import VectorCache, vectors_of
-from .vector_file import VectorSet
+from .vector_cache import VectorCache, VectorSet, vectors_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,3 +186,51 @@ def _allowed_everywhere(conditions: Conditions) -> Prepared:
     of_user = (claims.c.user_email == bindparam("user"), claim_embeddings.c.model == bindparam("model"))
     query = select(claim_embeddings.c.embedding_seq).select_from(joined)
     return Prepared(query.where(*of_user, *in_sql(conditions)))
+
+
+_CONSIDERED = 200
+_TAG_WEIGHT = 0.5
+# The claims are the user's already, and a claim's tags are its owner's: joining either again costs as much as the rest.
+_TAG_VECTORS = Prepared(
+    select(claim_tags.c.claim_id, tag_embeddings.c.vector)
+    .select_from(in_order(claim_tags, tag_embeddings, tag_embeddings.c.tag_id == claim_tags.c.tag_id))
+    .where(among(claim_tags.c.claim_id, "claim_ids"), tag_embeddings.c.model == bindparam("model"))
+)
+
+
+class FiledSearchStrategy(EmbeddingSearchStrategy):
+    """The nearest claims, those first whose tags are near to the query as well.
+
+    `score` is the cosine similarity of the claim, by which alone searches can be compared; the order is by it and half
+    of the similarity of the nearest tag. `metadata["filed"]` has the latter.
+    """
+
+    def _considered(self, k: int) -> int:
+        return max(_CONSIDERED, k)
+
+    def _ranked(self, results: list[SearchResult], embedded: NDArray[np.float32]) -> list[SearchResult]:
+        filed = self._nearest_tags([result.claim.claim_id for result in results], embedded)
+        ranked = sorted(
+            results, key=lambda result: -result.score - _TAG_WEIGHT * max(0.0, filed.get(result.claim.claim_id, 0.0))
+        )
+        return [
+            replace(result, metadata=result.metadata | {"filed": filed[result.claim.claim_id]})
+            if result.claim.claim_id in filed
+            else result
+            for result in ranked
+        ]
+
+    def _nearest_tags(self, claim_ids: Sequence[str], embedded: NDArray[np.float32]) -> dict[str, float]:
+        """For each claim that has tags with vectors, the cosine similarity of the nearest of them."""
+        import numpy as np
+
+        assert self.model is not None
+        nearest: dict[str, float] = {}
+        rows = self.db.rows(_TAG_VECTORS, model=self.model.name, claim_ids=json_list(claim_ids))
+        if not rows:
+            return nearest
+        vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2").reshape(len(rows), -1)
+        similarities = (vectors.astype(np.float32) @ embedded).tolist()
+        for (claim_id, _), similarity in zip(rows, similarities, strict=True):
+            nearest[claim_id] = max(similarity, nearest.get(claim_id, -1.0))
+        return nearest

@@ -14,8 +14,7 @@ from ..schema.operators import among, unindexed
 from ..schema.sqlite import CLAIM_SEARCH_COLUMNS
 from ..schema.tables import claims
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, in_sql
-from .fulltext import best_matches
-from .searched_table import Searched, SearchedTable
+from .fulltext import Searched, SearchedTable, best_matches
 
 CLAIMS = SearchedTable(
     table=claims,

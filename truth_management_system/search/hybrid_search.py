@@ -12,8 +12,7 @@ from ..config import PKBConfig
 from ..database import PKBDatabase
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
 from .beside import begin, finish
-from .embedding_search import EmbeddingSearchStrategy
-from .filed_search import FiledSearchStrategy
+from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
 log = logging.getLogger(__name__)

@@ -19,9 +19,8 @@ from ..schema.operators import among
 from ..schema.tables import note_embeddings, notes
 from .base import Conditions
 from .beside import begin, finish
-from .fulltext import best_matches
+from .fulltext import Searched, SearchedTable, best_matches
 from .relevance import NEAR
-from .searched_table import Searched, SearchedTable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused
-from truth_management_system.search.vector_file import VectorSet
+from truth_management_system.search.vector_cache import VectorSet
 
 MARK = {"ada@example.org": "zqxada", "eve@example.org": "zqxeve"}
 

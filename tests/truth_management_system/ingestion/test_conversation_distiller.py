@@ -11,7 +11,7 @@ from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.ingestion.conftest import MakeApi, fact, facts, saying
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
-from truth_management_system.ingestion.proposals import TextIngestionPlan
+from truth_management_system.ingestion.plans import TextIngestionPlan
 
 MOVED = "I moved to Lisbon in May 2024. What's the weather like?"
 ANALYSIS = {"type": "fact", "domain": "relationships", "tags": ["birthday"], "entities": [], "question": "When?"}

@@ -9,7 +9,7 @@ import pytest
 from truth_management_system import ConflictCRUD, PKBDatabase, StructuredAPI, TextIngestionDistiller
 from truth_management_system.crud.links import get_supersession_head
 from truth_management_system.errors import InvalidKnowledgeError
-from truth_management_system.ingestion.proposals import TextIngestionPlan
+from truth_management_system.ingestion.plans import TextIngestionPlan
 
 KNOWN = ("I live in Lisbon", "I have 2 cats", "I prefer tea over coffee")
 TEXT = """

@@ -10,7 +10,7 @@ import pytest
 from language_models.testing import Reply
 from tests.truth_management_system.ingestion.conftest import saying
 from truth_management_system import LLMHelpers
-from truth_management_system.ingestion.intents import Intent, Understood, understood, understood_by_rules
+from truth_management_system.ingestion.text_orchestrator import Intent, Understood, understood, understood_by_rules
 from truth_management_system.llm_helpers import KnowledgeModels
 
 

@@ -13,7 +13,7 @@ from tests.truth_management_system.ingestion.conftest import SLOW, MakeApi, fact
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import StructuredAPI, TextIngestionDistiller
 from truth_management_system.errors import InvalidKnowledgeError
-from truth_management_system.ingestion.proposals import TextIngestionPlan
+from truth_management_system.ingestion.plans import TextIngestionPlan
 from truth_management_system.search.vectors import EmbeddingIndexer
 
 TEXT = "I am allergic to peanuts. My wife Anna likes tea."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tiers import examples
 from tests.truth_management_system.interface.conftest import Things
 from truth_management_system import ActionResult, StructuredAPI, get_memory_database
-from truth_management_system.interface.outcomes import UNEXPECTED
+from truth_management_system.interface.parts import UNEXPECTED
 
 pytestmark = pytest.mark.thorough
 

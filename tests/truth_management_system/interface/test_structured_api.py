@@ -10,7 +10,7 @@ import pytest
 from tests.truth_management_system.conftest import WORKOUTS, added
 from tests.truth_management_system.interface.conftest import Things
 from truth_management_system import ActionResult, PKBDatabase, StructuredAPI
-from truth_management_system.interface.outcomes import Outcome, outcome
+from truth_management_system.interface.parts import Outcome, outcome
 
 Stored = Callable[[], dict[str, list[Any]]]
 Action = Callable[[Things, Things], ActionResult]

@@ -7,7 +7,7 @@ import pytest
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase
-from truth_management_system.search.filed_search import FiledSearchStrategy
+from truth_management_system.search.embedding_search import FiledSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 
 

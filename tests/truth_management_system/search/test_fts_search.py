@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tiers import examples
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from truth_management_system.database import PKBDatabase, get_memory_database
-from truth_management_system.search import searched_table
+from truth_management_system.search import fulltext
 from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
 
@@ -113,7 +113,7 @@ def test_others_memories_are_never_found(ann: Person, ben: Person, db: PKBDataba
 def test_others_memories_decide_nothing_however_many_there_are(
     ann: Person, ben: Person, search: FTSSearchStrategy, monkeypatch: pytest.MonkeyPatch, others: int
 ):
-    monkeypatch.setattr(searched_table, "NEWEST_HITS", 5)
+    monkeypatch.setattr(fulltext, "NEWEST_HITS", 5)
     ann.claim("Tea with Zoltan", friendly_id="guest")
     ann.claim("Rain on Monday", friendly_id="weather")
     for number in range(8):
@@ -168,7 +168,7 @@ def test_filters_apply_before_the_ranking(ann: Person, search: FTSSearchStrategy
 def test_old_hits_of_a_common_word_are_found_through_a_rarer_one_and_through_filters(
     ann: Person, search: FTSSearchStrategy, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(searched_table, "NEWEST_HITS", 5)
+    monkeypatch.setattr(fulltext, "NEWEST_HITS", 5)
     ann.claim("Tea with Zoltan", context_domain="work")
     ann.claim("Black tea and white cake")
     for number in range(12):
@@ -183,7 +183,7 @@ def test_old_hits_of_a_common_word_are_found_through_a_rarer_one_and_through_fil
 def test_a_word_that_most_memories_share_says_little_though_few_of_them_are_looked_at(
     ann: Person, search: FTSSearchStrategy, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(searched_table, "NEWEST_HITS", 5)
+    monkeypatch.setattr(fulltext, "NEWEST_HITS", 5)
     ann.claim("Zoltan plays chess")
     for number in range(30):
         ann.claim(f"Everything is tea {number}")

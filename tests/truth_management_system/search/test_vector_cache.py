@@ -11,17 +11,15 @@ import pytest
 from tests.truth_management_system.search.conftest import ANN, BEN, Person
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase, get_memory_database
-from truth_management_system.search import vector_cache, vector_file
-from truth_management_system.search.vector_cache import VectorCache, vectors_of
-from truth_management_system.search.vector_file import VectorSet
+from truth_management_system.search import vector_cache
+from truth_management_system.search.vector_cache import VectorCache, VectorSet, vectors_of
 from truth_management_system.search.vectors import EmbeddingIndexer
 
 
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written for few vectors already, and may lag behind by one."""
-    monkeypatch.setattr(vector_file, "WORTH_A_FILE", 3)
-    monkeypatch.setattr(vector_file, "slack", lambda count: 1)
+    monkeypatch.setattr(vector_cache, "WORTH_A_FILE", 3)
     monkeypatch.setattr(vector_cache, "slack", lambda count: 1)
 
 
@@ -84,7 +82,7 @@ def test_many_vectors_lie_in_one_file_that_the_next_process_maps(ann: Person, mo
     assert nearest(VectorCache(), ann, model, "Cake") == "Cake"
     (file,) = files(ann.db)
     written = file.stat().st_mtime_ns
-    assert isinstance(vector_file.load(vectors(ann, model)), np.memmap)
+    assert isinstance(vector_cache.load(vectors(ann, model)), np.memmap)
     assert nearest(VectorCache(), ann, model, "Bread") == "Bread"
     assert files(ann.db) == [file]
     assert file.stat().st_mtime_ns == written
@@ -127,7 +125,7 @@ def test_a_store_that_was_put_back_and_went_another_way_gets_a_new_file(ann: Per
         ann.db.execute(
             "UPDATE claim_embeddings SET vector = ? WHERE claim_rowid = ?", [vector.astype("<f2").tobytes(), rowid]
         )
-    loaded = vector_file.load(vectors(ann, model))
+    loaded = vector_cache.load(vectors(ann, model))
     assert np.allclose(np.sort(loaded["vector"][:, 0]), np.sort([each[0] for each in other.values()]), atol=1e-3)
 
 

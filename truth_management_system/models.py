@@ -1,18 +1,45 @@
-"""A claim: one atomic memory."""
+"""What the knowledge base holds, as its callers see it. JSON columns stay text, as stored."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from database.engine.clock import now_iso
 
-from ..constants import ClaimStatus
-from ..utils import EPOCH, generate_uuid
-from .stored import Stored, columns_of
+from .constants import ClaimStatus, ConflictStatus
+from .utils import EPOCH, generate_uuid
+
+
+@dataclass(slots=True)
+class Stored:
+    """What all models can: become a row, and come from one. Their fields are the stored columns, in order."""
+
+    _columns: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stored columns."""
+        return {column: getattr(self, column) for column in self._columns}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """Out of a row that has at least the stored columns."""
+        return cls(**{column: row[column] for column in cls._columns if column in row})
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Those fields that are not None: the others keep their defaults."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def columns_of(model: type[Stored], *, computed: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The stored columns of `model`: its fields but those that are `computed`."""
+    model._columns = tuple(one.name for one in fields(model) if one.name not in computed)
+    return model._columns
+
 
 _DAY_LENGTH = len("2026-02-08")
 
@@ -77,7 +104,6 @@ class Claim(Stored):
 
         Further `fields` are columns; those that are None keep their defaults.
         """
-        given = {name: value for name, value in fields.items() if value is not None}
         return cls(
             claim_id=generate_uuid(),
             statement=statement,
@@ -88,7 +114,7 @@ class Claim(Stored):
             user_email=user_email or "",
             friendly_id=friendly_id or "",
             possible_questions=_json_array(possible_questions),
-            **given,
+            **_given(fields),
         )
 
     @property
@@ -162,3 +188,108 @@ def _json_array(values: Sequence[str] | str | None) -> str | None:
 
 
 CLAIM_COLUMNS = columns_of(Claim)
+
+
+@dataclass(slots=True)
+class Entity(Stored):
+    """A person, place, organisation or other thing that claims are about."""
+
+    entity_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    entity_type: str = ""
+    name: str = ""
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(cls, name: str, entity_type: str, **fields: Any) -> Entity:
+        """A new entity, not stored yet. fields: user_email, friendly_id, meta_json."""
+        return cls(generate_uuid(), name=name, entity_type=entity_type, **_given(fields))
+
+
+@dataclass(slots=True)
+class Tag(Stored):
+    """A label; labels form a tree."""
+
+    tag_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    name: str = ""
+    parent_tag_id: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(cls, name: str, parent_tag_id: str | None = None, **fields: Any) -> Tag:
+        """A new tag, not stored yet. fields: user_email, friendly_id, meta_json."""
+        return cls(generate_uuid(), name=name, parent_tag_id=parent_tag_id, **_given(fields))
+
+
+@dataclass(slots=True)
+class Context(Stored):
+    """A group of claims; groups form a tree."""
+
+    context_id: str
+    user_email: str = ""
+    friendly_id: str = ""
+    name: str = ""
+    description: str | None = None
+    parent_context_id: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(
+        cls, name: str, description: str | None = None, parent_context_id: str | None = None, **fields: Any
+    ) -> Context:
+        """A new context, not stored yet. fields: user_email, friendly_id, meta_json."""
+        return cls(
+            generate_uuid(), name=name, description=description, parent_context_id=parent_context_id, **_given(fields)
+        )
+
+
+ENTITY_COLUMNS = columns_of(Entity)
+TAG_COLUMNS = columns_of(Tag)
+CONTEXT_COLUMNS = columns_of(Context)
+
+
+@dataclass(slots=True)
+class Note(Stored):
+    """Longer text."""
+
+    note_id: str
+    user_email: str = ""
+    title: str | None = None
+    body: str = ""
+    context_domain: str | None = None
+    meta_json: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+
+    @classmethod
+    def create(cls, body: str, title: str | None = None, *, user_email: str | None = None, **fields: Any) -> Note:
+        """A new note, not stored yet."""
+        return cls(note_id=generate_uuid(), body=body, title=title, user_email=user_email or "", **fields)
+
+
+NOTE_COLUMNS = columns_of(Note)
+
+
+@dataclass(slots=True)
+class ConflictSet(Stored):
+    """Claims that contradict each other."""
+
+    conflict_set_id: str
+    user_email: str = ""
+    status: str = ConflictStatus.OPEN.value
+    resolution_notes: str | None = None
+    created_at: str = field(default_factory=now_iso)
+    updated_at: str = field(default_factory=now_iso)
+    member_claim_ids: list[str] = field(default_factory=list)
+
+
+CONFLICT_SET_COLUMNS = columns_of(ConflictSet, computed=frozenset({"member_claim_ids"}))
