@@ -9,8 +9,25 @@ from typing import Any, TypeVar
 
 from language_models.ports import ChatModel, EmbeddingModel
 
-from .analysis import ENTITIES, TAGS, TEXT, Analysis, Named, analysis_in, analysis_schema, entities_in, tags_in
-from .asking import Question, UnansweredError, ask, items_in, list_of, object_of, one_of, text_in
+from .asking import (
+    ENTITIES,
+    TAGS,
+    TEXT,
+    Analysis,
+    Named,
+    Question,
+    UnansweredError,
+    analysis_in,
+    analysis_schema,
+    ask,
+    entities_in,
+    items_in,
+    list_of,
+    object_of,
+    one_of,
+    tags_in,
+    text_in,
+)
 from .config import PKBConfig
 from .constants import ClaimType, ContextDomain
 from .ingestion.rules import MOST_TAGS, rule_domain, rule_entities, rule_questions, rule_tags, rule_type

@@ -8,8 +8,7 @@ from typing import Any
 
 from language_models.ports import ChatModel
 
-from ..analysis import TAGS, TEXT, Analysis, tags_in
-from ..asking import Question, items_in, list_of, object_of, one_of, text_in
+from ..asking import TAGS, TEXT, Analysis, Question, items_in, list_of, object_of, one_of, tags_in, text_in
 from ..constants import ClaimType, ContextDomain
 from ..llm_helpers import LLMHelpers
 from .comparing import content_words, values_of
