@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from chat.context.conversations import ConversationReferences, FriendlyIdLookup,
 from chat.context.gather import GatheredContext, KeepReport, gather, gathered, running, stored_lookup
 from chat.context.items import extract_referenced
 from chat.context.kinds import ReferenceScope
-from chat.context.memories import KnowledgeRequest, knowledge_of, knowledge_request
+from chat.context.memories import Found, KnowledgeRequest, knowledge_of, knowledge_request
+from chat.context.related import related
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
 from chat.turns import events, steps
@@ -180,6 +181,7 @@ class Conversation:
         conversation_loader: ConversationLoader | None = None,
         services: TurnServices | None = None,
         current: RunningTurn | None = None,
+        related: Callable[[], Found] = Found,
         max_chars: int | None = None,
     ) -> GatheredContext:
         """Items and report for `references` (friendly ids without "@") and for what else `request` wants.
@@ -195,7 +197,7 @@ class Conversation:
             conversations=conversations,
             knowledge=knowledge_of(user_email, database=database, services=services),
         )
-        return gather(references, scope=scope, request=request, max_chars=max_chars)
+        return gather(references, scope=scope, request=request, related=related, max_chars=max_chars)
 
     def _resolve_conversation_message_refs(
         self,
@@ -326,7 +328,10 @@ class Conversation:
 
     def _gather(self, turn: Turn) -> GatheredContext:
         turn.summary = steps.summary_before(turn, self._history)
-        context = self._gathered_context(
+        # Read here too: another hand-over to a thread costs more than reading does.
+        turn.history = self._recent_messages(turn)
+        shown = {message["message_id"] for message in turn.history}
+        return self._gathered_context(
             turn.references,
             knowledge_request(turn, summary=turn.summary),
             user_email=self.user_id,
@@ -334,11 +339,9 @@ class Conversation:
             conversation_loader=turn.loader,
             services=turn.services,
             current=running(turn),
+            related=partial(related, turn, user_email=self.user_id, shown=shown),
             max_chars=steps.max_context_chars(turn),
         )
-        # Read here too: another hand-over to a thread costs more than reading does.
-        turn.history = self._recent_messages(turn)
-        return context
 
     def _keep_report(self, turn: Turn) -> KeepReport:
         return partial(self._history.store_report, turn.accepted.user_message_id)

@@ -78,7 +78,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     )
 
     vectors = MessageVectors(database=database, model=knowledge.embedding)
-    services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge)
+    services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors)
 
     def load(conversation_id: str) -> Conversation:
         owner = conversation_id.rpartition("_")[0]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from chat.runtime.metrics import Metrics
 from language_models.ports import ChatModel
+from search.meaning import MessageVectors
 from truth_management_system import StructuredAPI
 
 Message = Mapping[str, Any]
@@ -107,7 +108,8 @@ class TurnServices:
 
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
     then referenced items don't count, since they go in verbatim anyway. knowledge:
-    None: the knowledge base that lies in the data folder, without models.
+    None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
+    found by meaning. messages_found: so many related messages are given to the model at most.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
     distill_timeout, title_timeout: seconds after which either is given up.
     """
@@ -118,6 +120,8 @@ class TurnServices:
     caps: ReferenceCaps = ReferenceCaps()
     knowledge: KnowledgeDoor | None = None
     knowledge_limits: KnowledgeLimits = KnowledgeLimits()
+    vectors: MessageVectors | None = None
+    messages_found: int = 3
     distill_patience: float = 3.0
     distill_timeout: float = 20.0
     title_timeout: float = 30.0

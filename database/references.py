@@ -18,6 +18,7 @@ from .errors import MessageNotFoundError
 from .schema import conversations, message_references, messages
 
 _PREVIEW = 200
+_SIGNS = ("@", "#")
 _BACKLINKS = 200
 
 _PLACE = Prepared(
@@ -138,7 +139,8 @@ def _access(connection: Connection, *, user_email: str, message_id: str) -> str:
 
 
 def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:
-    target = entry.get("target") or {}
+    # What came along without being named (no "@") is no reference to it.
+    target = (entry.get("target") or {}) if entry["ref"].startswith(_SIGNS) else {}
     others = [
         value for key, value in target.items() if key.endswith("_id") and key not in ("conversation_id", "message_id")
     ]

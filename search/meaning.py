@@ -57,7 +57,7 @@ class MessageVectors:
     """
 
     def __init__(self, *, database: Database, model: Callable[[], EmbeddingModel | None]) -> None:
-        self._database = database
+        self.database = database
         self._model = model
         self._cache = SignCache()
         self._embedder: Embedder | None = None
@@ -79,7 +79,7 @@ class MessageVectors:
         deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
         if self._embedder is None or self._embedder.model is not model:
             self._embedder = Embedder(model)
-        store, made = self._database, 0
+        store, made = self.database, 0
         while pending := self._pending(model):
             rows = list(_rows(pending, self._embedder))
             store.write(partial(_keep, pending=pending, rows=rows), urgency=Urgency.INDEX)
@@ -113,7 +113,7 @@ class MessageVectors:
     def _pending(self, model: EmbeddingModel) -> list[_Pending]:
         """The newest messages that need vectors."""
         u = unembedded_messages.c
-        store = self._database
+        store = self.database
         with store.reading() as connection:
             is_begun = _are_of(connection, model)
         if not is_begun:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -32,7 +32,7 @@ from . import sqlite
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
-from .questions import Scope, answering, relevant
+from .questions import Found, Scope, answering, is_related, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
 from .times import spoken_period
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _FEW = 5
+_NEWEST = 2**62
 _SHORTEST = 4
 _TAIL = 5_000
 _PHRASES = 32
@@ -141,6 +142,24 @@ def search_messages(
     )
 
 
+def related_messages(
+    *, database: Database, user_email: str, asking: Asking, most: int, without: Collection[str]
+) -> list[FoundMessage]:
+    """At most `most` messages that surely have to do with a text, best first; none where no model can embed.
+
+    without: ids of messages that are not wanted. What the text says of operators are words like others.
+    """
+    query = SearchQuery(phrases=tuple((word,) for word in words(asking.text[:_QUERY_LENGTH])))
+    meaning = asking.meaning([]) if query.phrases else None
+    if meaning is None:
+        return []
+    with database.reading() as connection:
+        search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=None)
+        seqs = [each.seq for each in search.answers(asking, meaning, _NEWEST) if is_related(each)]
+        found = _described(connection, seqs[: most + len(without)], query)
+    return [hit for hit in found if hit.message.message_id not in without][:most]
+
+
 def search_conversation(
     *, database: Database, user_email: str, conversation_id: str, q: str, limit: int = 20
 ) -> list[MessageRow]:
@@ -178,12 +197,17 @@ class _Search:
 
     def by_meaning(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[int]:
         """The messages that say or mean what is asked, best first."""
+        found = relevant(self.answers(asking, meaning, up_to))
+        return self._without_excluded([each.seq for each in found])
+
+    def answers(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[Found]:
+        """What the messages have to do with what is asked, best first."""
         nearness = None
         if meaning is not None:
             nearness = asking.vectors.nearness(
                 self.connection, user_email=self.user_email, model=meaning.model, query=meaning.vector
             )
-        found = answering(
+        return answering(
             self.connection,
             scope=self._scope(up_to),
             terms=terms(self.query.text.split()),
@@ -191,7 +215,6 @@ class _Search:
             period=spoken_period(asking.text, today=asking.today),
             tail=[seq for seq, _ in self._tail(up_to)],
         )
-        return self._without_excluded([each.seq for each in relevant(found)])
 
     def _candidates(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         """(seq, folded text) of what is to be ranked, newest first; and whether more fits than that."""
@@ -360,7 +383,7 @@ def _conversation_id(connection: Connection, user_email: str, name: str | None) 
 def _place(cursor: str | None) -> tuple[int, int]:
     """How many hits come before a page, and the newest message that takes part."""
     if cursor is None:
-        return 0, 2**62
+        return 0, _NEWEST
     match = _CURSOR.fullmatch(cursor)
     if match is None:
         raise InvalidChangeError("The cursor is not one of a search.")

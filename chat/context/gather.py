@@ -18,7 +18,7 @@ from . import kinds
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
 from .items import PkbItem, fit, merge, render
 from .kinds import ReferenceScope
-from .memories import WHOLE, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
+from .memories import WHOLE, Found, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
 from .report import ReportEntry
 
 _CUT_TO_FIT = "Cut so that everything named fits the model"
@@ -45,27 +45,33 @@ def gather(
     *,
     scope: ReferenceScope,
     request: KnowledgeRequest | None = None,
+    related: Callable[[], Found] = Found,
     max_chars: int | None = None,
 ) -> GatheredContext:
     """Resolve `references` (friendly ids without "@", as typed), each once, in the order given.
 
-    request: what else the message wants of the knowledge base. max_chars bounds the items together; the longest are cut
-    first, and the report says so.
+    request: what else the message wants of the knowledge base. related: finds messages that go with it. max_chars
+    bounds the items together; the longest are cut first, and the report says so.
     """
     knowledge = scope.knowledge
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     followed = wanted[:MAX_REFERENCES]
     resolutions = kinds.resolve(followed, scope)
-    found = knowledge.beside(request or KnowledgeRequest())
+    found, messages = knowledge.beside(request or KnowledgeRequest()), related()
     if request is not None:
         resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
     report = [resolution.entry for resolution in resolutions]
     told = {entry.ref for entry in report}
     report += [entry for entry in found.entries if entry.ref not in told]
+    given = {item.key for resolution in resolutions for item in resolution.items}
+    beside = [
+        (item, entry) for item, entry in zip(messages.items, messages.entries, strict=True) if item.key not in given
+    ]
+    report += [entry for _, entry in beside]
     if len(wanted) > len(followed):
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
     named = [item for resolution in resolutions for item in resolution.items]
-    items = merge([*named, *found.items])
+    items = merge([*named, *found.items, *(item for item, _ in beside)])
     context = GatheredContext(items=tuple(items), report=tuple(report))
     return context if max_chars is None else fitted(context, max_chars)
 

@@ -8,13 +8,19 @@ from chat.ports import KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, Tu
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
 from language_models.roles import ModelRoles
+from search.meaning import MessageVectors
 from settings import Settings, load_settings
 
 from .metrics import Metrics
 
 
 def services_from(
-    settings: Settings, *, models: Models, metrics: Metrics, knowledge: KnowledgeDoor | None = None
+    settings: Settings,
+    *,
+    models: Models,
+    metrics: Metrics,
+    knowledge: KnowledgeDoor | None = None,
+    vectors: MessageVectors | None = None,
 ) -> TurnServices:
     """The services of turns under `settings`."""
     return TurnServices(
@@ -30,6 +36,8 @@ def services_from(
             conversation_pinned=settings.memories_pinned_to_conversation,
             found=settings.memories_found,
         ),
+        vectors=vectors,
+        messages_found=settings.messages_found,
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
