@@ -53,16 +53,19 @@ def fitted(query: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
     return np.pad(query, (0, dimensions - len(query))) if len(query) < dimensions else query[:dimensions]
 
 
-def signs(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Which numbers of each row of codes are positive, one bit each, padded to whole 64-bit words."""
+def signs(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Which numbers of each row of codes are positive, one bit each: the first words of all rows, then the second…"""
     import numpy as np
 
     high, low = np.packbits(packed >> 7, axis=1), np.packbits((packed >> 3) & 1, axis=1)
     bits = np.concatenate([high, low], axis=1)
-    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
 class _Signs(NamedTuple):
+    """Vectors by id, and their signs: shape (words, vectors)."""
+
     ids: NDArray[np.int64]
     bits: NDArray[np.uint64]
 
@@ -81,7 +84,7 @@ class SignCache:
         read: Callable[[int], Iterable[tuple[int, bytes]]],
         most: int,
     ) -> NDArray[np.int64]:
-        """Ids of the `most` vectors whose signs agree best with those of `query`, in no order.
+        """Ids of the vectors whose signs agree best with those of `query`: `most` of them, and equals of the last.
 
         owner: whose, and of which model. read: (id, codes) of the owner's vectors with a larger id, by id. Vectors
         that were deleted meanwhile may be among them.
@@ -92,17 +95,15 @@ class SignCache:
         if len(known.ids) <= most:
             return known.ids
         (code,) = encoded(query[np.newaxis])
-        sought = signs(np.frombuffer(code, dtype=np.uint8)[np.newaxis]).view(np.uint64)
-        distances = np.empty(len(known.ids), dtype=np.uint16)
+        sought = signs(np.frombuffer(code, dtype=np.uint8)[np.newaxis])[:, 0]
+        distances = np.zeros(len(known.ids), dtype=np.uint16)
         for start in range(0, len(distances), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            np.bitwise_count(known.bits[part] ^ sought).sum(axis=1, dtype=np.uint16, out=distances[part])
-        return known.ids[np.argpartition(distances, most)[:most]]
-
-    def count(self, owner: tuple[str, str]) -> int:
-        """How many vectors of `owner` are in memory."""
-        known = self._people.get(owner)
-        return 0 if known is None else len(known.ids)
+            for word, bits in zip(sought, known.bits, strict=True):
+                distances[part] += np.bitwise_count(bits[part] ^ word)
+        # Counting is faster than sorting: only so many distances are possible.
+        farthest = int(np.searchsorted(np.cumsum(np.bincount(distances)), most))
+        return known.ids[distances <= farthest][-2 * most :]
 
     def forget(self, user_email: str) -> None:
         """Drop what is kept of a person."""
@@ -117,7 +118,7 @@ class SignCache:
             known = self._people.get(owner)
         came = _read(read(int(known.ids[-1]) if known is not None else 0))
         if known is not None and came is not None:
-            known = _Signs(*(np.concatenate(both) for both in zip(known, came, strict=True)))
+            known = _Signs(np.concatenate([known.ids, came.ids]), np.concatenate([known.bits, came.bits], axis=1))
         known = known or came
         if known is None:
             return _Signs(np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.uint64))
@@ -134,10 +135,10 @@ def _read(rows: Iterable[tuple[int, bytes]]) -> _Signs | None:
     import numpy as np
 
     ids: list[int] = []
-    bits: list[NDArray[np.uint8]] = []
+    bits: list[NDArray[np.uint64]] = []
     rows = iter(rows)
     while chunk := list(islice(rows, _AT_ONCE)):
         ids += [vector_id for vector_id, _ in chunk]
         packed = np.frombuffer(b"".join(codes for _, codes in chunk), dtype=np.uint8)
         bits.append(signs(packed.reshape(len(chunk), -1)))
-    return _Signs(np.array(ids, dtype=np.int64), np.concatenate(bits).view(np.uint64)) if ids else None
+    return _Signs(np.array(ids, dtype=np.int64), np.concatenate(bits, axis=1)) if ids else None
