@@ -54,7 +54,7 @@ def fitted(query: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
 
 
 def signs(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Which numbers of each row of codes are positive, one bit each: the first words of all rows, then the second…"""
+    """Which numbers of each row of codes are positive, one bit each, shape (64-bit words, rows)."""
     import numpy as np
 
     high, low = np.packbits(packed >> 7, axis=1), np.packbits((packed >> 3) & 1, axis=1)
