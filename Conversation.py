@@ -36,9 +36,9 @@ from portability.siblings import load_sibling, siblings_by_friendly_id
 class Conversation:
     """One conversation of one person.
 
-    storage: the `Store` of a running server, or the folder that holds (or will hold) the conversation's bundle
-    `<folder>/<conversation_id>`; one that is there is opened. A conversation in a bundle needs no database. Raises
-    ConversationNotFoundError where there is no such conversation of `user_id`, BundleError for a broken bundle.
+    storage: the `Database` of a running server, or the folder that holds (or will hold) the conversation's bundle
+    `<folder>/<conversation_id>`; an existing bundle is opened. A bundle needs no server and no data folder. Raises
+    ConversationNotFoundError where `user_id` has no such conversation, BundleError for a broken bundle.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class Conversation:
     def reply(self, query: Mapping[str, Any]) -> TurnStream:
         """Answer `query["messageText"]`; the stream that is returned yields the events of the answer, `done` last.
 
-        `query["_answer_again"]` (a message_id) has a further variant of that answer made instead.
-        The message is accepted before this returns: from then on the turn survives anything, and what goes wrong is an
-        event. A caller that leaves the stream early has the turn finished as interrupted.
+        `query["_answer_again"]` (a message_id) regenerates that answer as a further variant instead.
+        The message is stored before this returns: from then on the turn survives crashes, and errors are events. If the
+        caller leaves the stream early, the turn is finished as interrupted.
         Raises EmptyMessageError, MessageTooLongError, TurnInProgressError, ConversationNotFoundError,
         MessageNotFoundError (reply_to), InvalidChangeError (an answer that can't be made again).
         """
@@ -116,7 +116,7 @@ class Conversation:
         """Store a question and an answer that exist already (an import, a script); returns their `message_ids`.
 
         `users_dir` names the store in which a bundle's conversation is registered as well: its friendly id is unique
-        there, and its turns are stored there, too.
+        there, and its turns are stored there too.
         """
         self._name_in(users_dir)
         accepted = self._history.accept(text=query, config={}, reply_to=None, thread_id=None, model_name="")
@@ -186,7 +186,7 @@ class Conversation:
     ) -> GatheredContext:
         """Items and report for `references` (friendly ids without "@") and for what else `request` wants.
 
-        A foreign user's conversations and memories are never seen. current: the turn that asks, no part of the context.
+        Other users' conversations and memories are never read. current: the running turn, no part of the context.
         """
         database = self._history.database or database_of(users_dir)
         conversations = self._reference_resolver(user_email, database, conversation_loader, services)
@@ -206,7 +206,7 @@ class Conversation:
         users_dir: str | None = None,
         conversation_loader: ConversationLoader | None = None,
     ) -> list[tuple[str, str]]:
-        """(source_label, text) for each item that `conv_refs`, triples of `partition`, bring; others bring nothing."""
+        """(source_label, text) for each item that `conv_refs` (triples of `partition`) resolve to."""
         database = self._history.database or database_of(users_dir)
         resolver = self._reference_resolver(user_email, database, conversation_loader, None)
         resolutions = resolver.resolve([full_ref for full_ref, _, _ in conv_refs])
@@ -231,13 +231,13 @@ class Conversation:
 
     @staticmethod
     def _extract_referenced_claims(pkb_context: str | None) -> str:
-        """The `source="referenced"` elements of rendered context; of older contexts, their `[REFERENCED …]` bullets."""
+        """The `source="referenced"` elements of rendered context; of older contexts, the `[REFERENCED …]` bullets."""
         return extract_referenced(pkb_context or "")
 
     def _ensure_conversation_friendly_id(self, memory: dict[str, Any], users_dir: str) -> None:
-        """Give the conversation its friendly id in `memory` and in the store of `users_dir`; one it has stays.
+        """Give the conversation its friendly id in `memory` and in the store of `users_dir`; an existing one stays.
 
-        A conversation that the store doesn't know yet is made known to it.
+        A conversation that the store doesn't have yet is added to it.
         """
         who = {"user_id": self.user_id, "conversation_id": self.conversation_id, "domain": self.domain}
         register(memory, database=open_store(users_dir), **who)
@@ -247,11 +247,11 @@ class Conversation:
 
     @property
     def running_summary(self) -> str:
-        """What was said so far, condensed; "" where nothing was condensed yet."""
+        """The running summary of the conversation; "" if there is none yet."""
         return str(self._history.memory()["running_summary"])
 
     def is_current(self) -> bool:
-        """Whether this object still shows what is stored; other processes change conversations too."""
+        """Whether this object is up to date with the store, which other processes change too."""
         return self._history.version() == self._history.snapshot_version
 
     def get_metadata(self) -> dict[str, Any]:
@@ -274,9 +274,9 @@ class Conversation:
         return memory if name == "memory" else memory.get(name)
 
     def set_field(self, name: str, value: Any) -> None:
-        """Set one field of the memory, or with `"memory"` all that differ. A title set by hand is never made again.
+        """Set one field of the memory, or with `"memory"` all that differ. A title set so is never generated again.
 
-        Raises ValueError for what follows from what is said or never changes: messages, friendly id, dates.
+        Raises ValueError for derived and constant fields: messages, friendly id, dates.
         """
         before = self._history.memory()
         given = value if name == "memory" else {name: value}
@@ -288,7 +288,7 @@ class Conversation:
         return self._history.message_at(index)
 
     def message_by_hash(self, short_hash: str) -> Message | None:
-        """The message born with this short hash, also a deleted one, or None."""
+        """The message with this short hash, also a deleted one, or None."""
         return self._history.message_by_hash(short_hash)
 
     def messages_between(self, start: int, end: int) -> Sequence[Message]:
@@ -367,7 +367,7 @@ class Conversation:
 
 
 def _load_beside(folder: Path, conversation_id: str, *, user_email: str, database: Database | None) -> Conversation:
-    """The bundle beside, else the conversation of the store; both only of this user."""
+    """The neighbouring bundle, else the conversation in the database; both only of this user."""
     try:
         return load_sibling(folder, conversation_id, user_email=user_email, open_bundle=Conversation.load_local)
     except ConversationNotFoundError:

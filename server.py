@@ -40,9 +40,9 @@ _newest: deque[AppState] = deque(maxlen=1)
 def create_app(settings: Settings | None = None, *, models: ModelRoles | None = None, serves: bool = True) -> Flask:
     """A Flask application over the store of `settings` (by default those of the environment).
 
-    With the first request, whatever WSGI server brings it, this process becomes the server of the data folder, and a
-    second one is refused; `flask run` becomes it here. `models` replaces the models that the settings name. serves:
-    False for an application that is only looked into or tried out.
+    The first request, under any WSGI server, makes this process the server of the data folder, of which there can be
+    only one; under `flask run` this function does. `models` replaces the models of the settings. serves: False for an
+    application that is only inspected or tested.
     Raises SettingsError, StorageFailedError, DatabaseTooNewError.
     """
     settings = settings or load_settings()
@@ -66,7 +66,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 
 
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
-    """The parts of one server, put together. Opens the store and brings its schema up to date."""
+    """Build the parts of one server. Opens and migrates the store."""
     _complete_restore(settings.data_dir)
     database = open_store(settings.users_dir, synchronous=settings.synchronous, database_url=settings.database_url)
     metrics = Metrics()
@@ -152,7 +152,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
 
 def _complete_restore(data_dir: Path) -> None:
-    """Bring a restore that was killed to its end before an empty store is made in the place of what was restored."""
+    """Finish a killed restore before an empty store is created in its place."""
     if not restoring.needs_tidying(data_dir):
         return
     if is_held_here(data_dir):
@@ -174,9 +174,9 @@ def _knowledge_models(models: ModelRoles) -> KnowledgeModels:
 
 
 def load_conversation(conversation_id: str) -> Conversation:
-    """The conversation of this id, out of the cache of the application made last.
+    """The conversation of this id, from the cache of the application created last.
 
-    Where none was made, of the server that the environment describes. Whoever calls this acts for the owner. Raises
+    Without one, a server is built from the environment. The caller acts for the owner. Raises
     ConversationNotFoundError.
     """
     if not _newest:
@@ -185,7 +185,7 @@ def load_conversation(conversation_id: str) -> Conversation:
 
 
 def main() -> int:
-    """Serve until SIGTERM or SIGINT; 2 for settings that make no sense, 1 where the data folder can't be used."""
+    """Serve until SIGTERM or SIGINT; exit status 2 for invalid settings, 1 for an unusable data folder."""
     try:
         settings = load_settings(arguments=sys.argv[1:])
     except SettingsError as error:

@@ -1,6 +1,6 @@
 """Sets up what `make serve` or `make test` needs: `python setup serve`, `python setup test`.
 
-Needs nothing but Python; what is set up already is left alone.
+Needs only Python; what is set up already is left as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stamps import WORK
 
 
 def main(purpose: str) -> None:
-    """Set up for `purpose`, "serve" or "test". Two at once take turns."""
+    """Set up for `purpose`, "serve" or "test". Concurrent runs wait for each other."""
     WORK.mkdir(exist_ok=True)
     with (WORK / "setup.lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The front end's third-party files: fetched by the lock file, the used ones copied to `interface/static/vendor`."""
+"""Third-party files of the front end: fetched by the lock file, those in use copied to `interface/static/vendor`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = INTERFACE / "node_modules"
 ICONS = INTERFACE / "icons.txt"
 LOCK = ("package.json", "package-lock.json", ".npmrc")
 
-# What is copied, as a pattern below node_modules, and the folder of VENDOR it goes to.
+# The copied files, as a pattern below node_modules, and their folder in VENDOR.
 USED = (
     ("jquery/dist/jquery.min.js", "."),
     ("jstree/dist/jstree.min.js", "."),
@@ -36,8 +36,8 @@ USED = (
 def prepare_assets(*, dev: bool) -> None:
     """Fill `interface/static/vendor`, unless that is done already.
 
-    With `dev`, `interface/node_modules` stays, with ESLint and axe in it, and `.anaphora/bin/node` to run them by.
-    Otherwise the fetched packages, and a Node that had to be fetched, are deleted again.
+    With `dev`, `interface/node_modules` stays, with ESLint and axe in it, and `.anaphora/bin/node` to run them.
+    Otherwise the fetched packages, and a fetched Node, are deleted afterwards.
     """
     if dev:
         _prepare_packages()

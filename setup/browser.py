@@ -14,9 +14,9 @@ LINK = WORK / "bin" / "chromium"
 
 
 def prepare_browser() -> None:
-    """Link `.anaphora/bin/chromium` to the system's Chromium, else to one that is installed now.
+    """Link `.anaphora/bin/chromium` to the system's Chromium, else install one.
 
-    Raises SetupError where none can be had: browser tests are never skipped.
+    Raises SetupError where that fails: browser tests are never skipped.
     """
     if LINK.exists():
         return

@@ -12,7 +12,7 @@ from stamps import ROOT, fingerprint, forget, is_current, remember, remove
 
 VENV = ROOT / ".venv"
 REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
-# pip writes INSTALLER when all else of a package is there.
+# pip writes INSTALLER last, when the rest of a package is complete.
 _IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
 
 
@@ -21,9 +21,9 @@ class SetupError(Exception):
 
 
 def prepare_environment(*, dev: bool) -> None:
-    """Make `.venv` and install what is pinned, unless that is done already. `dev` adds tests and checks.
+    """Create `.venv` and install the pinned packages, unless that is done already. `dev` adds tests and checks.
 
-    An environment that has the development packages serves as well, so `make serve` after `make test` installs nothing.
+    An environment with the development packages is sufficient too, so `make serve` after `make test` installs nothing.
     """
     names = REQUIREMENTS if dev else REQUIREMENTS[:1]
     enough = REQUIREMENTS[len(names) - 1 :]
@@ -41,7 +41,7 @@ def prepare_environment(*, dev: bool) -> None:
 
 
 def _mark(name: str) -> str:
-    # Another interpreter needs its own packages, be it named in pyvenv.cfg or have the system exchanged it.
+    # A different interpreter needs its own packages, whether pyvenv.cfg names it or the system replaced it.
     files = [ROOT / part for part in ("constraints.txt", *REQUIREMENTS[: REQUIREMENTS.index(name) + 1])]
     return f"{_python(VENV).resolve()} {fingerprint(VENV / 'pyvenv.cfg', *files)}"
 
@@ -51,19 +51,19 @@ def _python(venv: Path) -> Path:
 
 
 def _has_pip(venv: Path) -> bool:
-    """Whether the making of `venv` came as far as a pip that is all there, for the interpreter that it has now."""
+    """Whether `venv` has a complete pip for its current interpreter."""
     return _python(venv).exists() and _succeeds(str(_python(venv)), "-c", _IS_WHOLE)
 
 
 def _forget_half_installed(venv: Path) -> None:
-    """Let pip install again what it was broken off at; by itself it takes whatever has a name for installed."""
+    """Remove half-installed packages, which pip would otherwise take for installed."""
     for info in venv.glob("lib/python*/site-packages/*.dist-info"):
         if not (info / "INSTALLER").exists():
             remove(info)
 
 
 def make_venv(folder: Path) -> None:
-    """A virtual environment with pip in `folder`, also where Debian has split `venv` off Python."""
+    """Create a virtual environment with pip in `folder`, also where Debian packages `venv` separately."""
     print(f"Making the Python environment {folder.relative_to(ROOT)} …", flush=True)
     python = _interpreter(folder)
     remove(folder)
@@ -82,7 +82,7 @@ def make_venv(folder: Path) -> None:
 
 
 def _interpreter(folder: Path) -> str:
-    """The interpreter that runs this, by a name outside of `folder`."""
+    """The running interpreter, by a path outside of `folder`."""
     inside = Path(sys.prefix).resolve() == folder.resolve()
     return str(getattr(sys, "_base_executable", sys.executable)) if inside else sys.executable
 
@@ -95,7 +95,7 @@ def pip_install(venv: Path, *arguments: str) -> None:
 
 
 def install_debian_package(name: str) -> bool:
-    """Install `name` by apt-get where this is Debian and we are root; False where it can't be done."""
+    """Install `name` by apt-get on Debian as root; False where that is impossible or fails."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return False
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}

@@ -1,4 +1,4 @@
-"""A Node to fetch and check the front end with: the system's, else one from a package in a throwaway environment."""
+"""Node for fetching and checking the front end: the system's, else one from a package in a throwaway environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Node:
 
 
 def find_node() -> Node:
-    """The system's Node and npm where they are new enough, else the packaged ones, installed at the first call."""
+    """The system's Node and npm if they are new enough, else packaged ones, installed on the first call."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _version(node) >= OLDEST:
         return Node(node, (npm,))
@@ -33,7 +33,7 @@ def find_node() -> Node:
 
 
 def forget_packaged_node() -> None:
-    """Free the disk of the throwaway environment."""
+    """Delete the throwaway environment."""
     remove(VENV)
 
 

@@ -1,4 +1,4 @@
-"""Commands that the tests run as people do."""
+"""Shell commands that the tests run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shutil
 from environment import SetupError, install_debian_package
 
 NEEDED = ("curl",)
-"""The documented steps of a shell are run as they stand."""
+"""Documented shell commands are run as written."""
 
 
 def prepare_commands() -> None:
-    """Install what is missing of `NEEDED`. Raises SetupError where it can't be had: no test is skipped for it."""
+    """Install the missing ones of `NEEDED`. Raises SetupError where that fails: no test is skipped."""
     for name in NEEDED:
         if shutil.which(name) is None and not (install_debian_package(name) and shutil.which(name)):
             raise SetupError(f"The tests of the documentation need {name}. Install it, then run again.")

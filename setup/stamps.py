@@ -1,4 +1,4 @@
-"""Remembering what has been set up: inside of it, so that nothing is remembered of what somebody has deleted."""
+"""Markers of completed set-up steps, kept inside the folder they describe, so that they are deleted with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORK = ROOT / ".anaphora"
 
 
 def fingerprint(*files: Path) -> str:
-    """A digest of the files' content; files that are not there count as empty."""
+    """A digest of the files' content; missing files count as empty."""
     digest = hashlib.sha256()
     for file in files:
         content = file.read_bytes() if file.exists() else b""
@@ -20,24 +20,24 @@ def fingerprint(*files: Path) -> str:
 
 
 def is_current(folder: Path, name: str, mark: str) -> bool:
-    """Whether `name` was last set up in `folder` under this `mark`, and to its end."""
+    """Whether `name` was completely set up in `folder` under this `mark`."""
     stamp = _stamp(folder, name)
     return stamp.exists() and stamp.read_text(encoding="utf-8") == mark
 
 
 def remember(folder: Path, name: str, mark: str) -> None:
-    """Note in `folder` that `name` is set up there under `mark`."""
+    """Mark `name` as set up in `folder` under `mark`."""
     folder.mkdir(parents=True, exist_ok=True)
     _stamp(folder, name).write_text(mark, encoding="utf-8")
 
 
 def forget(folder: Path, name: str) -> None:
-    """Take the note back, before anything of `name` is changed."""
+    """Remove the marker, before anything of `name` is changed."""
     _stamp(folder, name).unlink(missing_ok=True)
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder where it is there; to others it is gone at once, also when the deleting is broken off."""
+    """Delete a folder if it exists; it disappears atomically, even if the deletion is interrupted."""
     waste = WORK / "waste"
     if waste.exists():
         shutil.rmtree(waste)

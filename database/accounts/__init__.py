@@ -1,1 +1,1 @@
-"""Accounts and every way to prove who asks: passwords, sessions, tokens, one-time links."""
+"""Accounts and credentials: passwords, sessions, API tokens, one-time links."""

@@ -1,4 +1,4 @@
-"""API tokens: a name for the person, a fingerprint for us; the token itself is told once."""
+"""API tokens: stored with a name and a hash; the token itself is shown once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from database.schema import api_tokens, users
 
 from .secret_tokens import fingerprint, new_secret
 
-# By this prefix people, and programs that look for leaked secrets, know what they see.
+# People, and scanners for leaked secrets, recognise a token by this prefix.
 TOKEN_PREFIX = "anaphora_"
 _LONGEST_NAME = 100
 _USED_EVERY = timedelta(minutes=1)
 
 _c = api_tokens.c
-# Asked at each request of a program.
+# Executed for each request with a token.
 _OWNER = Prepared(
     select(_c.user_email, _c.token_id, _c.read_only, _c.last_used_at)
     .join_from(api_tokens, users, users.c.user_email == _c.user_email)
@@ -44,7 +44,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenOwner:
-    """Whom a token lets in. `read_only`: it may change nothing."""
+    """The owner of a token. `read_only`: it permits no changes."""
 
     user_email: str
     token_id: str
@@ -52,7 +52,7 @@ class TokenOwner:
 
 
 def create_token(*, database: Database, user_email: str, name: str, read_only: bool = False) -> tuple[TokenRow, str]:
-    """A new token and the secret that proves it, told this once.
+    """A new token and its secret, which is returned only here.
 
     Raises:
         InvalidChangeError: the name is empty or longer than 100 characters.
@@ -83,9 +83,9 @@ def create_token(*, database: Database, user_email: str, name: str, read_only: b
 
 
 def find_token(*, database: Database, token: str) -> TokenOwner | None:
-    """Whom the token lets in; None for an unknown or revoked one, or a disabled account.
+    """The owner of the token; None for an unknown or revoked token, or a disabled account.
 
-    Notes at most once a minute that the token is in use, behind the answer.
+    Records the last use at most once a minute, in the background.
     """
     token_hash, moment = fingerprint(token), now()
     store = database
@@ -121,7 +121,7 @@ def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
 
 
 def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:
-    """Make a token of the user useless.
+    """Revoke a token of the user.
 
     Raises:
         TokenNotFoundError: missing or somebody else's.

@@ -1,7 +1,7 @@
-"""Deleting an account: first it is closed in one transaction, then everything of it is erased, slice by slice.
+"""Deleting an account: it is closed in one transaction, then all of its data is erased in slices.
 
-The account's row goes last. Until then it keeps its address from being used again, and whoever goes on after a crash
-finds by it what is still to be erased.
+The account's row is deleted last. Until then its address can't be used again, and after a crash the row says what is
+still to be erased.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _c = users.c
 
 
 def close_account(*, database: Database, user_email: str) -> None:
-    """Shut an account out for good: nobody signs in, its conversations and shared links are gone from every list.
+    """Permanently disable an account and hide its conversations and shared links.
 
-    What it had is erased by `erase_account`. Closing twice changes nothing.
+    `erase_account` then erases its data. Closing twice changes nothing.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -66,16 +66,16 @@ def close_account(*, database: Database, user_email: str) -> None:
 
 
 def closed_accounts(*, database: Database) -> list[str]:
-    """The addresses of accounts that are closed and not yet erased, the first closed first."""
+    """The addresses of accounts that are closed and not yet erased, in the order of closing."""
     query = select(_c.user_email).where(_c.erasing_since.is_not(None)).order_by(_c.erasing_since)
     with database.reading() as connection:
         return list(connection.execute(query).scalars())
 
 
 def has_running_turn(*, database: Database, user_email: str) -> bool:
-    """Whether a conversation of a closed account, even a deleted one, is being answered.
+    """Whether a conversation of a closed account, even a deleted one, has a running answer.
 
-    A turn that has not ended `_STOP_MINUTES` after the account was closed is a damaged one, and doesn't count.
+    A turn that still runs `_STOP_MINUTES` after the account was closed is broken, and doesn't count.
     """
     query = (
         select(conversations.c.conversation_id)
@@ -92,7 +92,7 @@ def has_running_turn(*, database: Database, user_email: str) -> bool:
 
 
 def erase_account(*, database: Database, user_email: str) -> None:
-    """Erase all rows of a closed account, at last the account. Its conversations must not be answering any more."""
+    """Erase all rows of a closed account, the account itself last. No conversation of it may have a running answer."""
     store = database
     theirs = conversations.c.user_email == user_email
     store.write(lambda connection: mark_for_deletion(connection, theirs, recorded=False), urgency=Urgency.INDEX)

@@ -1,4 +1,4 @@
-"""One-time links by which a person sets a new password. The store keeps a hash of each token, never the token."""
+"""One-time links by which a person sets a new password. Only a hash of each token is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _c = password_links.c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordLink:
-    """A new link. token: the secret, returned this once. expires_at: ISO 8601 in UTC."""
+    """A new link. token: the secret, returned only here. expires_at: ISO 8601 in UTC."""
 
     token: str
     expires_at: str
@@ -66,7 +66,7 @@ def password_link_owner(*, database: Database, token: str) -> str:
 
 
 def redeem_password_link(*, database: Database, token: str, password: str, keep_tokens: bool = False) -> str:
-    """Set the password and use the link up; all sessions end, and all API tokens unless `keep_tokens`.
+    """Set the password and consume the link; all sessions end, and all API tokens unless `keep_tokens`.
 
     Returns the e-mail address of the account.
 
@@ -74,7 +74,7 @@ def redeem_password_link(*, database: Database, token: str, password: str, keep_
         PasswordLinkNotFoundError: as `password_link_owner`.
         InvalidChangeError: the password is too short or too long; the link can still be used.
     """
-    # Checked before hashing, which is expensive, and again in the transaction: of two callers one wins.
+    # Checked before the expensive hashing, and again in the transaction, where one of two callers wins.
     password_link_owner(database=database, token=token)
     password_hash = hash_password(password)
 

@@ -1,4 +1,4 @@
-"""Passwords: hashed with Argon2id, compared in the same time whether the account exists or not."""
+"""Passwords: hashed with Argon2id, verified in the same time whether or not the account exists."""
 
 from __future__ import annotations
 

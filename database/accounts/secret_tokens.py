@@ -1,4 +1,4 @@
-"""Secrets that we hand out once and recognise later without keeping them."""
+"""Secrets that are handed out once and verified later by their hash."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def new_secret(prefix: str = "") -> str:
 
 
 def derived_secret(key: str, seed: str) -> str:
-    """256 bits as URL-safe text: who has both `key` and `seed` makes it again, who has one of them can't guess it."""
+    """256 bits as URL-safe text, reproducible from `key` and `seed`, not guessable from one of them."""
     digest = hmac.digest(key.encode(), seed.encode(), hashlib.sha256)
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def fingerprint(secret: str) -> str:
-    """What is stored in place of `secret`. A plain SHA-256 is enough: nobody can try all of 256 random bits."""
+    """The hash stored in place of `secret`. A plain SHA-256 is enough for 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

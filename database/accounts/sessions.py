@@ -1,4 +1,4 @@
-"""Who is logged in, and from where. The browser holds the token; we hold its fingerprint."""
+"""Sessions of signed-in users. The browser holds the token; the store holds its hash."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OWNER = Prepared(
 
 
 class Session(TypedDict):
-    """One session as its owner sees it. `current`: it is the one that asks. Times are ISO 8601 in UTC."""
+    """One session as its owner sees it. `current`: the session of this request. Times are ISO 8601 in UTC."""
 
     session_id: str
     user_agent: str
@@ -44,9 +44,9 @@ class Session(TypedDict):
 
 
 def create_session(*, database: Database, user_email: str, user_agent: str = "", address: str = "") -> str:
-    """Begin a session of `LIFETIME_DAYS`; the token that proves it, told this once.
+    """Begin a session of `LIFETIME_DAYS`; its token, returned only here.
 
-    Sessions of the user that have expired are forgotten.
+    Expired sessions of the user are deleted.
     """
     token, moment = new_secret(), now_iso()
 
@@ -70,9 +70,9 @@ def create_session(*, database: Database, user_email: str, user_agent: str = "",
 
 
 def find_session(*, database: Database, token: str) -> str | None:
-    """The e-mail address of whom the token logs in; None for an unknown, ended or expired one, or a disabled account.
+    """The e-mail address of the session's user; None for an unknown, ended or expired one, or a disabled account.
 
-    Notes at most once a minute that the session is in use, behind the answer.
+    Records the last use at most once a minute, in the background.
     """
     session_hash, moment = fingerprint(token), now()
     store = database
@@ -88,7 +88,7 @@ def find_session(*, database: Database, token: str) -> str | None:
 
 
 def list_sessions(*, database: Database, user_email: str, current_token: str | None = None) -> list[Session]:
-    """The user's sessions that have not expired, the last used first."""
+    """The user's sessions that have not expired, most recently used first."""
     current = fingerprint(current_token) if current_token else None
     query = (
         select(sessions)
@@ -122,7 +122,7 @@ def revoke_session(*, database: Database, user_email: str, session_id: str) -> N
 
 
 def revoke_all_sessions(*, database: Database, user_email: str, except_token: str | None = None) -> int:
-    """End all sessions of the user, but for that of `except_token`; how many."""
+    """End all sessions of the user except that of `except_token`; how many."""
     own = delete(sessions).where(_c.user_email == user_email)
     if except_token is not None:
         own = own.where(_c.session_hash != fingerprint(except_token))
@@ -130,6 +130,6 @@ def revoke_all_sessions(*, database: Database, user_email: str, except_token: st
 
 
 def end_session(*, database: Database, token: str) -> None:
-    """Log out: the token proves nothing any more. A no-op for one that did not."""
+    """Sign out: end the session of this token, if there is one."""
     gone = delete(sessions).where(_c.session_hash == fingerprint(token))
     database.write(lambda connection: connection.execute(gone).rowcount)

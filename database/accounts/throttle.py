@@ -1,4 +1,4 @@
-"""Slowing down whoever guesses passwords: failures are counted in the store, so a restart forgives nobody."""
+"""Rate limits against guessing passwords. Failures are counted in the store, so they survive a restart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _purged_at: dict[Path, datetime] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """How many failures of one subject are free within 15 minutes, and how long the next try then has to wait.
+    """How many failures of a subject are free within 15 minutes, and how long the next attempt then waits.
 
     The wait doubles with each failure, from `first_wait` to `longest_wait` seconds.
     """
@@ -40,11 +40,11 @@ class Limit:
 
 
 def login_limits(user_email: str, address: str, *, device: str | None = None) -> tuple[Limit, ...]:
-    """What slows down signing in to `user_email` from `address`, whether the account exists or not.
+    """The limits for signing in to `user_email` from `address`, whether or not the account exists.
 
-    The first limit is the client's own. The others stop one address that tries many accounts, and many addresses that
-    try one account; they wait for a minute at most, and do not hold for a `device` from which the owner has signed in
-    before: nobody can lock a person out of it.
+    The first limit counts this account and address. The others stop one address that tries many accounts, and many
+    addresses that try one account; they wait at most a minute, and do not apply to a `device` from which the owner has
+    signed in before, so that attackers can't lock the owner out there.
     """
     if device is not None:
         return (Limit(subject=f"device {device}"),)
@@ -57,7 +57,7 @@ def login_limits(user_email: str, address: str, *, device: str | None = None) ->
 
 
 def login_subject(user_email: str, address: str) -> str:
-    """What failures are counted by: one account as tried from one address, whether the account exists or not."""
+    """The subject that failures are counted by: an account and an address, whether or not the account exists."""
     return f"login {user_email.strip().lower()} {address}"
 
 
@@ -69,7 +69,7 @@ def record_failure(*, database: Database, subject: str) -> None:
 def record_failures(*, database: Database, limits: Sequence[Limit]) -> None:
     """Count one failure against the subject of each limit.
 
-    Once a minute, failures that no longer matter are forgotten, and the oldest where there are more than 30,000.
+    Once a minute, expired failures are deleted, and the oldest beyond 30,000.
     """
     moment, purges = now_iso(), _is_time_to_purge(database)
 
@@ -83,7 +83,7 @@ def record_failures(*, database: Database, limits: Sequence[Limit]) -> None:
 
 
 def seconds_to_wait(*, database: Database, subject: str) -> int:
-    """How long `subject` must wait before the next try.
+    """How many seconds `subject` must wait before the next attempt.
 
     0 below five failures in 15 minutes, then 15, 30, 60 … up to 900 seconds after the last one.
     """
@@ -91,7 +91,7 @@ def seconds_to_wait(*, database: Database, subject: str) -> int:
 
 
 def longest_wait(*, database: Database, limits: Sequence[Limit]) -> int:
-    """How many seconds the next try must wait by the strictest of `limits`; 0 where it need not."""
+    """How many seconds the next attempt must wait by the strictest of `limits`; 0 for none."""
     by_key = {_key(limit.subject): limit for limit in limits}
     query = (
         select(_c.subject, func.count(), func.max(_c.attempted_at))
@@ -104,7 +104,7 @@ def longest_wait(*, database: Database, limits: Sequence[Limit]) -> int:
 
 
 def clear_failures(*, database: Database, subject: str) -> None:
-    """Forget the failures of `subject`, who has proved to be the owner."""
+    """Delete the failures of `subject` after a successful sign-in."""
     forget = delete(login_attempts).where(_c.subject == _key(subject))
     database.write(lambda connection: connection.execute(forget).rowcount)
 
@@ -114,12 +114,12 @@ def _wait(limit: Limit, failures: int, last: str) -> int:
         return 0
     wait: int = min(limit.first_wait * 2 ** min(failures - limit.allowed, 30), limit.longest_wait)
     left = datetime.fromisoformat(last) + timedelta(seconds=wait) - now()
-    # A clock that was set back must not lock anybody out for longer than the rule says.
+    # After the clock was set back, nobody may be locked out for longer than the rule says.
     return min(max(math.ceil(left.total_seconds()), 0), wait)
 
 
 def _is_time_to_purge(database: Database) -> bool:
-    """Whether the last purge is a minute ago: under attack, each failure must cost little."""
+    """Whether the last purge is a minute ago: under attack, each failure must be cheap."""
     moment, last = now(), _purged_at.get(database.folder)
     if last is not None and abs(moment - last) < _PURGE_EVERY:
         return False
@@ -135,7 +135,7 @@ def _purge(connection: Connection) -> None:
 
 @lru_cache(maxsize=4_096)
 def network_of(address: str) -> str:
-    """The address, of IPv6 its network: one client has all addresses of that."""
+    """The address, or for IPv6 its network, whose addresses all belong to one client."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -144,5 +144,5 @@ def network_of(address: str) -> str:
 
 
 def _key(subject: str) -> str:
-    """Of one length, whatever was typed as an address."""
+    """A hash, so that names of any length take the same space."""
     return hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Accounts: who may come in, and what they told us about themselves."""
+"""Accounts, and what users told about themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from database.schema import api_tokens, conversations, password_links, sessions,
 
 from .passwords import hash_password, needs_new_hash, password_matches
 
-# The address is part of conversation ids, which stand in URLs and name folders: nothing that means something there.
+# The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
 _SETTINGS = frozenset({"name", "detail", "preference"})
@@ -61,19 +61,19 @@ class Account(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAccess:
-    """What a new password shut out. sessions: how many were signed in. tokens: how many API tokens were revoked."""
+    """The result of a new password. sessions: how many were ended. tokens: how many API tokens were revoked."""
 
     sessions: int
     tokens: int
 
 
 def normalise_email(email: str) -> str:
-    """The form under which an address is stored: no space around it, lower case."""
+    """The stored form of an address: stripped, lower case."""
     return email.strip().lower()
 
 
 def account_key(email: str) -> str:
-    """The form of an address by which accounts are looked up; any text has one."""
+    """The form of an address for looking up accounts; defined for any text."""
     return storable(normalise_email(email))
 
 
@@ -91,10 +91,10 @@ def create_user(
 
 
 def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
-    """The first account, an administrator's; of several callers at once one wins.
+    """The first account, an administrator; of concurrent callers one wins.
 
     Raises:
-        UserExistsError: there is an account already, whoever's.
+        UserExistsError: there is an account already.
         InvalidChangeError: the address or the password can't be one.
     """
     values = _new_account(user_email, password, name, is_admin=True)
@@ -108,7 +108,7 @@ def create_first_user(*, database: Database, user_email: str, password: str, nam
 
 
 def any_user_exists(*, database: Database) -> bool:
-    """Whether the set-up page has done its work."""
+    """Whether there is an account."""
     with database.reading() as connection:
         return _any_user(connection)
 
@@ -153,7 +153,7 @@ def list_users(*, database: Database) -> list[Account]:
 
 
 def set_disabled(*, database: Database, user_email: str, disabled: bool) -> None:
-    """Shut an account out, which ends its sessions and stills its tokens, or let it in again.
+    """Disable an account, which ends its sessions and suspends its tokens, or enable it again.
 
     Raises UserNotFoundError.
     """
@@ -178,7 +178,7 @@ def rename_user(*, database: Database, user_email: str, name: str) -> None:
 
 
 def verify_password(*, database: Database, user_email: str, password: str) -> UserRow | None:
-    """The account, if the password is its own and it is not disabled; else None, after the same time in each case."""
+    """The account, if the password is right and it is not disabled; else None, after the same time in each case."""
     key = account_key(user_email)
     with database.reading() as connection:
         row = connection.execute(select(_c.password_hash, _c.disabled_at).where(_c.user_email == key)).first()

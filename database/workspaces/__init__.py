@@ -1,4 +1,4 @@
-"""Workspaces: the folders in which a user's conversations lie.
+"""Workspaces: the folders of a user's conversations.
 
 Callers that know a data folder by its path use the names below; inside, functions take the `Database`.
 """

@@ -1,4 +1,4 @@
-"""The workspace of everything that was not put elsewhere; it exists for each user and domain, stored or not."""
+"""The default workspace of each user and domain; it exists before its row is stored."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _COLOR = re.compile(r"#?[a-z0-9-]{1,30}")
 
 
 class Workspace(TypedDict):
-    """One workspace as clients are shown it. `conversation_count`: live ones that are not archived, directly in it."""
+    """One workspace as clients are shown it. `conversation_count`: live, not archived, directly in it."""
 
     workspace_id: str
     workspace_name: str
@@ -43,9 +43,9 @@ class Workspace(TypedDict):
 
 
 class RemovedWorkspace(TypedDict):
-    """A workspace that was deleted, and all that `restore_workspace` needs to bring it back.
+    """A deleted workspace, with all that `restore_workspace` needs.
 
-    `workspace_ids` and `conversation_ids` lay directly in it, archived and deleted conversations among them.
+    `workspace_ids` and `conversation_ids` were directly in it, archived and deleted conversations among them.
     """
 
     workspace_id: str
@@ -84,7 +84,7 @@ def _unstored_default(workspace_id: str, domain: str) -> Workspace:
 
 
 def valid_name(name: str) -> str:
-    """`name` with single spaces. Raises InvalidChangeError where nothing or too much is left."""
+    """`name` with single spaces. Raises InvalidChangeError if it is then empty or too long."""
     cleaned = storable(" ".join(name.split()))
     if not 0 < len(cleaned) <= _LONGEST_NAME:
         raise InvalidChangeError(f"A workspace has a name of 1 to {_LONGEST_NAME} characters.")
@@ -173,7 +173,7 @@ def update_workspace(
     workspace_color: str | None = None,
     expanded: bool | None = None,
 ) -> None:
-    """Change what is given; None leaves a thing as it is.
+    """Change the given properties; None leaves one as it is.
 
     Raises:
         WorkspaceNotFoundError: missing or somebody else's.
@@ -203,7 +203,7 @@ def update_workspace(
 def set_workspaces_expanded(
     *, database: Database, user_email: str, workspace_ids: Collection[str], expanded: bool
 ) -> int:
-    """Open or close several workspaces at once; how many there were. Ids that are not the user's are passed over.
+    """Open or close several workspaces at once; how many there were. Other users' ids are ignored.
 
     At most four statements, however many there are.
     """
@@ -220,11 +220,11 @@ def set_workspaces_expanded(
 
 
 def move_workspace(*, database: Database, user_email: str, workspace_id: str, parent_workspace_id: str | None) -> None:
-    """Put a workspace, with all below it, below another one; None: at the top.
+    """Move a workspace with its descendants below another one; None: to the top.
 
     Raises:
         WorkspaceNotFoundError: one of the two is missing or somebody else's.
-        InvalidChangeError: it would lie below itself or in another domain, or it is the default workspace.
+        InvalidChangeError: it would be below itself or in another domain, or it is the default workspace.
     """
 
     def job(connection: Connection) -> None:
@@ -304,7 +304,7 @@ def get_workspace_path(*, database: Database, user_email: str, workspace_id: str
 
 
 def access_workspace(connection: Connection, *, user_email: str, workspace_id: str) -> Row[Any]:
-    """The row of a workspace of this user; a default one is stored on the way. Raises WorkspaceNotFoundError."""
+    """The row of a user's workspace; a missing default workspace is stored first. Raises WorkspaceNotFoundError."""
     store_defaults_among(connection, user_email=user_email, workspace_ids=[workspace_id])
     row = connection.execute(select(workspaces).where(_own(user_email, workspace_id))).first()
     if row is None:
@@ -313,7 +313,7 @@ def access_workspace(connection: Connection, *, user_email: str, workspace_id: s
 
 
 def record_created(connection: Connection, row: Row[Any]) -> None:
-    """Record that a workspace is there now, or there again."""
+    """Record that a workspace was created or restored."""
     shape = _workspace(row)
     names = ("workspace_name", "workspace_color", "domain", "expanded", "parent_workspace_id")
     fields = {name: value for name, value in shape.items() if name in names}
@@ -321,7 +321,7 @@ def record_created(connection: Connection, row: Row[Any]) -> None:
 
 
 def require_same_domain(one: str, other: str) -> None:
-    """Raises InvalidChangeError where the two differ: nothing moves between domains."""
+    """Raises InvalidChangeError if the two differ: nothing moves between domains."""
     if one != other:
         raise InvalidChangeError("The workspace belongs to another domain.")
 
@@ -336,7 +336,7 @@ def _refuse_default(row: Row[Any], change: str) -> None:
 
 
 def _chain(connection: Connection, *, user_email: str, workspace_id: str) -> list[Row[Any]]:
-    """The workspace and those above it, from below; empty where it is not the user's. One query: a user has few."""
+    """The workspace and its ancestors, nearest first; empty if it is not the user's. One query: a user has few."""
     query = select(_c.workspace_id, _c.workspace_name, _c.parent_workspace_id).where(_c.user_email == user_email)
     rows: dict[str | None, Any] = {row.workspace_id: row for row in connection.execute(query)}
     chain: list[Row[Any]] = []

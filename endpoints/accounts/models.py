@@ -11,7 +11,7 @@ from endpoints.http.models import Body, Email, Name, Password, Shape, Text, _cle
 
 
 class Credentials(BaseModel):
-    """Who wants to sign in."""
+    """Credentials to sign in with."""
 
     model_config = ConfigDict(extra="ignore")
     email: Annotated[Text, Field(max_length=256)]
@@ -20,7 +20,7 @@ class Credentials(BaseModel):
 
 
 class FirstAccount(BaseModel):
-    """The account that is made before there is any."""
+    """The first account of the server."""
 
     model_config = ConfigDict(extra="ignore")
     email: Email
@@ -30,7 +30,7 @@ class FirstAccount(BaseModel):
 
 
 class NewAccount(Body):
-    """A further account."""
+    """A further account to create."""
 
     email: Email
     password: Password
@@ -39,7 +39,7 @@ class NewAccount(Body):
 
 
 class PasswordChange(Body):
-    """The password as it is and as it shall be."""
+    """The current and the new password."""
 
     current_password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
     new_password: Password
@@ -58,14 +58,14 @@ class UserPreference(UserDetail):
 
 
 class NewToken(Body):
-    """A token for a program. A read-only one may look, and change nothing."""
+    """A token for a program. A read-only token permits no changes."""
 
     name: Annotated[Text, Field(min_length=1, max_length=100), AfterValidator(_not_blank)]
     read_only: bool = False
 
 
 class UserInfo(Shape):
-    """The account that asks."""
+    """The caller's account."""
 
     user_email: str
     name: str
@@ -73,7 +73,7 @@ class UserInfo(Shape):
 
 
 class NewTokenItem(Shape):
-    """A token just made; its secret is shown this once."""
+    """A new token with its secret, which is shown only here."""
 
     token_id: str
     name: str
@@ -84,19 +84,19 @@ class NewTokenItem(Shape):
 
 
 class OwnName(Body):
-    """What a person wants to be called."""
+    """The name of a user."""
 
     name: Name
 
 
 class AccountState(Body):
-    """Whether an account may come in."""
+    """Whether an account is disabled."""
 
     disabled: bool
 
 
 class AccountDeletion(Body):
-    """The account's password, to delete it with everything of it."""
+    """The account's password, to confirm its deletion."""
 
     password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
 
@@ -113,7 +113,7 @@ class ClosedAccount(Shape):
 
 
 class PasswordLinkItem(Shape):
-    """A new password link. path: its address on this server, shown this once. expires_at: ISO 8601 in UTC."""
+    """A new password link. path: its address on this server, shown only here. expires_at: ISO 8601 in UTC."""
 
     path: str
     expires_at: str

@@ -45,7 +45,7 @@ _FIELD_PROBLEMS = {
 
 
 def shown_again_in(template: str) -> Callable[[View], View]:
-    """Whoever sent a form gets it back with what is wrong; programs get the error as it is."""
+    """Render errors of a submitted form on the form's page; programs get them as JSON."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -57,7 +57,7 @@ def shown_again_in(template: str) -> Callable[[View], View]:
                     raise
                 return _form_again(template, error)
 
-        # The server refuses requests also before a view is called: its queue for passwords is full, for one.
+        # Requests are also refused before a view is called, for example when the queue for passwords is full.
         shown.show_form_again = lambda error: _refused_form(template, error)  # type: ignore[attr-defined]
         return shown  # type: ignore[return-value]
 
@@ -133,14 +133,14 @@ def setup(body: account_models.FirstAccount) -> BaseResponse:
 
 
 def _refuse_incomplete_store() -> None:
-    """Raise StoreIncompleteError where whoever makes the first account would get things of somebody else."""
+    """Raise StoreIncompleteError where the first account would inherit data of somebody else."""
     state = current_state()
     if is_incomplete(state.settings.data_dir, database=state.database):
         raise StoreIncompleteError
 
 
 def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
-    """A new session for `user`, as a cookie: for forms on the way to the next page, else with who they are."""
+    """Begin a session for `user` and set its cookie; forms are redirected to the next page, programs get the user."""
     secret = sessions.create_session(
         database=current_state().database,
         user_email=user.user_email,
@@ -162,7 +162,7 @@ def _set_cookie(answer: BaseResponse, name: str, value: str, *, seconds: int) ->
 
 
 def _way_on(user: users.UserRow, next_page: str) -> str:
-    """Where a person goes from the form: who has never had a conversation is welcomed, by the page's script."""
+    """The page after the form; users who never had a conversation get the welcome, by the page's script."""
     target = safe_next(next_page) or HOME
     if target not in ("/", HOME):
         return target
@@ -170,16 +170,16 @@ def _way_on(user: users.UserRow, next_page: str) -> str:
 
 
 def user_info(user: users.UserRow) -> dict[str, object]:
-    """What an account may know of itself."""
+    """The account's own public fields."""
     return {"user_email": user.user_email, "name": user.name, "is_admin": user.is_admin}
 
 
 def safe_next(target: str) -> str:
-    """`target` if it is an address of ours without host, else "": signing in must not lead elsewhere."""
+    """`target` if it is a local address, else "": signing in must not redirect to other sites."""
     parts = urlsplit(target) if target.isprintable() else None
     if parts is None or parts.scheme or parts.netloc or not target.startswith("/"):
         return ""
-    # Browsers read a backslash as a slash, and "//host" as another host.
+    # Browsers treat a backslash as a slash, and "//host" as another host.
     return "" if target.replace("\\", "/").startswith("//") else target
 
 

@@ -11,7 +11,7 @@ from endpoints.http.models import SETTINGS_BYTES, Body, Done, Id, JsonObject, Qu
 
 
 class ConversationPage(Query):
-    """Which part of the list; without a limit, all of it."""
+    """A page of the list; without a limit, the whole list."""
 
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     cursor: Annotated[str, Field(max_length=1_000)] | None = None
@@ -26,7 +26,7 @@ class Archiving(Body):
 
 
 class TitleChange(Body):
-    """A title that a person gives: it is never overwritten."""
+    """A title set by a user, which is never overwritten."""
 
     title: Title
 
@@ -65,13 +65,13 @@ class ConversationItem(Shape):
 
 
 class Emptied(Done):
-    """How many conversations are gone for good."""
+    """How many conversations were permanently erased."""
 
     erased: int
 
 
 class ConversationName(Shape):
-    """How a conversation is addressed."""
+    """The ids of a conversation."""
 
     conversation_id: str
     conversation_friendly_id: str
@@ -82,7 +82,7 @@ _VALUED = ("move", "flag")
 
 
 class BulkChange(Body):
-    """What to do to which conversations. `value`: the workspace to "move" to, or the "flag" to set; else left out."""
+    """A change of many conversations. `value`: the workspace to "move" to, or the "flag" to set; else left out."""
 
     conversation_ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
     change: Change
@@ -96,7 +96,7 @@ class BulkChange(Body):
 
 
 class BulkResult(Shape):
-    """What became of one conversation. `conflict`: it belongs to another domain than the workspace."""
+    """The outcome for one conversation. `conflict`: it belongs to another domain than the workspace."""
 
     conversation_id: str
     status: Fate

@@ -1,4 +1,4 @@
-"""Conversations: listed, made, shown, named, copied, binned and brought back."""
+"""Listing, creating, showing, naming, copying, deleting and restoring conversations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response
 @blueprint.get("/get_conversation_details/<conversation_id>")
 @answers(conversation_models.ConversationItem)
 def get_conversation_details(conversation_id: str) -> Response:
-    """Everything about a conversation but its messages."""
+    """A conversation without its messages."""
     row = conversations.get_conversation(**own(), conversation_id=conversation_id)
     return json_reply(conversation.conversation_metadata(row))
 
@@ -87,7 +87,7 @@ def put_conversation_settings(conversation_id: str, body: conversation_models.Co
 @takes(conversation_models.TitleChange)
 @answers(http_models.Done)
 def set_title(conversation_id: str, body: conversation_models.TitleChange) -> Response:
-    """Give a conversation a title that is never overwritten."""
+    """Set the title of a conversation; it is never overwritten."""
     _update(conversation_id, {"title": body.title, "title_force_set": True})
     return ok()
 
@@ -112,7 +112,7 @@ def clone_conversation(conversation_id: str) -> Response:
 @answers(http_models.Done)
 @fails("turn_in_progress")
 def delete_conversation(conversation_id: str) -> Response:
-    """Put a conversation into the bin for 30 days; an answer still being written is stopped."""
+    """Move a conversation to the bin for 30 days; a running answer is stopped."""
     current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
     conversations.delete_conversation(**own(), conversation_id=conversation_id)
     return ok()
@@ -121,13 +121,13 @@ def delete_conversation(conversation_id: str) -> Response:
 @blueprint.post("/restore_conversation/<conversation_id>")
 @answers(http_models.Done)
 def restore_conversation(conversation_id: str) -> Response:
-    """Take a conversation out of the bin."""
+    """Restore a conversation from the bin."""
     conversations.restore_conversation(**own(), conversation_id=conversation_id)
     return ok()
 
 
 def check_domain(domain: str) -> str:
-    """`domain`, if it can be one."""
+    """`domain` if valid. Raises InvalidRequestError."""
     if not is_domain(domain):
         raise InvalidRequestError("A domain is a word of letters, digits, '-' and '_'.")
     return domain

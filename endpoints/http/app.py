@@ -1,4 +1,4 @@
-"""Puts the routes together."""
+"""Registers the routes, guards, headers and error handlers of the application."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .scope import EXTENSION, AppState
 from .validation import BoundedInteger
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-# A whole knowledge base comes in at once, as it went out.
+# A whole knowledge base is imported in one request, as it was exported.
 _LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
 _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
@@ -77,12 +77,12 @@ class Application(Flask):
 
 
 def max_body_bytes(path: str) -> int:
-    """How much a request to `path` may carry."""
+    """The largest body of a request to `path`, in bytes."""
     return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
 
 
 def register(app: Flask, state: AppState) -> None:
-    """Make `app` answer for `state`: guards, routes, errors, headers."""
+    """Register guards, routes, error handlers and headers on `app`, over `state`."""
     app.extensions[EXTENSION] = state
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=STRANGERS_BYTES, MAX_FORM_PARTS=20)
     app.url_map.strict_slashes = True
@@ -99,7 +99,7 @@ def register(app: Flask, state: AppState) -> None:
 
 
 def _mark_changes_of_memories(app: Flask) -> None:
-    """Note of each view that changes memories, and says nothing else of its work, that it waits for their writer."""
+    """Assign views that change memories to the pool of `Work.MEMORIES`, unless they name another kind of work."""
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         if (

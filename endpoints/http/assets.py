@@ -1,4 +1,4 @@
-"""The page's own files, under an address that changes with their content: kept by browsers for ever."""
+"""Static files under addresses that contain a hash of their content, cached by browsers for ever."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FRAME_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-# What one page needs at once and in this order is one file: each request costs more than its few kilobytes.
+# Files that a page needs together are joined: a request costs more than a few kilobytes.
 _JOINED = {
     "joined/base.css": ("vendor/bootstrap.min.css", "css/theme.css", "css/base.css"),
     "joined/interface.css": ("css/sidebar.css", "css/transcript.css", "css/composer.css", "css/references.css"),
@@ -36,7 +36,7 @@ _JOINED = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent; `packed` is its gzip form, where that is smaller."""
+    """A file as it is sent; `packed` is its gzip form, if that is smaller."""
 
     content: bytes
     packed: bytes | None
@@ -44,10 +44,10 @@ class Asset:
 
 
 class Assets:
-    """The files below `folder`, known by name from the start and read when first asked for.
+    """The files below `folder`, listed at the start and read on first use.
 
-    Beside them are those of `_JOINED`, each made of several. What is not in the list can't be served, whatever an
-    address says; links that lead out of the folder are not in it.
+    Also those of `_JOINED`, each made of several. Only listed files are served, whatever an address says; links out of
+    the folder are not listed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,12 +79,12 @@ class Assets:
 
 @cache
 def _content_hash(path: Path, _modified_ns: int, _size: int) -> bytes:
-    """Kept per file as it was, since hashing all of them takes half of an application's start."""
+    """Cached per file version: hashing all files takes half of an application's start."""
     return hashlib.blake2b(path.read_bytes()).digest()
 
 
 def _is_served(path: Path) -> bool:
-    # Set-up leaves its own notes beside what it has copied.
+    # Set-up keeps its own marker files beside the copied ones.
     return path.is_file() and not path.name.startswith(".")
 
 
@@ -120,7 +120,7 @@ def send_asset(version: str, name: str) -> Response:
     if packed:
         answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Vary"] = "Accept-Encoding"
-    # A page opened before an update still asks under the old address: it gets the file, but not to keep.
+    # A page opened before an update still uses the old address: it gets the file without caching.
     answer.headers["Cache-Control"] = _FOR_EVER if version == _assets().version else "no-cache"
     if name.endswith(".html"):
         answer.headers["Content-Security-Policy"] = _FRAME_POLICY
@@ -132,7 +132,7 @@ def send_asset(version: str, name: str) -> Response:
 @public
 @answers(None, media="image/svg+xml")
 def favicon() -> Response:
-    """The mark, for browsers that ask for it by themselves."""
+    """The icon, which browsers request by themselves."""
     return send_asset(version="", name="img/mark.svg")
 
 

@@ -1,4 +1,4 @@
-"""What a request carries: taken in whole, within bounds of size and time, before a thread is taken for it."""
+"""Request bodies: read completely, within limits of size and time, before a thread is used."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 STRANGERS_SECONDS = 15.0
-"""In this time, a request of a client without valid credentials has to be complete."""
+"""Seconds within which an unauthenticated request must be complete."""
 STRANGERS_BYTES = 64 * 1024
-"""No more is kept of such a request: address, headers and body together."""
+"""The largest unauthenticated request: address, headers and body together."""
 
 _GRACE_SECONDS = 30.0
 _SLOWEST_BYTES_A_SECOND = 8 * 1024
@@ -27,7 +27,7 @@ _RETRY_SECONDS = 5.0
 
 
 class BodyMemory:
-    """The bytes that the bodies of all requests take up at the moment. Used on the server's loop alone."""
+    """The memory that all request bodies take up now, in bytes. Used on the server's loop only."""
 
     def __init__(self, most: int) -> None:
         self.held = 0
@@ -35,7 +35,7 @@ class BodyMemory:
         self._by_person: Counter[str] = Counter()
 
     def take(self, size: int, *, person: str = "") -> None:
-        """Count `size` bytes. Raises ServerBusyError, and RateLimitedError where a person has a quarter of it all."""
+        """Count `size` bytes. Raises ServerBusyError, and RateLimitedError for a user who has a quarter of it all."""
         if person and self._by_person[person] + size > self._most // 4:
             raise RateLimitedError("You are sending too much at once.", retry_after=_RETRY_SECONDS)
         if self.held + size > self._most:
@@ -44,7 +44,7 @@ class BodyMemory:
         self._by_person[person] += size
 
     def give_back(self, size: int, *, person: str = "") -> None:
-        """What `take` counted is no longer in memory."""
+        """Stop counting what `take` counted."""
         self.held -= size
         self._by_person[person] -= size
         if not self._by_person[person]:
@@ -54,7 +54,7 @@ class BodyMemory:
 class RequestBody:
     """The body of one request, read by `receive`.
 
-    declared: its length in bytes, where the client has said it; chunked: the client sends it without saying so.
+    declared: its length in bytes, if the client has stated it; chunked: it has not.
     """
 
     def __init__(self, receive: Receive, *, declared: int | None, chunked: bool, memory: BodyMemory) -> None:
@@ -86,7 +86,7 @@ class RequestBody:
         return await self._read(most=most, until=until, slowest=None)
 
     async def read_of_person(self, person: str, *, most: int) -> bytes:
-        """All of it, from someone who has signed in and may take longer for more. Raises as `read_of_stranger`."""
+        """All of it, for a signed-in user, who may take longer for more. Raises as `read_of_stranger`."""
         held = self._held
         self.release()
         self._person = person
@@ -95,14 +95,14 @@ class RequestBody:
         return await self._read(most=most, until=begun + _GRACE_SECONDS, slowest=_SLOWEST_BYTES_A_SECOND)
 
     def release(self) -> None:
-        """The server no longer needs what was read."""
+        """Release the memory of what was read."""
         self._memory.give_back(self._held, person=self._person)
         self._held = 0
 
     async def discard(self) -> None:
-        """Read the rest and forget it, as far as that is little and comes soon.
+        """Read and discard the rest, if it is small and arrives soon.
 
-        Many clients read an answer only when they have sent everything, and lose it when the connection ends before.
+        Many clients read a response only after sending everything, and lose it when the connection closes before.
         """
         if self._declared is not None and self._declared > _DISCARD_BYTES:
             return

@@ -1,4 +1,4 @@
-"""Connections of clients: how many there may be, how long a request's head may be, and how long a client may take."""
+"""Limits of client connections: their number, the size of a request's head, and timeouts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ BEGAN_AT = "anaphora.began_at"
 """The key in ASGI's scope of the loop's time at which the first byte of the request came."""
 
 HEAD_BYTES = 64 * 1024
-"""The longest head of a request: address and headers together."""
+"""The largest head of a request: address and headers together."""
 
 _MOST_HEADERS = 128
 _MOST_QUEUED = 16
-"""Requests that may wait on one connection for the answer to an earlier one."""
+"""Pipelined requests that may wait on one connection."""
 _HEAD_SECONDS = 15.0
 _STALLED_SECONDS = 30.0
 _LOOK_EVERY = 1.0
@@ -36,10 +36,10 @@ _OTHER_FILES = 256
 
 
 class Connections:
-    """The open connections of one server. Used on its loop alone.
+    """The open connections of one server. Used on its loop only.
 
-    most: how many there may be, as far as the system allows. of_address: how many of one address, of IPv6 of one /64
-    network; `trusted`, networks of reverse proxies, may have more, since they ask for many people.
+    most: their largest number, as far as the system allows. of_address: the largest number of one address, or of one
+    IPv6 /64 network; `trusted` networks of reverse proxies may have more, since they serve many clients.
     """
 
     def __init__(self, *, most: int, of_address: int, trusted: Sequence[str] = ()) -> None:
@@ -50,7 +50,7 @@ class Connections:
         self._by_address: Counter[str] = Counter()
 
     def admit(self, connection: Connection, address: str) -> bool:
-        """Count a new connection; False, and nothing is counted, where there are too many."""
+        """Count a new connection; False, without counting it, if there are too many."""
         network = network_of(address)
         of_address = self._by_address[network] >= self._of_address and not self._is_proxy(address)
         if len(self._open) >= self._most or of_address:
@@ -84,23 +84,23 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol with bounds: the size of a request's head, and the time in which a client sends and reads."""
+    """uvicorn's protocol with limits on the size of a request's head and on the time that a client takes."""
 
     def __init__(self, *, connections: Connections, **more: Any) -> None:
         super().__init__(**more)
         self._connections = connections
         self._address = ""
         self._refused = False
-        # Between requests, or in a head that is not complete; since then.
+        # When the connection became idle, or began to send a head that is not complete yet.
         self._awaits_head = True
         self._head_begun = False
         self._since = 0.0
         self._in_head = False
         self._head_size = 0
-        # Bytes of a request in progress that came after its head and are no part of its body: its trailer.
+        # Bytes of the current request after its head that are not part of its body: its trailer.
         self._in_body = False
         self._trailer_size = 0
-        # The request before the one that is being read, where its answer is not complete.
+        # The previous request, while its response is not complete.
         self._earlier: RequestResponseCycle | None = None
         # Bytes that the client has not read, and since when it has read none.
         self._unread = 0
@@ -120,7 +120,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser in slices, so that no more than one is kept of a head that is too long."""
+        """Feed the parser in slices, so that at most one slice of an oversized head is kept."""
         if self._awaits_head and not self._head_begun:
             self._head_begun, self._since = True, self.loop.time()
         for start in range(0, len(data), _FED_AT_ONCE):
@@ -192,7 +192,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _may_not_grow(self) -> bool:
-        """Whether nothing is added to what the client has still to read, so that it shrinks where the client reads."""
+        """Whether the output buffer only shrinks, as far as the client reads."""
         return self.flow.write_paused or self._awaits_head or self.transport.is_closing()
 
     def send_400_response(self, msg: str) -> None:
@@ -201,7 +201,7 @@ class Connection(HttpToolsProtocol):
             self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg)
 
     def _check_queue(self) -> None:
-        """Bound the requests that wait for the answer to an earlier one: nobody's credentials were checked for them."""
+        """Limit pipelined requests: their credentials have not been checked yet."""
         if self.cycle is None or self.cycle.response_complete:
             self._earlier = None
             return
@@ -213,7 +213,7 @@ class Connection(HttpToolsProtocol):
             self._end_after_earlier_requests()
 
     def _end_after_earlier_requests(self) -> None:
-        """Take no more requests; the connection ends with the answer to the last request that was taken."""
+        """Accept no more requests; the connection closes after the response to the last accepted one."""
         self._refused = True
         if self._earlier is not None:
             self._earlier.keep_alive = False
@@ -233,7 +233,7 @@ class Connection(HttpToolsProtocol):
         self.url, self.headers = b"", []
 
     def _refuse(self, status: HTTPStatus, code: str, message: str, *, retry: int | None = None) -> None:
-        """Answer without a view, and close; in the middle of another answer, only close."""
+        """Respond without a view, and close; in the middle of another response, only close."""
         self._refused = True
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(_error(status, code, message, retry=retry))

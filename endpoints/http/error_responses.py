@@ -1,4 +1,4 @@
-"""Errors become answers here, in one shape: `{"status": "error", "code", "message", "request_id", "details"?}`."""
+"""Responses to errors, in one shape: `{"status": "error", "code", "message", "request_id", "details"?}`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .wsgi import WsgiApp
 log = logging.getLogger("anaphora.requests")
 
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
-"""The fields that were wrong, or what else a client needs to know of one error."""
+"""The invalid fields, or other data of an error for the client."""
 
 _SHOWN_TO_PEOPLE = frozenset({"auth", "pages", "password_links", "shared_chats"})
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Answer every error of `app` by the table; what is not in it is our fault and says nothing of its inside."""
+    """Respond to every error of `app` by the table; errors outside of it are internal and reveal nothing."""
     for row in ERROR_TABLE:
         app.register_error_handler(row.error, _answer_known)
     app.register_error_handler(HTTPException, _answer_http)
@@ -35,7 +35,7 @@ def register_error_handlers(app: Flask) -> None:
 
 
 def wants_page() -> bool:
-    """Whether a person with a browser waits for a page, and not a program for data."""
+    """Whether the client is a browser that wants a page, not a program that wants JSON."""
     if request.method not in ("GET", "HEAD") or (request.endpoint and request.blueprint not in _SHOWN_TO_PEOPLE):
         return False
     accepted = request.accept_mimetypes
@@ -43,9 +43,9 @@ def wants_page() -> bool:
 
 
 def refusing(app: Flask, error: Exception) -> WsgiApp:
-    """A WSGI application that answers as `app` does when `error` is raised, without asking a view.
+    """A WSGI application that responds as `app` does when `error` is raised, without calling a view.
 
-    A view's `show_form_again` turns the error into a page for a person who has sent a form; it gives None for programs.
+    A view's `show_form_again` renders the error on the page of a submitted form; it returns None for programs.
     """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -63,7 +63,7 @@ def _no_page(_error: Exception) -> None:
 
 
 def retry_after(error: Exception) -> int | None:
-    """After how many seconds the request that failed with `error` may be tried again, where that is known."""
+    """After how many seconds a request that failed with `error` may be retried, if known."""
     seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(row_of(error).code)
     return math.ceil(seconds) if seconds else None
 
@@ -88,7 +88,7 @@ def _answer_http(error: HTTPException) -> Response:
         status, status.phrase.lower().replace(" ", "_")
     )
     answer = error_reply(status, code, _SENTENCES.get(status, f"{status.phrase}."))
-    # 405 must say what is allowed; nothing else of werkzeug's own headers is needed.
+    # 405 must list the allowed methods; werkzeug's other headers are not needed.
     for name, value in error.get_headers(request.environ):
         if name in ("Allow", "Retry-After"):
             answer.headers[name] = value
@@ -112,7 +112,7 @@ def _answer_unknown(error: Exception) -> Response:
 
 
 def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details | None = None) -> Response:
-    """The one shape of errors; a page for browsers that asked for one."""
+    """An error as JSON, or as a page for browsers."""
     remember_error_code(code)
     if wants_page():
         page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
@@ -134,7 +134,7 @@ def _message(error: Exception) -> str:
 
 def _details(error: Exception) -> Details | None:
     if isinstance(error, ValidationError):
-        # Without the input: an answer must not echo what was sent, a password for one.
+        # Without the input: a response must not echo what was sent, such as a password.
         items = error.errors(include_url=False, include_input=False, include_context=False)
         return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
     return getattr(error, "details", None) or None

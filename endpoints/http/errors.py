@@ -1,4 +1,4 @@
-"""Errors of a request, and THE table that says which HTTP status and code each error of the product becomes."""
+"""Errors of a request, and the table that maps every error of the product to an HTTP status and a code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class InvalidRequestError(RequestError):
 
 
 class UnauthorizedError(RequestError):
-    """Nobody has proved who is asking."""
+    """No valid credentials were sent."""
 
     def __init__(self, message: str = "Please sign in.") -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class UnsupportedMediaError(RequestError):
 
 
 class TooLargeError(RequestError):
-    """More than one request may carry."""
+    """The request is larger than allowed."""
 
 
 class RequestTooSlowError(RequestError):
@@ -79,14 +79,14 @@ AMBIGUOUS = "ambiguous"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: which error, its HTTP status, its code. `{noun}` and `{code}` are the error's own."""
+    """A row of the table: an error, its HTTP status, its code. `{noun}` and `{code}` are the error's own."""
 
     error: type[Exception]
     status: HTTPStatus
     code: str
 
 
-# The first line whose type fits decides, so the special stand before the general.
+# The first matching row decides, so specific errors come before general ones.
 ERROR_TABLE: tuple[Row, ...] = (
     Row(ValidationError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(InvalidRequestError, HTTPStatus.BAD_REQUEST, "bad_request"),
@@ -123,7 +123,7 @@ ERROR_TABLE: tuple[Row, ...] = (
 
 
 def row_of(error: Exception) -> Row:
-    """The line of the table that decides for `error`. Raises StopIteration for an error that is not in it."""
+    """The row of the table for `error`. Raises StopIteration for an error that is not in it."""
     return next(row for row in ERROR_TABLE if isinstance(error, row.error))
 
 

@@ -1,4 +1,4 @@
-"""What stands before every view: is the host ours, who asks, and does the browser ask of its own accord."""
+"""Checks before every view: host, credentials, and cross-site requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def register_guards(app: Flask) -> None:
-    """Put the guards before every request of `app`, in this order."""
+    """Register the guards for every request of `app`, in this order."""
     app.before_request(refuse_foreign_host)
     app.before_request(refuse_hostile_address)
     app.before_request(find_out_who_asks)
@@ -38,10 +38,10 @@ def register_guards(app: Flask) -> None:
 
 
 def refuse_foreign_host() -> None:
-    """Refuse host names that are not ours: some web page has rebound its name to our address.
+    """Refuse unknown host names: a web page may have rebound its name to this server's address (DNS rebinding).
 
-    On a loopback address, or where ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed ones are ours.
-    Probes of a container platform ask for the server's health by its address.
+    On a loopback address, or if ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed names pass.
+    Health probes of container platforms use the server's address, and are exempt.
     """
     settings = current_state().settings
     if request.blueprint == "health" or not (_is_loopback(settings.host) or settings.allowed_hosts):
@@ -53,7 +53,7 @@ def refuse_foreign_host() -> None:
 
 
 def shows_credentials(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether ASGI's headers hold anything that may prove who asks; whether it does is found out later."""
+    """Whether ASGI's headers contain credentials, valid or not."""
     cookie = f"{SESSION_COOKIE}=".encode()
     return any(name == b"authorization" or (name == b"cookie" and cookie in value) for name, value in headers)
 
@@ -75,12 +75,12 @@ class Views:
 
 
 def is_public(view: Callable[..., Any] | None) -> bool:
-    """Whether `view` answers also to those who have not signed in."""
+    """Whether `view` is public."""
     return bool(getattr(view, "is_public", False))
 
 
 def who_asks(database: Database, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
-    """Who the credentials in ASGI's headers prove to be asking; None for missing or invalid ones.
+    """The caller by the credentials in ASGI's headers; None for missing or invalid credentials.
 
     Raises StoreError.
     """
@@ -96,7 +96,7 @@ def who_asks(database: Database, headers: Iterable[tuple[bytes, bytes]]) -> Acce
 
 
 def is_still_valid(database: Database, access: Access) -> bool:
-    """Whether the session or token of `access` would let the same person in now. Raises StoreError."""
+    """Whether the session or token of `access` is still valid for the same user. Raises StoreError."""
     if access.by == "session":
         found = _access(database, authorization=None, session=access.credential)
     else:
@@ -105,7 +105,7 @@ def is_still_valid(database: Database, access: Access) -> bool:
 
 
 def find_out_who_asks() -> Response | None:
-    """Accept a bearer token or a session's cookie; send people without either to the sign-in page."""
+    """Accept a bearer token or a session's cookie; redirect browsers without either to the sign-in page."""
     if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
         return None  # nor does it take a store that can be read
     state, this = current_state(), request_id()
@@ -133,21 +133,21 @@ def _end_request(_error: BaseException | None) -> None:
 
 
 def refuse_forged_requests() -> None:
-    """An unsafe request that a cookie vouches for must come from our own pages, and no HTML form may write JSON."""
+    """Refuse cross-site requests: unsafe requests with a cookie must come from our pages, forms may not send JSON."""
     if request.method in _SAFE_METHODS or request.endpoint is None:
         return
     _refuse_foreign_body()
     if "Authorization" in request.headers:
         return  # no browser adds that by itself
     own = comes_from_our_pages()
-    # A browser always says where an unsafe request comes from, and asks first before it sends JSON elsewhere. Who says
-    # nothing is a program that was given its cookie; only a form could still come from a very old browser.
+    # Browsers always send the origin of an unsafe request, and a preflight before cross-site JSON. A request without
+    # an origin is a program that has the cookie; only a form could still come from a very old browser.
     if own is False or (own is None and request.mimetype in FORM_TYPES and SESSION_COOKIE in request.cookies):
         raise ForbiddenError("This request does not come from our own pages.")
 
 
 def comes_from_our_pages() -> bool | None:
-    """What the browser says about the page that asks; None where nothing is said."""
+    """Whether the browser says that the request comes from our own page; None if it says nothing."""
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
         return site in ("same-origin", "none")
@@ -165,7 +165,7 @@ def _refuse_foreign_body() -> None:
 
 
 def _access(database: Database, *, authorization: str | None, session: str) -> Access | None:
-    """By the bearer token in `authorization`; only where that header is missing, by the session's cookie."""
+    """Authenticate by the bearer token in `authorization`, or without that header by the session's cookie."""
     if authorization is not None:
         return _access_by_token(database, authorization)
     user_email = find_session(database=database, token=session) if session else None

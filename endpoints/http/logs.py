@@ -1,4 +1,4 @@
-"""The server's log: one line an event, as text or as JSON."""
+"""The server's log: one line per event, as text or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import orjson
 from database.engine.clock import now_iso
 
 _FIELDS = ("request_id", "method", "route", "status")
-"""What a record may carry beside its message, by `extra`."""
+"""Fields that a record may have beside its message, by `extra`."""
 
 
 class TextLines(logging.Formatter):
@@ -20,7 +20,7 @@ class TextLines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        """The line without the traceback. A message's line breaks are no lines of the log."""
+        """The line without the traceback. Line breaks in a message are escaped."""
         line = super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
         return " ".join([line, *(f"{name}={field}" for name, field in _fields_of(record).items())])
 

@@ -12,7 +12,7 @@ from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
 SETTINGS_BYTES = 16_384
 LARGEST_NUMBER = 2**53
-"""Programs that read every number as a float lose count after this one."""
+"""The largest integer that programs with only floats, such as JavaScript, represent exactly."""
 _DEPTH = 20
 _EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
 
@@ -74,7 +74,7 @@ class Body(BaseModel):
 
 
 class Query(BaseModel):
-    """A request's query parameters; what we don't know is ignored."""
+    """A request's query parameters; unknown ones are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -84,7 +84,7 @@ class Nothing(Body):
 
 
 class Shape(BaseModel):
-    """An answer: of exactly these fields. is_named: the API's description has it among its schemas."""
+    """A response of exactly these fields. is_named: the API's description lists it among its schemas."""
 
     model_config = ConfigDict(extra="forbid")
     is_named: ClassVar[bool] = True

@@ -1,7 +1,7 @@
-"""Which kind of work a request is, and the bounded pool of threads that does work of this kind.
+"""Kinds of work, and a bounded pool of threads for each.
 
-Each kind has threads and a queue of its own, so that no request waits for another kind of work. A full queue is
-answered at once.
+Each kind has its own threads and queue, so that no request waits for another kind of work. If a queue is full, the
+response is an immediate 503.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RETRY_SECONDS = 2.0
 
 
 class Work(StrEnum):
-    """What a view spends its time with."""
+    """What a view spends its time on."""
 
     SHORT = "short"
     """Reads or changes a few rows."""
@@ -33,9 +33,9 @@ class Work(StrEnum):
     MODEL = "model"
     """Waits for a model, for as long as the model takes."""
     MEMORIES = "memories"
-    """Changes memories, and waits for the knowledge base's one writer, which a large import keeps busy."""
+    """Changes memories, and waits for the knowledge base's single writer, which a large import keeps busy."""
     LONG = "long"
-    """Reads, copies or writes as much as a person has."""
+    """Reads, copies or writes all data of a user."""
     PASSWORD = "password"
     """Hashes a password."""
 
@@ -45,7 +45,7 @@ WorkOf = Callable[[Mapping[str, str]], Work]
 
 
 def works(kind: Work | WorkOf) -> Callable[[View], View]:
-    """Note which kind of work a view does; views without a note are SHORT."""
+    """Declare which kind of work a view does; the default is SHORT."""
 
     def decorate(view: View) -> View:
         view.work = kind  # type: ignore[attr-defined]
@@ -61,9 +61,9 @@ def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str]) -> W
 
 
 class WorkPool:
-    """The threads for one kind of work, and the places to wait for them. Used on the server's loop alone.
+    """The threads and the queue of one kind of work. Used on the server's loop only.
 
-    places: how many jobs may run and wait at once. share: how many of them one client (a person, or an address before
+    places: how many jobs may run and wait at once. share: how many of them one client (a user, or an address before
     sign-in) may have.
     """
 
@@ -77,10 +77,10 @@ class WorkPool:
         self._taken_by: Counter[str] = Counter()
 
     async def run(self, work: Callable[[], T], *, client: str, gone: Callable[[], Awaitable[object]]) -> T:
-        """What `work` returns.
+        """Run `work` in the pool; its result.
 
-        gone: waits until the client has hung up; a job that has not begun by then is dropped. Raises ServerBusyError
-        and RateLimitedError where no place is free, ConnectionResetError for a dropped job.
+        gone: completes when the client has disconnected; a job that has not begun by then is dropped. Raises
+        ServerBusyError and RateLimitedError if no place is free, ConnectionResetError for a dropped job.
         """
         self._check(client)
         self._taken += 1
@@ -94,7 +94,7 @@ class WorkPool:
                 del self._taken_by[client]
 
     def shutdown(self) -> None:
-        """Take no more jobs and drop those that wait."""
+        """Accept no more jobs and drop the waiting ones."""
         self._threads.shutdown(cancel_futures=True)
 
     def _check(self, client: str) -> None:
@@ -132,6 +132,6 @@ def pools(settings: Settings) -> dict[Work, WorkPool]:
         Work.MEMORIES: WorkPool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
         Work.MODEL: WorkPool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: WorkPool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
-        # A place costs its client the time of the hashes before it: half a second, with these.
+        # A queued request waits for the hashes before it: half a second, with these numbers.
         Work.PASSWORD: WorkPool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
     }

@@ -1,4 +1,4 @@
-"""JSON responses, the headers that every response carries, and what is counted and logged of it."""
+"""JSON responses, headers of every response, and their metrics and logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def json_reply(data: Any, *, status: HTTPStatus | int = HTTPStatus.OK) -> Respon
 
 
 def ok(**more: Any) -> Response:
-    """Done; `more` are fields beside `"status": "ok"`."""
+    """`{"status": "ok"}` with further fields."""
     return json_reply({"status": "ok", **more})
 
 
@@ -41,14 +41,14 @@ _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def register_response_headers(app: Flask) -> None:
-    """Finish every answer of `app`."""
+    """Register the headers, metrics and logs of every response of `app`."""
     app.after_request(add_headers)
     app.after_request(count_request)
     app.after_request(log_refusal)
 
 
 def add_headers(response: Response) -> Response:
-    """Set what the view has not set itself."""
+    """Set the default headers that the view has not set."""
     own = set(response.headers.keys(lower=True))
     for name, value in DEFAULT_HEADERS.items():
         if name.lower() not in own:
@@ -58,13 +58,13 @@ def add_headers(response: Response) -> Response:
 
 
 def count_request(response: Response) -> Response:
-    """One more request of this route with this outcome."""
+    """Count the request by route and status."""
     current_state().metrics.count("requests", **request_labels(), status=str(response.status_code))
     return response
 
 
 def log_refusal(response: Response) -> Response:
-    """One line for what was asked in a wrong way; what went wrong in here is logged where it is caught."""
+    """Log refused requests; internal errors are logged where they are caught."""
     status = response.status_code
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         level = logging.WARNING if status in _WORTH_A_LOOK else logging.INFO
@@ -74,10 +74,10 @@ def log_refusal(response: Response) -> Response:
 
 
 def request_labels() -> dict[str, str]:
-    """What may be told of this request: its route, never its address, which can be a secret or a person's."""
+    """Labels of this request for metrics and logs: its route, never its address, which may contain secrets."""
     return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": _method()}
 
 
 def _method() -> str:
-    # An invented method must not make a new series.
+    # An invented method must not create a new metric series.
     return request.method if request.method in {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"} else "other"

@@ -1,4 +1,4 @@
-"""Who is asking, and with what: the only reader of the request's private state."""
+"""The caller of the current request and the parts of the server; the only module that uses Flask's `g`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SETTINGS = "anaphora.settings"
 
 
 class RequestsUnderWay:
-    """Whose requests are being answered. Safe to use from any thread.
+    """The running requests by user. Thread-safe.
 
     A request counts from before its credentials are checked until its view has returned: until then it may write for
     an account that was closed meanwhile.
@@ -48,12 +48,12 @@ class RequestsUnderWay:
         self._of: dict[object, str | None] = {}
 
     def begin(self, request: object) -> None:
-        """It is not known yet who asks."""
+        """Add a request whose user is not known yet."""
         with self._lock:
             self._of[request] = None
 
     def belongs_to(self, request: object, user_email: str | None) -> None:
-        """Its credentials were checked. None: nobody has signed in, so it writes for no account."""
+        """Assign a request to its user; None: it is anonymous, and writes for no account."""
         with self._lock:
             if user_email is None:
                 self._of.pop(request, None)
@@ -61,19 +61,19 @@ class RequestsUnderWay:
                 self._of[request] = user_email
 
     def end(self, request: object) -> None:
-        """It writes nothing any more. A no-op for one that never began."""
+        """Remove a request; a no-op for an unknown one."""
         with self._lock:
             self._of.pop(request, None)
 
     def has_any(self, user_email: str) -> bool:
-        """Whether one of them is, or may turn out to be, of this account."""
+        """Whether a running request is, or may turn out to be, of this account."""
         with self._lock:
             return any(owner is None or owner == user_email for owner in self._of.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppState:
-    """What one server consists of; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
+    """The parts of one server; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
 
     settings: Settings
     database: Database
@@ -92,7 +92,7 @@ class AppState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How the caller proved who they are. `credential` is the session's or the token's secret, never logged."""
+    """The caller and how they authenticated. `credential` is the session's or the token's secret, never logged."""
 
     user_email: str
     by: Literal["session", "token"]
@@ -106,17 +106,17 @@ def current_state() -> AppState:
 
 
 def current_settings() -> Settings:
-    """The settings of this application; they are there also where its store can't be opened."""
+    """The settings of this application, available even if its store can't be opened."""
     return cast("Settings", current_app.extensions[SETTINGS])
 
 
 def remember_access(access: Access | None) -> None:
-    """Note for the rest of this request who is asking."""
+    """Set the caller for the rest of this request."""
     g.access = access
 
 
 def current_access() -> Access:
-    """Who is asking. Raises UnauthorizedError where nobody proved it."""
+    """The caller. Raises UnauthorizedError for an anonymous request."""
     access: Access | None = g.get("access")
     if access is None:
         raise UnauthorizedError
@@ -124,29 +124,29 @@ def current_access() -> Access:
 
 
 def current_user_email() -> str:
-    """The address of the account that is asking."""
+    """The e-mail address of the caller's account."""
     return current_access().user_email
 
 
 def request_id() -> str:
-    """Names this request in the answer and in the log."""
+    """The id of this request in its response and in the log."""
     if "request_id" not in g:
         g.request_id = new_request_id()
     return cast("str", g.request_id)
 
 
 def new_request_id() -> str:
-    """A name for one request; random."""
+    """A random id for a request."""
     return secrets.token_hex(8)
 
 
 def remember_error_code(code: str) -> None:
-    """Note why this request is refused."""
+    """Set the error code of this request, for the log."""
     g.error_code = code
 
 
 def error_code() -> str | None:
-    """Why this request was refused, where that was noted."""
+    """The error code of this request, if it was refused."""
     return cast("str | None", g.get("error_code"))
 
 
@@ -156,7 +156,7 @@ def access_conversation(conversation_id: str) -> Conversation:
 
 
 def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
-    """A door to the conversations of `user_email`, and to no others; works outside of a request as well."""
+    """A loader of the conversations of `user_email` only; works outside of a request too."""
     state = current_state()
 
     def load(conversation_id: str) -> Conversation:
@@ -169,14 +169,14 @@ def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
 
 
 def allowed_models() -> AllowedModels:
-    """The models as the caller may use them; works outside of the request as well."""
+    """The models that the caller may use; works outside of the request too."""
     state, caller = current_state(), own()
     names = AllowedNames(everybody=state.settings.allowed_models, administrators=state.settings.admin_models)
     return AllowedModels(state.models, names, is_admin=lambda: get_user(**caller).is_admin)
 
 
 class Own(TypedDict):
-    """The arguments that every door to the store takes."""
+    """The arguments that every function on user data takes."""
 
     database: Database
     user_email: str

@@ -1,4 +1,4 @@
-"""Serves the WSGI application on one event loop: views in pools of threads, watchers of answers on the loop itself."""
+"""Serving the WSGI application on one event loop: views in thread pools, streams on the loop itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ log = logging.getLogger("anaphora.server")
 DRAIN_SECONDS = 7.0
 _STOP_SECONDS = 9
 _MEGABYTE = 1024 * 1024
-# `Connection` closes idle connections; uvicorn would cut an answer that a client reads slowly.
+# `Connection` closes idle connections; uvicorn would cut off a response that a client reads slowly.
 _KEPT_ALIVE_SECONDS = 24 * 3600
 _SWITCH_SECONDS = 0.001
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -50,8 +50,8 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 class Bridge:
     """An ASGI application around the WSGI one.
 
-    A request's body is read on the loop before a thread is taken, so that a slow sender holds none. A streamed answer
-    is tailed on the loop; when its watcher goes, the watching ends and the answer goes on.
+    A request's body is read on the loop before a thread is used, so that a slow client occupies none. A streamed answer
+    is sent from the loop; when its watcher disconnects, only the watching ends, not the answer.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -77,7 +77,7 @@ class Bridge:
             await self._answer(scope, receive, send)
 
     def begin_drain(self) -> asyncio.Task[None]:
-        """Take no new turns, and let the running ones end; the task is done when they have."""
+        """Accept no new turns, and let the running ones end; the task completes when they have."""
         if self._drained is None:
             self._state.changes.close()
             self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS))
@@ -136,7 +136,7 @@ class Bridge:
                 await send({"type": "http.response.body", "body": answer.body})
 
     async def _read(self, body: RequestBody, scope: Scope) -> bytes:
-        """The body. Credentials are verified before more is kept, or waited for longer, than a stranger may cost.
+        """The body. Credentials are verified before it exceeds the limits of unauthenticated requests.
 
         Raises TooLargeError, RequestTooSlowError, UnauthorizedError, ServerBusyError, ConnectionResetError.
         """
@@ -161,7 +161,7 @@ class Bridge:
     async def _ask(self, scope: Scope, content: bytes, receive: Receive) -> Answer:
         """The view's answer.
 
-        Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that left before its turn.
+        Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
         kind = work_of(self._views.at(path=scope["path"], method=scope["method"]), _parameters(scope))
         client: str | None = _address(scope)
@@ -174,7 +174,7 @@ class Bridge:
         return await self._pools[kind].run(work, client=client, gone=gone)
 
     async def _person(self, scope: Scope, *, gone: Callable[[], Awaitable[object]]) -> str | None:
-        """The address of the account that asks; None where no valid credentials were sent."""
+        """The e-mail address of the caller; None without valid credentials."""
         if not shows_credentials(scope["headers"]):
             return None
         work = partial(who_asks, self._state.database, scope["headers"])
@@ -182,9 +182,9 @@ class Bridge:
         return None if access is None else access.user_email
 
     async def _refuse(self, error: Exception, scope: Scope, body: RequestBody, send: Send, *, content: bytes) -> None:
-        """Answer at once, but end the connection only when the client had a chance to read that.
+        """Respond at once, but close the connection only after the client had a chance to read the response.
 
-        content: the body as far as it was taken; a form is shown again with what was typed.
+        content: the body as far as it was read, to render a form again with its fields.
         """
         closes = not body.ended
         answer = await self._refusal(error, scope, content)
@@ -203,14 +203,14 @@ class Bridge:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, but running answers are brought to their end while their watchers are still connected."""
+    """uvicorn, draining running answers while their watchers are still connected."""
 
     def __init__(self, config: uvicorn.Config, bridge: Bridge) -> None:
         super().__init__(config)
         self._bridge = bridge
 
     async def startup(self, sockets: Any = None) -> None:
-        """Tell the address when it is ours: where the port is taken, uvicorn ends the process in here."""
+        """Log the address once it is bound: if the port is taken, uvicorn exits here."""
         await super().startup(sockets=sockets)
         log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
 
@@ -273,7 +273,7 @@ def _parameters(scope: Scope) -> dict[str, str]:
 
 
 def _address(scope: Scope) -> str:
-    """The client's address; of IPv6 its network, all of whose addresses are one client's."""
+    """The client's address, or its IPv6 network, whose addresses all belong to one client."""
     client = scope.get("client")
     return network_of(str(client[0])) if client else ""
 
@@ -305,7 +305,7 @@ async def _tail(body: StreamBody, send: Send) -> None:
 
 
 async def _never() -> None:
-    """Before its body is read, a client can't be asked whether it has left: asking takes pieces of the body."""
+    """Before the body is read, a disconnect can't be detected: receiving would consume parts of the body."""
     await asyncio.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""Responses that grow: events as NDJSON, and files that are made while they are sent."""
+"""Streamed responses: events as NDJSON, and files produced while they are sent."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ NDJSON = "application/x-ndjson"
 
 
 class EventStream(Protocol):
-    """The events of one answer, encoded, from any point on, for watchers on the loop and in threads."""
+    """The encoded events of one answer from any point on, for watchers on the loop and in threads."""
 
     def tail(self, after: int) -> AsyncIterator[bytes]:
         """Chunks of whole lines, on the server's loop."""
         ...
 
     def lines(self, after: int) -> Iterator[bytes]:
-        """The same, in a thread that may wait."""
+        """The same, for a thread that may block."""
         ...
 
 
 class StreamBody:
-    """A body for two kinds of servers: our own tails `stream` on its loop; any other iterates, and a thread waits."""
+    """A body for two kinds of servers: ours sends `stream` from its loop; others iterate it in a thread."""
 
     def __init__(self, stream: EventStream, after: int) -> None:
         self.stream = stream
@@ -46,9 +46,9 @@ class StreamBody:
 
 
 class StreamResponse(Response):
-    """Events of `stream` after number `after`, as they come; or the bytes of a file, as they are made."""
+    """Events of `stream` after number `after`, or the bytes of a file, as they are produced."""
 
-    # A caller that measured or copied the body would wait for the whole answer.
+    # A caller that measures or copies the body would wait for the whole answer.
     implicit_sequence_conversion = False
     automatically_set_content_length = False
 
@@ -102,5 +102,5 @@ class FileStream:
 
 @cache
 def _threads() -> WorkerThreads:
-    """Not the loop's default threads: those look up the addresses of models."""
+    """Its own threads: the loop's default threads resolve host names of models."""
     return WorkerThreads(_THREADS, name="file-streams")

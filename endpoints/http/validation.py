@@ -1,4 +1,4 @@
-"""What comes in is checked here, before a view sees it."""
+"""Validation of requests before a view is called, and declarations for the API's description."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _MAX_PART = 2_000
 _MOST_CONTAINERS = 1_000_000
-"""Objects and arrays of one body: each takes 64 bytes of memory at least, and all are made in one step."""
+"""The most objects and arrays of one body: each takes at least 64 bytes of memory."""
 _WHOLE_BYTES = 256 * 1024
 """Longer bodies are parsed in steps."""
 _STEPPED_LEVELS = 4
-"""An import's rows are that deep: in a list, in `data`, in `payload`, in the body."""
+"""The depth of an import's rows: in a list, in `data`, in `payload`, in the body."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False) -> Callable[[View], View]:
-    """Give the view its checked JSON body as `body`; `form`: an HTML form will do; `optional`: no body will do."""
+    """Pass the validated JSON body to the view as `body`; `form`: or an HTML form; `optional`: or no body."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -47,7 +47,7 @@ def takes(model: type[BaseModel], *, form: bool = False, optional: bool = False)
 
 
 def asks(model: type[BaseModel]) -> Callable[[View], View]:
-    """Give the view its checked query parameters as `query`."""
+    """Pass the validated query parameters to the view as `query`."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -68,10 +68,10 @@ def answers(
     redirect: HTTPStatus | None = None,
     unable: Any = None,
 ) -> Callable[[View], View]:
-    """Note what the view answers when all goes well, for the API's description.
+    """Declare the view's successful responses, for the API's description.
 
-    shape: what the JSON holds; None for what is no JSON. redirect: the status with which it may lead elsewhere instead.
-    unable: what a 503 holds where that is no error of the usual shape.
+    shape: of the JSON; None for other media. redirect: the status of a possible redirect. unable: the shape of a 503
+    that is not a usual error.
     """
 
     def decorate(view: View) -> View:
@@ -86,9 +86,9 @@ def answers(
 
 
 def fails(*codes: str) -> Callable[[View], View]:
-    """Note the codes of errors that are this view's own, for the API's description.
+    """Declare the error codes specific to this view, for the API's description.
 
-    Those that follow from its address, its body and who may ask need not be named (see `openapi`).
+    Codes that follow from its address, its body and its authentication need not be named (see `openapi`).
     """
 
     def decorate(view: View) -> View:
@@ -99,13 +99,13 @@ def fails(*codes: str) -> Callable[[View], View]:
 
 
 def public(view: View) -> View:
-    """Mark a view that answers also to those who have not signed in."""
+    """Mark a view that needs no authentication."""
     view.is_public = True  # type: ignore[attr-defined]
     return view
 
 
 class BoundedInteger(IntegerConverter):
-    """A whole number in an address; nothing is there for one that is too large to be stored."""
+    """An integer in an address; one that is too large to be stored matches no route."""
 
     def to_python(self, value: str) -> int:
         """The number that `value` is."""
@@ -116,7 +116,7 @@ class BoundedInteger(IntegerConverter):
 
 
 def refuse_hostile_address() -> None:
-    """Refuse what no address of ours contains: control characters, or parts of absurd length."""
+    """Refuse addresses with NUL characters or very long parts."""
     parts: Iterable[object] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
     for part in map(str, parts):
         if "\x00" in part:
@@ -159,13 +159,13 @@ def _parsed(raw: bytes) -> Any:
 class _JsonInSteps:
     """A long JSON text, parsed value by value below its outermost arrays and objects.
 
-    orjson lets no other thread run while it parses: half a second for 32 MB in one piece. `json` finds the end of each
-    value, and orjson decides what it is.
+    orjson holds the GIL while it parses: half a second for 32 MB in one piece. `json` finds the end of each value, and
+    orjson parses it.
     """
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
-        # One character a byte, so that places are the same. What is not ASCII stands inside strings.
+        # One character per byte, so that offsets are equal. Non-ASCII bytes occur only in strings.
         self._text = raw.decode("latin-1")
         self._decoder = json.JSONDecoder()
 

@@ -17,7 +17,7 @@ WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a WSGI application answered: whole, or as a stream to tail."""
+    """A WSGI application's response: whole, or a stream to tail."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -74,7 +74,7 @@ def environ_of(scope: Scope, body: bytes) -> dict[str, Any]:
 def _add_headers(environ: dict[str, Any], headers: Iterable[tuple[bytes, bytes]]) -> None:
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        # With an underscore it could pass for another header once it is written as WSGI writes headers.
+        # In WSGI form, a header with an underscore could be mistaken for one with a hyphen.
         if "_" in name or name == "transfer-encoding":
             continue
         key = name.upper().replace("-", "_")

@@ -26,7 +26,7 @@ class MessageWindow(Query):
 
 
 class MessageEdit(Body):
-    """The message's new text. `based_on`: what it said when it was edited; if it says something else, it stays so."""
+    """The message's new text. `based_on`: its text when editing began; if that has changed, the edit is refused."""
 
     text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
     based_on: Text | None = None
@@ -39,7 +39,7 @@ class MessageVisibility(Body):
 
 
 class MessageMove(Body):
-    """Messages that move together by one place."""
+    """Messages to move together by one place."""
 
     message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
     direction: Literal["up", "down"]
@@ -95,7 +95,7 @@ class MessageItem(Shape):
 
 
 class EarlierText(Shape):
-    """What a message said until it was edited."""
+    """An earlier text of a message."""
 
     text: str
     replaced_at: str

@@ -1,4 +1,4 @@
-"""The messages of a conversation: listed, edited, moved, hidden, pinned, deleted and brought back."""
+"""Listing, editing, moving, hiding, pinning, deleting and restoring messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
 def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> Response:
-    """Change a message's text; its hash stays, its history is kept. 409 where index or `based_on` no longer fit."""
+    """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match."""
     editing.edit_message(
         **own(),
         conversation_id=conversation_id,
@@ -62,7 +62,7 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: messag
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
 def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
-    """Take a message out of the conversation. 409 where the index no longer fits the id."""
+    """Delete a message. 409 if the index no longer matches the id."""
     editing.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
     return ok()
 
@@ -71,7 +71,7 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> Respons
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
 def restore_message(conversation_id: str, message_id: str) -> Response:
-    """Bring a deleted message back to its old place."""
+    """Restore a deleted message at its old place."""
     editing.restore_message(**own(), conversation_id=conversation_id, message_id=message_id)
     return ok()
 
@@ -83,7 +83,7 @@ def restore_message(conversation_id: str, message_id: str) -> Response:
 def show_hide_message(
     conversation_id: str, message_id: str, index: int, body: message_models.MessageVisibility
 ) -> Response:
-    """Hide a message from models, or show it to them again. 409 where the index no longer fits the id."""
+    """Hide a message from models, or show it to them again. 409 if the index no longer matches the id."""
     editing.show_or_hide_message(
         **own(), conversation_id=conversation_id, message_id=message_id, index=index, show_hide=body.show_hide
     )
@@ -93,7 +93,7 @@ def show_hide_message(
 @blueprint.get("/messages/<message_id>/edits")
 @answers(list[message_models.EarlierText])
 def list_edits(message_id: str) -> Response:
-    """What a message said before it was edited, oldest first."""
+    """The earlier texts of an edited message, oldest first."""
     return json_reply(editing.edits_of(**own(), message_id=message_id))
 
 
@@ -108,7 +108,7 @@ def pin_message(message_id: str) -> Response:
 @blueprint.delete("/messages/<message_id>/pin")
 @answers(http_models.Done)
 def unpin_message(message_id: str) -> Response:
-    """Take the pin of a message away."""
+    """Unpin a message."""
     editing.pin_message(**own(), message_id=message_id, pinned=False)
     return ok()
 
@@ -125,7 +125,7 @@ def list_pinned_messages(conversation_id: str) -> Response:
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
 def fork_conversation(conversation_id: str, message_id: str) -> Response:
-    """Copy a conversation up to a message, with that one; the copy has ids of its own."""
+    """Copy a conversation up to and including a message; the copy has its own ids."""
     row = copying.fork_conversation(**own(), conversation_id=conversation_id, message_id=message_id)
     return json_reply(
         {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""},

@@ -33,7 +33,7 @@ class Limit(Shape):
 class Limits(Shape):
     """What the server is set to.
 
-    context_window: of the main model, in tokens. read_only: whoever asks may only look.
+    context_window: of the main model, in tokens. read_only: the caller may only read.
     """
 
     message_characters: int

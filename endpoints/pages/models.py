@@ -6,6 +6,6 @@ from endpoints.http.models import Shape
 
 
 class Welcome(Shape):
-    """Where the welcome is."""
+    """The welcome conversation."""
 
     conversation_id: str | None

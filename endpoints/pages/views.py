@@ -30,7 +30,7 @@ _LONGEST_INDEX = 15
 @blueprint.get("/")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def home() -> Response:
-    """The way to the interface."""
+    """Redirect to the interface."""
     return redirect("/interface/")
 
 
@@ -38,7 +38,7 @@ def home() -> Response:
 @blueprint.get("/interface/<conversation_id>")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def interface(conversation_id: str | None = None) -> str:
-    """The page to chat in, open at a conversation; `?message=` jumps to a message."""
+    """The chat page, open at a conversation; `?message=` jumps to a message."""
     if conversation_id is not None:
         conversations.get_conversation(**own(), conversation_id=conversation_id)
     return render_template("interface.html", bootstrap=_bootstrap())
@@ -47,21 +47,21 @@ def interface(conversation_id: str | None = None) -> str:
 @blueprint.get("/settings")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def settings() -> str:
-    """The page of the own account and of all that can be set."""
+    """The settings page."""
     return render_template("settings.html", bootstrap=_bootstrap())
 
 
 @blueprint.get("/account")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def account() -> Response:
-    """The way to the settings, for bookmarks of old."""
+    """Redirect to the settings, for old bookmarks."""
     return redirect("/settings")
 
 
 @blueprint.get("/r/<friendly_id>/<identifier>")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def permalink(friendly_id: str, identifier: str) -> Response:
-    """The way to a message, named by its short hash or its index."""
+    """Redirect to a message, by its short hash or its index."""
     conversation_id = conversations.find_by_friendly_id(**own(), conversation_friendly_id=friendly_id.lower())
     if conversation_id is None:
         raise ConversationNotFoundError

@@ -130,7 +130,7 @@ def retract_claim(claim_id: str) -> Response:
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
 def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
-    """Let another claim take this one's place."""
+    """Supersede this claim by another one."""
     api = knowledge()
     old, new = claim_named(api, claim_id), claim_named(api, body.by)
     superseded = api.supersede_claim(new.claim_id, old.claim_id)
@@ -141,7 +141,7 @@ def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
 @blueprint.put("/claims/<claim_id>/pin")
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 def pin(claim_id: str) -> Response:
-    """Let a claim go into every conversation."""
+    """Pin a claim: it goes into every conversation."""
     api = knowledge()
     return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id))
 
@@ -149,7 +149,7 @@ def pin(claim_id: str) -> Response:
 @blueprint.delete("/claims/<claim_id>/pin")
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 def unpin(claim_id: str) -> Response:
-    """Let a claim no longer go into every conversation."""
+    """Unpin a claim."""
     api = knowledge()
     return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id, pin=False))
 
@@ -167,7 +167,7 @@ def list_pinned() -> Response:
 @answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
 def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
-    """Let a claim go into every message of one conversation."""
+    """Pin a claim to one conversation: it goes into every turn there."""
     conversation = access_conversation(conversation_id)
     claim = claim_named(knowledge(), body.claim_id)
     ids = pin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=claim.claim_id)
@@ -179,7 +179,7 @@ def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Res
 @answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
 def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
-    """Let a claim, also one that is gone, no longer go into one conversation."""
+    """Unpin a claim, also a deleted one, from a conversation."""
     conversation = access_conversation(conversation_id)
     claim = knowledge().resolve_claim_identifier(body.claim_id)
     claim_id = claim.claim_id if claim is not None else body.claim_id
@@ -198,7 +198,7 @@ def list_pinned_to_conversation(conversation_id: str) -> Response:
 
 
 def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters:
-    """The filters that a query asks for. Raises KnowledgeNotFoundError for a group that is not there."""
+    """The filters that a query asks for. Raises KnowledgeNotFoundError for an unknown group."""
     filters = SearchFilters(pinned=query.pinned)
     if query.status == _ANY_STATUS:
         filters.statuses = []
@@ -231,10 +231,10 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
 
 
 def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:
-    # Every page is cut out of the same ranking: a longer one may have another order.
+    # Every page is a slice of the same ranking: a ranking of another length may have another order.
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = given(found)
-    # Search by meaning finds the nearest however far they are: a list of everything is no answer to nonsense.
+    # Search by meaning returns the nearest claims however far they are; distant ones are dropped.
     fitting = [result for result in ranked if is_near(result)]
     cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
     results = fitting[query.offset : query.offset + query.limit]

@@ -1,4 +1,4 @@
-"""What the routes of the knowledge base share: whose it is, and how its answers become answers of ours."""
+"""Helpers of the knowledge base routes: the caller's knowledge base, and claims as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from truth_management_system import ActionResult, Claim, ConflictSet, Structured
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 
 _WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
-"""Search strategies that wait for a model as long as the model takes; `hybrid` waits a bounded time."""
+"""Search strategies that wait for a model without a limit; `hybrid` waits a bounded time."""
 
 
 def knowledge() -> StructuredAPI:
-    """What the caller knows. Raises KnowledgeUnavailableError."""
+    """The caller's knowledge base. Raises KnowledgeUnavailableError."""
     return current_state().knowledge.for_user(current_user_email())
 
 
@@ -58,7 +58,7 @@ def described(api: StructuredAPI, claim: Claim) -> dict[str, Any]:
 
 
 def described_all(api: StructuredAPI, claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Claims as a client sees them: each with the message it was learned from, while that can be opened."""
+    """Claims as a client sees them: each with the message it was learned from, if that still exists."""
     return _with_sources(api.describe_claims(claims))
 
 

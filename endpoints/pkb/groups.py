@@ -57,7 +57,7 @@ def edit_context(context_id: str, body: requests.ContextChange) -> Response:
 @blueprint.delete("/contexts/<context_id>")
 @answers(responses.Changed)
 def delete_context(context_id: str) -> Response:
-    """Delete a context; what is below it goes up, its claims stay."""
+    """Delete a context; its children move up, its claims stay."""
     return json_reply(audited(knowledge().delete_context(context_id)))
 
 
@@ -65,7 +65,7 @@ def delete_context(context_id: str) -> Response:
 @asks(requests.Page)
 @answers(shape(claims=list[responses.ClaimItem], total_count=int))
 def list_claims_of_context(context_id: str, query: requests.Page) -> Response:
-    """The claims right in a context, newest change first."""
+    """The claims directly in a context, newest change first."""
     api = knowledge()
     context = given(api.get_context(context_id))
     claims = api.contexts.claims_of(context_id, limit=query.limit, offset=query.offset)
@@ -85,7 +85,7 @@ def file_claim(context_id: str, claim_id: str) -> Response:
 @blueprint.delete("/contexts/<context_id>/claims/<claim_id>")
 @answers(responses.Changed)
 def unfile_claim(context_id: str, claim_id: str) -> Response:
-    """Take a claim out of a context."""
+    """Remove a claim from a context."""
     api = knowledge()
     given(api.get_context(context_id))
     return json_reply(audited(api.remove_claim_from_context(context_id, claim_named(api, claim_id).claim_id)))
@@ -185,7 +185,7 @@ def edit_tag(tag_id: str, body: requests.TagChange) -> Response:
 @blueprint.delete("/tags/<tag_id>")
 @answers(responses.Changed)
 def delete_tag(tag_id: str) -> Response:
-    """Delete a tag; what is below it goes up, its claims stay."""
+    """Delete a tag; its children move up, its claims stay."""
     return json_reply(audited(knowledge().delete_tag(tag_id)))
 
 
@@ -201,7 +201,7 @@ def list_tags_of_claim(claim_id: str) -> Response:
 @blueprint.put("/claims/<claim_id>/tags/<tag_id>")
 @answers(responses.Changed)
 def tag_claim(claim_id: str, tag_id: str) -> Response:
-    """Give a claim a tag."""
+    """Add a tag to a claim."""
     api = knowledge()
     return json_reply(audited(api.link_tag_to_claim(claim_named(api, claim_id).claim_id, tag_id)))
 
@@ -209,7 +209,7 @@ def tag_claim(claim_id: str, tag_id: str) -> Response:
 @blueprint.delete("/claims/<claim_id>/tags/<tag_id>")
 @answers(responses.Changed)
 def untag_claim(claim_id: str, tag_id: str) -> Response:
-    """Take a tag from a claim."""
+    """Remove a tag from a claim."""
     api = knowledge()
     return json_reply(audited(api.unlink_tag_from_claim(claim_named(api, claim_id).claim_id, tag_id)))
 
@@ -229,7 +229,7 @@ def list_entities_of_claim(claim_id: str) -> Response:
 @takes(requests.Role, optional=True)
 @answers(responses.Changed)
 def link_entity(claim_id: str, entity_id: str, body: requests.Role) -> Response:
-    """Say that a claim is about an entity."""
+    """Link a claim to an entity."""
     api = knowledge()
     return json_reply(audited(api.link_entity_to_claim(claim_named(api, claim_id).claim_id, entity_id, body.role)))
 
@@ -237,7 +237,7 @@ def link_entity(claim_id: str, entity_id: str, body: requests.Role) -> Response:
 @blueprint.delete("/claims/<claim_id>/entities/<entity_id>")
 @answers(responses.Changed)
 def unlink_entity(claim_id: str, entity_id: str) -> Response:
-    """Say that a claim is not about an entity."""
+    """Unlink a claim from an entity."""
     api = knowledge()
     return json_reply(audited(api.unlink_entity_from_claim(claim_named(api, claim_id).claim_id, entity_id)))
 

@@ -1,4 +1,4 @@
-"""Keeping knowledge whole: conflicts between claims, what was changed, undo, export and import."""
+"""Conflicts between claims, the history of changes with undo, export and import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 @blueprint.get("/conflicts")
 @answers(shape(conflicts=list[responses.ConflictItem]))
 def list_conflicts() -> Response:
-    """Conflicts that are not decided, newest first."""
+    """Unresolved conflicts, newest first."""
     api = knowledge()
     return json_reply({"conflicts": described_conflicts(api, given(api.get_open_conflicts()))})
 
@@ -30,7 +30,7 @@ def list_conflicts() -> Response:
 @answers(shape(responses.Changed, conflict=responses.ConflictItem), status=HTTPStatus.CREATED)
 @fails("claim_not_found", "conflict")
 def create_conflict(body: requests.ConflictDraft) -> Response:
-    """Say that claims contradict each other."""
+    """Record that claims contradict each other."""
     api = knowledge()
     created = api.create_conflict_set(body.claim_ids, body.notes)
     conflict = described_conflicts(api, [given(created)])[0]
@@ -42,7 +42,7 @@ def create_conflict(body: requests.ConflictDraft) -> Response:
 @answers(shape(responses.Changed, conflict=responses.ConflictItem))
 @fails("claim_not_found", "conflict")
 def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
-    """Decide a conflict; the others are superseded by the winner, without one all stay."""
+    """Resolve a conflict; the winner supersedes the others, without a winner all stay."""
     api = knowledge()
     resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
     return json_reply({"conflict": described_conflicts(api, [given(resolved)])[0], **audited(resolved)})
@@ -52,7 +52,7 @@ def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
 @asks(requests.HistoryPage)
 @answers(shape(entries=list[responses.HistoryItem]))
 def list_changes(query: requests.HistoryPage) -> Response:
-    """What was changed, newest first."""
+    """The history of changes, newest first."""
     log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
     entries = [{**entry, "can_undo": entry["undone_by"] is None} for entry in log["entries"]]
     return json_reply({"entries": entries})
@@ -63,7 +63,7 @@ def list_changes(query: requests.HistoryPage) -> Response:
 @fails("conflict")
 @works(Work.LONG)
 def undo(audit_id: str) -> Response:
-    """Take back one change; 409 where something that it touched was changed since. The undoing can be undone too."""
+    """Undo a change; 409 if anything it touched was changed since. An undo can be undone too."""
     undone = given(knowledge().undo(audit_id))
     return json_reply({"undone": audit_id, "audit_id": undone})
 
@@ -73,7 +73,7 @@ def undo(audit_id: str) -> Response:
 @answers(dict[str, object], media=("application/json", "text/markdown"))
 @works(Work.LONG)
 def export(query: requests.ExportFormat) -> Response:
-    """Everything the person knows, as a file."""
+    """The whole knowledge base of the user, as a file."""
     api = knowledge()
     if query.format == "markdown":
         answer = Response(given(api.export_markdown()), mimetype="text/markdown")
@@ -89,6 +89,6 @@ def export(query: requests.ExportFormat) -> Response:
 @answers(responses.Imported)
 @works(Work.LONG)
 def take_in(body: requests.Payload) -> Response:
-    """Take in what `export` gave; twice adds nothing."""
+    """Import an export; importing it twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)
     return json_reply({"counts": given(imported), "skipped": imported.metadata["skipped"], **audited(imported)})

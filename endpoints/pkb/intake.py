@@ -1,4 +1,4 @@
-"""Getting knowledge in: suggestions for a statement, proposals out of a text or a conversation, and their approval."""
+"""Suggestions for a statement, proposals from a text or a conversation, and their approval."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_BYTES = 50 * 1024
 @fails("model_unavailable")
 @works(Work.MODEL)
 def analyze_statement(body: requests.StatementText) -> Response:
-    """Suggest type, domain, tags, entities and questions for a statement, and name what is much like it."""
+    """Suggest type, domain, tags, entities and questions for a statement, and find similar claims."""
     api = knowledge()
     analysis = given(api.analyze_statement(body.statement, body.use_model))
     return json_reply({**analysis, "similar": similar_claims(api, analysis["similar"])})
@@ -40,7 +40,7 @@ def analyze_statement(body: requests.StatementText) -> Response:
 @fails("model_unavailable")
 @works(Work.MODEL)
 def ingest_text(body: requests.TextToIngest) -> Response:
-    """Propose claims out of at most 50 KB of text; nothing is stored until the plan is executed."""
+    """Propose claims from at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
         raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
     api = knowledge()
@@ -59,7 +59,7 @@ def ingest_text(body: requests.TextToIngest) -> Response:
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
 def execute_ingest(body: requests.Approval) -> Response:
-    """Carry out what was approved of a plan; once."""
+    """Execute the approved proposals of a plan, once."""
     return _executed(body)
 
 
@@ -69,7 +69,7 @@ def execute_ingest(body: requests.Approval) -> Response:
 @fails("conversation_not_found", "message_not_found", "model_unavailable")
 @works(Work.MODEL)
 def propose_updates(body: requests.TurnToRemember) -> Response:
-    """Propose claims out of a message and its answer; what is accepted links back to the message."""
+    """Propose claims from a message and its answer; accepted ones link back to the message."""
     conversation = access_conversation(body.conversation_id)
     turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
     api = knowledge()
@@ -85,7 +85,7 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
 def execute_updates(body: requests.Approval) -> Response:
-    """Carry out what was approved of a plan; once."""
+    """Execute the approved proposals of a plan, once."""
     return _executed(body)
 
 

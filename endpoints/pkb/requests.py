@@ -21,7 +21,7 @@ Note = Annotated[Text, Field(max_length=10_000)]
 
 
 class NamedEntity(Body):
-    """An entity by its name; one that is not there yet is made."""
+    """An entity by its name; a missing one is created."""
 
     name: Word
     type: Word = "other"
@@ -48,7 +48,7 @@ class ClaimDraft(Body):
 
 
 class NewClaim(ClaimDraft):
-    """A new claim, and what to do about it."""
+    """A new claim, with options."""
 
     source_message_id: Id | None = None
     supersedes: Id | None = None
@@ -62,10 +62,10 @@ class NewClaims(Body):
 
 
 class ClaimChange(Body):
-    """What of a claim changes; what is left out stays.
+    """The fields of a claim to change; others stay.
 
-    `based_on`: the statement as it was when the claim was edited; if it says something else by now, nothing changes.
-    Without it, and among the other fields, the last change wins.
+    `based_on`: the statement when editing began; if it has changed since, the change is refused. Without it, and for
+    the other fields, the last change wins.
     """
 
     statement: Statement | None = None
@@ -91,26 +91,26 @@ class ClaimsChange(Body):
 
 
 class Successor(Body):
-    """The claim that takes another's place."""
+    """The claim that supersedes another."""
 
     by: Id
 
 
 class PinnedClaim(Body):
-    """A claim to pin to a conversation, or to take off it."""
+    """A claim to pin to a conversation, or to unpin."""
 
     claim_id: Id
 
 
 class Page(Query):
-    """A part of a list."""
+    """A page of a list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
 class ClaimFilter(Page):
-    """Which claims are listed. status: `active` (contested ones too), `all`, or one status."""
+    """A filter of claims. status: `active` (contested ones too), `all`, or one status."""
 
     query: Annotated[Text, Field(max_length=10_000)] = ""
     strategy: Strategy = "hybrid"
@@ -132,14 +132,14 @@ class ClaimSearch(ClaimFilter):
 
 
 class Completion(Query):
-    """What was typed."""
+    """The text to complete."""
 
     q: Annotated[Text, Field(max_length=200)] = ""
     limit: Annotated[int, Field(ge=1, le=50)] = 10
 
 
 class GroupFilter(Page):
-    """Which entities or tags are listed."""
+    """A filter of entities or tags."""
 
     q: Annotated[Text, Field(max_length=200)] = ""
     limit: Annotated[int, Field(ge=1, le=5_000)] = 200
@@ -155,7 +155,7 @@ class ContextDraft(Body):
 
 
 class ContextChange(Body):
-    """What of a context changes; `parent_context_id` null puts it at the top."""
+    """The fields of a context to change; `parent_context_id` null puts it at the top."""
 
     name: Word | None = None
     description: Note | None = None
@@ -171,7 +171,7 @@ class EntityDraft(Body):
 
 
 class EntityChange(Body):
-    """What of an entity changes."""
+    """The fields of an entity to change."""
 
     name: Word | None = None
     entity_type: Word | None = None
@@ -186,20 +186,20 @@ class TagDraft(Body):
 
 
 class TagChange(Body):
-    """What of a tag changes; `parent_tag_id` null puts it at the top."""
+    """The fields of a tag to change; `parent_tag_id` null puts it at the top."""
 
     name: Word | None = None
     parent_tag_id: Id | None = None
 
 
 class Role(Body):
-    """The part an entity plays in a claim."""
+    """The role of an entity in a claim."""
 
     role: Word = "mentioned"
 
 
 class Category(Body):
-    """A type or domain of the person's own."""
+    """A custom type or domain."""
 
     name: Word
     label: Word | None = None
@@ -213,21 +213,21 @@ class ConflictDraft(Body):
 
 
 class Decision(Body):
-    """How a conflict ends; without a winner all stay."""
+    """The resolution of a conflict; without a winner all claims stay."""
 
     winning_claim_id: Id | None = None
     notes: Note = ""
 
 
 class StatementText(Body):
-    """A statement to look at; without the model, suggestions are made by rules, at once."""
+    """A statement to analyse; without the model, suggestions are made by rules, at once."""
 
     statement: Statement
     use_model: bool = True
 
 
 class TextToIngest(Body):
-    """A text to make claims of."""
+    """A text to propose claims from."""
 
     text: Annotated[Text, Field(min_length=1)]
     default_claim_type: Word = "fact"
@@ -236,7 +236,7 @@ class TextToIngest(Body):
 
 
 class ApprovedProposal(Body):
-    """A proposal that was accepted, with what was changed in it."""
+    """An accepted proposal, with changes."""
 
     index: int
     action: Literal["add", "update", "skip", "conflict"] | None = None
@@ -247,41 +247,41 @@ class ApprovedProposal(Body):
 
 
 class Approval(Body):
-    """Which proposals of a plan are carried out: each by its index alone, or with what was changed in it."""
+    """The approved proposals of a plan: each by its index, or with changes."""
 
     plan_id: Id
     approved: Annotated[list[ApprovedProposal | int], Field(max_length=1_000)] | Literal["all"]
 
 
 class TurnToRemember(Body):
-    """A message out of whose turn something shall be remembered."""
+    """The message of a turn to propose claims from."""
 
     conversation_id: Id
     message_id: Id
 
 
 class ContextQuestion(Body):
-    """What memories are wanted for."""
+    """The question that memories are wanted for."""
 
     query: Annotated[Text, Field(min_length=1, max_length=10_000)]
     k: Annotated[int, Field(ge=1, le=100)] = 10
 
 
 class Payload(Body):
-    """What `export` gave."""
+    """An export of a knowledge base."""
 
     payload: dict[str, Any]
     mode: Literal["merge"] = "merge"
 
 
 class ExportFormat(Query):
-    """How everything is written down."""
+    """The format of an export."""
 
     format: Literal["json", "markdown"] = "json"
 
 
 class HistoryPage(Query):
-    """A part of the history, newest first; `before` is the `audit_seq` to go on from."""
+    """A page of the history, newest first; `before` is the `audit_seq` to continue from."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: Annotated[int, Field(ge=1)] | None = None

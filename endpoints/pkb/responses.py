@@ -8,7 +8,7 @@ from endpoints.http.models import Shape
 
 
 class TagOfClaim(Shape):
-    """A tag, as a claim has it."""
+    """A tag of a claim."""
 
     tag_id: str
     name: str
@@ -16,7 +16,7 @@ class TagOfClaim(Shape):
 
 
 class EntityOfClaim(Shape):
-    """An entity, as a claim is about it."""
+    """An entity that a claim is about."""
 
     entity_id: str
     name: str
@@ -43,8 +43,8 @@ class SourceOfClaim(Shape):
 class ClaimItem(Shape):
     """A claim.
 
-    `superseded_by` is the readable id of the one that took its place in the end. `source` is the message that
-    `source_activity_id` names, null where that is no message that can be opened now.
+    `superseded_by` is the readable id of its final successor. `source` is the message that
+    `source_activity_id` names, null if that message no longer exists.
     """
 
     claim_id: str
@@ -74,13 +74,13 @@ class ClaimItem(Shape):
 
 
 class ListedClaim(ClaimItem):
-    """A claim in a list; `score` where a search found it."""
+    """A claim in a list; `score` if a search found it."""
 
     score: float | None = None
 
 
 class ClaimPage(Shape):
-    """A part of the claims."""
+    """A page of claims."""
 
     claims: list[ListedClaim]
     count: int
@@ -89,13 +89,13 @@ class ClaimPage(Shape):
 
 
 class Changed(Shape):
-    """What was done; `audit_id` undoes it, null where nothing had to be changed."""
+    """A change; `audit_id` undoes it, null if nothing had to change."""
 
     audit_id: str | None
 
 
 class SimilarClaim(Shape):
-    """A claim much like another."""
+    """A claim similar to another."""
 
     claim: ClaimItem
     similarity: float | None
@@ -103,7 +103,7 @@ class SimilarClaim(Shape):
 
 
 class AddedClaim(Changed):
-    """A claim just added, and those much like it."""
+    """A new claim, and similar ones."""
 
     claim: ClaimItem
     similar: list[SimilarClaim]
@@ -111,7 +111,7 @@ class AddedClaim(Changed):
 
 
 class ClaimResult(Shape):
-    """What became of one of many."""
+    """The outcome for one of many."""
 
     index: int
     success: bool
@@ -121,7 +121,7 @@ class ClaimResult(Shape):
 
 
 class BulkAdded(Changed):
-    """What became of each."""
+    """The outcome for each."""
 
     results: list[ClaimResult]
     added_count: int
@@ -129,7 +129,7 @@ class BulkAdded(Changed):
 
 
 class ChangeResult(Shape):
-    """What became of one claim."""
+    """The outcome for one claim."""
 
     claim_id: str
     success: bool
@@ -137,7 +137,7 @@ class ChangeResult(Shape):
 
 
 class SearchResult(Shape):
-    """A claim that was found."""
+    """A found claim."""
 
     claim: ClaimItem
     score: float
@@ -147,14 +147,14 @@ class SearchResult(Shape):
 
 
 class ClaimSearchResults(Shape):
-    """What was found, best first."""
+    """Found claims, best first."""
 
     results: list[SearchResult]
     warnings: list[str]
 
 
 class Completions(Shape):
-    """What can be referred to."""
+    """Completions of a reference, by kind."""
 
     memories: list[dict[str, Any]]
     contexts: list[dict[str, Any]]
@@ -164,7 +164,7 @@ class Completions(Shape):
 
 
 class ResolvedReference(Shape):
-    """What a reference names. total_count: how many claims there are, also where not all are given."""
+    """The claims of a reference. total_count: their number, also if not all are returned."""
 
     type: Literal["claim", "context", "entity", "tag", "domain"]
     total_count: int
@@ -176,7 +176,7 @@ class ResolvedReference(Shape):
 
 
 class VectorState(Shape):
-    """How far claims can be found by meaning."""
+    """The progress of computing vectors."""
 
     embedded: int
     pending: int
@@ -185,7 +185,7 @@ class VectorState(Shape):
 
 
 class Statistics(Shape):
-    """How much there is."""
+    """Counts of the knowledge base."""
 
     claims: int
     pinned: int
@@ -221,7 +221,7 @@ class EntityItem(Shape):
 
 
 class EntityWithRole(EntityItem):
-    """An entity and its part in a claim."""
+    """An entity and its role in a claim."""
 
     role: str
 
@@ -253,7 +253,7 @@ class SuggestedEntity(Shape):
 
 
 class Analysis(Shape):
-    """Suggestions for a statement; `by` tells who made them."""
+    """Suggestions for a statement; `by` says what made them."""
 
     claim_type: str
     context_domain: str
@@ -267,7 +267,7 @@ class Analysis(Shape):
 
 
 class Proposal(Shape):
-    """What could be done about one statement."""
+    """A proposed action for a statement."""
 
     index: int
     action: Literal["add", "update", "skip", "conflict"]
@@ -291,7 +291,7 @@ class Plan(Shape):
 
 
 class Executed(Changed):
-    """What became of the approved proposals."""
+    """The outcomes of the approved proposals."""
 
     results: list[dict[str, Any]]
     added_count: int
@@ -326,7 +326,7 @@ class HistoryItem(Shape):
 
 
 class Imported(Changed):
-    """How many rows of each table came in, and how many were there already."""
+    """How many rows of each table were imported, and how many existed already."""
 
     counts: dict[str, int]
     skipped: Any

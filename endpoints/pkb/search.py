@@ -1,4 +1,4 @@
-"""Finding what is known: search, completion, references; and how much there is."""
+"""Searching claims, completing and resolving references, and statistics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_OF_A_GROUP = 2_000
 @fails("context_not_found", "model_unavailable")
 @works(work_of_search)
 def search(query: requests.ClaimSearch) -> Response:
-    """The claims that fit `q`, best first; `warnings` say which search could not take part."""
+    """The claims that match `q`, best first; `warnings` name searches that were unavailable."""
     api = knowledge()
     text = query.q or query.query
     found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
@@ -51,7 +51,7 @@ def search(query: requests.ClaimSearch) -> Response:
 @asks(requests.Completion)
 @answers(responses.Completions)
 def autocomplete(query: requests.Completion) -> Response:
-    """What can be referred to and begins with `q`, or has its words."""
+    """Completions of a reference that begins with `q`, or has its words."""
     return json_reply(given(knowledge().autocomplete(query.q, limit=query.limit)))
 
 
@@ -59,7 +59,7 @@ def autocomplete(query: requests.Completion) -> Response:
 @answers(responses.ResolvedReference)
 @fails("ambiguous")
 def resolve(reference: str) -> Response:
-    """What a reference names, of a group the newest 2,000; several things: 409 `ambiguous`, `details` say which."""
+    """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`."""
     api = knowledge()
     found = given(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
     names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
@@ -73,7 +73,7 @@ def resolve(reference: str) -> Response:
 @fails("model_unavailable")
 @works(Work.SEARCH)
 def relevant_context(body: requests.ContextQuestion) -> Response:
-    """The memories that fit a question, as a model would be given them."""
+    """The memories relevant to a question, as a model would get them."""
     api = knowledge()
     claims = [result.claim for result in given(relevant_memories(api, body.query, k=body.k))]
     return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
@@ -82,5 +82,5 @@ def relevant_context(body: requests.ContextQuestion) -> Response:
 @blueprint.get("/stats")
 @answers(responses.Statistics)
 def statistics() -> Response:
-    """How much there is of what, and whether it can be found by meaning."""
+    """Counts of the knowledge base, and the state of its vectors."""
     return json_reply(given(knowledge().statistics()))

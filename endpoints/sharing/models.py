@@ -36,7 +36,7 @@ class ShareState(Shape):
 
 
 class SharedWindow(Query):
-    """Which messages: at most `limit` behind number `after`."""
+    """Which messages: at most `limit` after number `after`."""
 
     after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
     limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PAGE)] = MESSAGES_A_PAGE

@@ -20,7 +20,7 @@ class WorkspaceDraft(Body):
 
 
 class WorkspaceChange(Body):
-    """What shall change; the rest stays."""
+    """The properties to change."""
 
     workspace_name: Title | None = None
     workspace_color: WorkspaceColor | None = None
@@ -28,7 +28,7 @@ class WorkspaceChange(Body):
 
 
 class WorkspacesCollapse(Body):
-    """Which workspaces close."""
+    """The workspaces to close."""
 
     workspace_ids: Annotated[list[Id], Field(max_length=1_000)]
 
@@ -40,20 +40,20 @@ class WorkspaceMove(Body):
 
 
 class ConversationMove(Body):
-    """Where the conversation goes."""
+    """The new workspace of the conversation."""
 
     workspace_id: Id
 
 
 class PathStep(Shape):
-    """One workspace on the way from the top."""
+    """A workspace on the path from the top."""
 
     workspace_id: str
     workspace_name: str
 
 
 class LostWorkspace(Body):
-    """A workspace that was deleted, as its deletion told it: enough to bring it back."""
+    """A deleted workspace as `/delete_workspace` returned it, to be restored."""
 
     workspace_id: Id
     workspace_name: Annotated[Text, Field(min_length=1, max_length=200)]
@@ -65,6 +65,6 @@ class LostWorkspace(Body):
 
 
 class WorkspaceRemoved(Done):
-    """It is gone."""
+    """The workspace was deleted."""
 
     removed: RemovedWorkspace

@@ -62,7 +62,7 @@ def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) 
 @takes(workspace_models.WorkspacesCollapse)
 @answers(http_models.Done)
 def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
-    """Close workspaces in the sidebar; ids that name none of yours are passed over."""
+    """Close workspaces in the sidebar; unknown ids are ignored."""
     workspaces.set_workspaces_expanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
     return ok()
 
@@ -71,7 +71,7 @@ def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
 @answers(workspace_models.WorkspaceRemoved)
 @works(Work.LONG)
 def delete_workspace(domain: str, workspace_id: str) -> Response:
-    """Remove a workspace; what is in it goes to its parent, else to the default one."""
+    """Remove a workspace; its contents go to its parent, else to the default workspace."""
     removed = workspaces.delete_workspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
     return json_reply({"status": "ok", "removed": removed})
 
@@ -82,7 +82,7 @@ def delete_workspace(domain: str, workspace_id: str) -> Response:
 @fails("conflict", "workspace_not_found")
 @works(Work.LONG)
 def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Response:
-    """Bring a deleted workspace back, with what lay in it and has not been put elsewhere since."""
+    """Restore a deleted workspace, with the contents that were not moved elsewhere since."""
     removed = cast("workspaces.RemovedWorkspace", body.model_dump())
     undo.restore_workspace(**own(), domain=check_domain(domain), removed=removed)
     return ok()
@@ -93,7 +93,7 @@ def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Resp
 @answers(http_models.Done)
 @fails("workspace_not_found")
 def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> Response:
-    """Put a workspace below another one, or at the top; below itself is a 400."""
+    """Move a workspace below another one, or to the top; below itself is a 400."""
     workspaces.move_workspace(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
     return ok()
 
@@ -103,7 +103,7 @@ def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> R
 @answers(http_models.Done)
 @fails("workspace_not_found")
 def move_conversation(conversation_id: str, body: workspace_models.ConversationMove) -> Response:
-    """Put a conversation into another workspace."""
+    """Move a conversation to another workspace."""
     conversations.move_conversation(**own(), conversation_id=conversation_id, workspace_id=body.workspace_id)
     return ok()
 
