@@ -32,7 +32,8 @@ _WINDOW = 900
 _MOST_WINDOWS = 8
 _BEFORE = 300
 _BATCH = 16
-_SHORTLISTED = 1_000
+_SHORTLISTED = 500
+_SHORTLISTED_OF_FEW = 2_000
 _STATE = "vectors:"
 _USABLE = frozenset({"waiting", "ready"})
 _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s+|\s+")
@@ -89,9 +90,18 @@ class MessageVectors:
         return made
 
     def nearness(
-        self, connection: Connection, *, user_email: str, model: EmbeddingModel, query: NDArray[np.float32]
+        self,
+        connection: Connection,
+        *,
+        user_email: str,
+        model: EmbeddingModel,
+        query: NDArray[np.float32],
+        narrow: bool = False,
     ) -> Nearness | None:
-        """How near the person's messages are to `query`, a vector of `model`; None where none of its are stored."""
+        """How near the person's messages are to `query`, a vector of `model`; None where none of its are stored.
+
+        narrow: whether filters will leave out many of them, so that more have to be compared.
+        """
         if not _are_of(connection, model):
             return None
         v = message_vectors.c
@@ -101,8 +111,9 @@ class MessageVectors:
             rows = connection.execute(newer.order_by(v.vector_id).execution_options(yield_per=10_000))
             return ((vector_id, codes) for vector_id, codes in rows)
 
-        ids = self._cache.nearest((user_email, model.name), query, read, _SHORTLISTED)
-        found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model))
+        most = _SHORTLISTED_OF_FEW if narrow else _SHORTLISTED
+        ids, total = self._cache.nearest((user_email, model.name), query, read, most)
+        found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model), total=total)
         found.add(v.vector_id.in_(sqlite.listed(ids.tolist())))
         return found
 
@@ -124,16 +135,26 @@ class MessageVectors:
 
 
 class Nearness:
-    """How near messages of one person are to a question, in standard deviations above unrelated texts."""
+    """How near messages of one person are to a question, in standard deviations above unrelated texts.
+
+    total: how many vectors the person has.
+    """
 
     def __init__(
-        self, connection: Connection, *, user_email: str, query: NDArray[np.float32], unrelated: Unrelated
+        self,
+        connection: Connection,
+        *,
+        user_email: str,
+        query: NDArray[np.float32],
+        unrelated: Unrelated,
+        total: int,
     ) -> None:
         self._connection = connection
         self._user_email = user_email
         self._query = query
         self._expected, self._spread = unrelated.expected(query), unrelated.spread
         self._known: dict[int, float] = {}
+        self.total = total
 
     def ordered(self) -> list[int]:
         """`seq` of the nearest messages, nearest first, those that nobody sees any more among them."""

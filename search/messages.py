@@ -202,14 +202,18 @@ class _Search:
 
     def answers(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[Found]:
         """What the messages have to do with what is asked, best first."""
-        nearness = None
+        nearness, scope = None, self._scope(up_to)
         if meaning is not None:
             nearness = asking.vectors.nearness(
-                self.connection, user_email=self.user_email, model=meaning.model, query=meaning.vector
+                self.connection,
+                user_email=self.user_email,
+                model=meaning.model,
+                query=meaning.vector,
+                narrow=scope.is_narrow,
             )
         return answering(
             self.connection,
-            scope=self._scope(up_to),
+            scope=scope,
             terms=terms(self.query.text.split()),
             nearness=nearness,
             period=spoken_period(asking.text, today=asking.today),
@@ -314,13 +318,13 @@ def _ranked(
     *, database: Database, user_email: str, query: SearchQuery, up_to: int, mode: Mode, asking: Asking | None
 ) -> _Ranked:
     warnings, by_words = list[str](), list[int]()
-    is_spoken_query = is_spoken(query.text.split())
+    is_by_meaning_alone = not query.exact and is_spoken(query.text.split())
     with database.reading() as connection:
         conversation_id = _conversation_id(connection, user_email, query.conversation)
         if query.conversation and conversation_id is None:
             return _Ranked([], query, [f"There is no conversation “{query.conversation}”."])
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
-        if mode != "meaning":
+        if mode == "words" or asking is None or (mode == "auto" and not is_by_meaning_alone):
             by_words, is_part = search.by_words(up_to)
             warnings += ["Not all of very many messages are listed."] if is_part else []
     is_enough = mode == "words" or (mode == "auto" and _is_enough(query, by_words))
@@ -331,7 +335,7 @@ def _ranked(
     with database.reading() as connection:
         search = replace(search, connection=connection)
         by_meaning = search.by_meaning(asking, meaning, up_to)
-    first = [] if is_spoken_query else by_words
+    first = [] if is_by_meaning_alone else by_words
     return _Ranked([*first, *(seq for seq in by_meaning if seq not in set(first))], query, warnings)
 
 

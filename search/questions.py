@@ -13,10 +13,10 @@ of the evidence added, since others' questions repeat more of what was said.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect, func, select
@@ -37,7 +37,7 @@ _TIME = 2.7
 _DAYS_BESIDE = 10.0
 _K1, _B = 1.2, 0.75
 _SAYING = 4_000
-_CANDIDATES = 120
+_CANDIDATES = 80
 _ENOUGH_WORDS = 0.34
 _JUDGED = 5
 # Tuned on questions of one history asked of another: a tenth of them find something.
@@ -74,6 +74,11 @@ class Scope:
     not_in: Sequence[str] = ()
     up_to: int = 2**62
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether filters leave out many of the person's messages."""
+        return self.conversation_id is not None or bool(self.conditions)
+
     def visible(self) -> list[ColumnElement[bool]]:
         """The conditions of a message that may be found."""
         m, c = messages.c, conversations.c
@@ -92,6 +97,10 @@ class Scope:
             *here,
             *self.conditions,
         ]
+
+
+_Counts = tuple[Mapping[int, int], int]
+"""How often a text says each term, and how many words it has."""
 
 
 class _Text(NamedTuple):
@@ -124,20 +133,17 @@ def answering(
     that is asked for. tail: messages that the index of words does not know yet.
     """
     said = [_saying(connection, scope, forms) for forms in terms]
-    rarities = _rarities(connection, scope, said)
-    chosen = {
-        *_first_visible(connection, scope, _by_coverage(said, rarities)),
-        *_first_visible(connection, scope, nearness.ordered() if nearness else ()),
-        *_first_visible(connection, scope, tail),
-    }
+    rarities = _rarities(said, total=nearness.total if nearness else _message_count(connection, scope))
+    ranked = (_by_coverage(said, rarities), nearness.ordered() if nearness else (), tail)
+    chosen = _first_visible(connection, scope, ranked)
     texts = _read(connection, scope, chosen, terms)
     similarities = nearness.of(texts) if nearness else {}
     usual_length = sum(text.length for text in texts.values()) / max(1, len(texts)) or 1.0
     found = {seq: _found(text, usual_length, rarities, similarities.get(seq)) for seq, text in texts.items()}
     scores = _with_surroundings(texts, found, period)
-    visible = _visible(connection, scope, list(texts))
-    ranked = sorted(visible & texts.keys(), key=lambda seq: (-scores[seq], -seq))
-    return [found[seq]._replace(score=scores[seq]) for seq in ranked]
+    visible = chosen | _visible(connection, scope, texts.keys() - chosen)
+    best_first = sorted(visible & texts.keys(), key=lambda seq: (-scores[seq], -seq))
+    return [found[seq]._replace(score=scores[seq]) for seq in best_first]
 
 
 def relevant(found: Sequence[Found]) -> list[Found]:
@@ -169,17 +175,21 @@ def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequ
     return [seq for seq in found if seq <= scope.up_to]
 
 
-def _rarities(connection: Connection, scope: Scope, said: Sequence[Sequence[int]]) -> list[float]:
-    """The weight of each term, as BM25 has it: by how many of the person's messages say it."""
+def _message_count(connection: Connection, scope: Scope) -> int:
     c = conversations.c
     counted = select(func.sum(c.message_count)).where(c.user_email == scope.user_email, c.deleted_at.is_(None))
-    total = float(connection.execute(counted).scalar() or 1)
+    return int(connection.execute(counted).scalar() or 1)
+
+
+def _rarities(said: Sequence[Sequence[int]], *, total: int) -> list[float]:
+    """The weight of each term, as BM25 has it: by how many of the person's messages, `total` in all, say it."""
+    total = max(total, *map(len, said), 1)
     newest = max((seqs[0] for seqs in said if seqs), default=1)
     rarities = []
     for seqs in said:
         # Of a common word only the newest messages are read; the older ones say it as often.
         share = newest / (newest - seqs[-1] + 1) if len(seqs) == _SAYING else 1.0
-        times = min(total, len(seqs) * share)
+        times = min(float(total), len(seqs) * share)
         rarities.append(math.log(1 + (total - times + 0.5) / (times + 0.5)))
     return rarities
 
@@ -193,15 +203,15 @@ def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float]) -> li
     return sorted(covered, key=lambda seq: (-covered[seq], -seq))
 
 
-def _first_visible(connection: Connection, scope: Scope, ordered: Sequence[int]) -> list[int]:
-    """The first of these that may be found."""
-    narrowed = scope.conversation_id is not None or bool(scope.conditions)
-    considered = ordered if narrowed else ordered[: 2 * _CANDIDATES]
-    visible = _visible(connection, scope, considered)
-    return [seq for seq in considered if seq in visible][:_CANDIDATES]
+def _first_visible(connection: Connection, scope: Scope, rankings: Sequence[Sequence[int]]) -> set[int]:
+    """The first messages of each ranking that may be found."""
+    considered = [ranking if scope.is_narrow else ranking[: 2 * _CANDIDATES] for ranking in rankings]
+    visible = _visible(connection, scope, set().union(*considered))
+    firsts = (islice((seq for seq in ranking if seq in visible), _CANDIDATES) for ranking in considered)
+    return {seq for first in firsts for seq in first}
 
 
-def _visible(connection: Connection, scope: Scope, seqs: Sequence[int]) -> set[int]:
+def _visible(connection: Connection, scope: Scope, seqs: Collection[int]) -> set[int]:
     if not seqs:
         return set()
     query = select(messages.c.seq).where(messages.c.seq.in_(sqlite.listed(seqs)), *scope.visible())
@@ -240,17 +250,21 @@ _BEFORE = _beside(messages.alias("earlier"), is_before=True)
 _AFTER = _beside(messages.alias("later"), is_before=False)
 
 
-def _counted(text: str, places: Mapping[str, int]) -> tuple[Counter[int], int]:
+def _counted(text: str, places: Mapping[str, int]) -> _Counts:
     """How often `text` says each term, and how many words it has."""
-    cut = words(text)
-    return Counter(places[word] for word in cut if word in places), len(cut)
+    cut, said = words(text), dict[int, int]()
+    for word in cut:
+        if word in places:
+            said[places[word]] = said.get(places[word], 0) + 1
+    return said, len(cut)
 
 
-def _text(row: Row[Any], counted: Mapping[int, tuple[Counter[int], int]]) -> _Text:
+def _text(row: Row[Any], counted: Mapping[int, _Counts]) -> _Text:
     said, length = counted[row.seq]
     if row.before is not None:
         earlier, more = counted[row.before]
-        said, length = said + earlier, length + more
+        said = {place: said.get(place, 0) + earlier.get(place, 0) for place in {*said, *earlier}}
+        length += more
     day = date.fromisoformat(row.created_at[:10])
     return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, length)
 

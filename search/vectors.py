@@ -83,8 +83,8 @@ class SignCache:
         query: NDArray[np.float32],
         read: Callable[[int], Iterable[tuple[int, bytes]]],
         most: int,
-    ) -> NDArray[np.int64]:
-        """Ids of the vectors whose signs agree best with those of `query`: `most` of them, and equals of the last.
+    ) -> tuple[NDArray[np.int64], int]:
+        """Ids of the vectors whose signs agree best with those of `query`: `most` and a few more; how many there are.
 
         owner: whose, and of which model. read: (id, codes) of the owner's vectors with a larger id, by id. Vectors
         that were deleted meanwhile may be among them.
@@ -93,7 +93,7 @@ class SignCache:
 
         known = self._current(owner, read)
         if len(known.ids) <= most:
-            return known.ids
+            return known.ids, len(known.ids)
         (code,) = encoded(query[np.newaxis])
         sought = signs(np.frombuffer(code, dtype=np.uint8)[np.newaxis])[:, 0]
         distances = np.zeros(len(known.ids), dtype=np.uint16)
@@ -103,7 +103,7 @@ class SignCache:
                 distances[part] += np.bitwise_count(bits[part] ^ word)
         # Counting is faster than sorting: only so many distances are possible.
         farthest = int(np.searchsorted(np.cumsum(np.bincount(distances)), most))
-        return known.ids[distances <= farthest][-2 * most :]
+        return known.ids[distances <= farthest][-2 * most :], len(known.ids)
 
     def forget(self, user_email: str) -> None:
         """Drop what is kept of a person."""

@@ -39,8 +39,9 @@ def test_the_nearest_are_among_those_whose_signs_agree() -> None:
     vectors[100:120] = near / np.linalg.norm(near, axis=1, keepdims=True)
     codes = list(enumerate(encoded(vectors), start=1))
     cache = SignCache()
-    found = cache.nearest(OWNER, query, lambda after: codes[after:], 200)
-    assert len(found) == 200
+    found, total = cache.nearest(OWNER, query, lambda after: codes[after:], 200)
+    assert 200 <= len(found) < 300
+    assert total == 5_000
     assert set(range(101, 121)) <= set(found.tolist())
 
 
@@ -54,13 +55,13 @@ def test_only_what_came_later_is_read_again_until_the_person_is_forgotten() -> N
         return codes[after:known]
 
     cache, known = SignCache(), 6
-    assert len(cache.nearest(OWNER, query, read, 100)) == 6
+    assert cache.nearest(OWNER, query, read, 100)[1] == 6
     known = 10
-    assert len(cache.nearest(OWNER, query, read, 100)) == 10
+    assert cache.nearest(OWNER, query, read, 100)[1] == 10
     cache.forget(OWNER[0])
-    assert len(cache.nearest(OWNER, query, read, 100)) == 10
+    assert cache.nearest(OWNER, query, read, 100)[1] == 10
     assert reads == [0, 6, 0]
 
 
 def test_who_has_no_vectors_finds_none() -> None:
-    assert len(SignCache().nearest(OWNER, np.ones(384, dtype=np.float32), lambda _after: [], 10)) == 0
+    assert SignCache().nearest(OWNER, np.ones(384, dtype=np.float32), lambda _after: [], 10)[1] == 0
