@@ -16,7 +16,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, own
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import audited, claim_named, described, described_all, given, knowledge, work_of_list
+from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found, is_near
 
@@ -36,7 +36,7 @@ def list_claims(query: requests.ClaimFilter) -> Response:
     filters = filters_of(api, query)
     if query.query.strip():
         return _found(api, query, filters)
-    page = given(api.list_claims(filters, limit=query.limit, offset=query.offset))
+    page = unwrap(api.list_claims(filters, limit=query.limit, offset=query.offset))
     return json_reply(
         {
             "claims": described_all(api, page["claims"]),
@@ -56,7 +56,7 @@ def add_claim(body: requests.NewClaim) -> Response:
     api = knowledge()
     fields = body.model_dump(exclude={"source_message_id"})
     added = api.add_claim(**fields, source_activity_id=_source(body.source_message_id), suggest_similar=True)
-    claim = given(added)
+    claim = unwrap(added)
     return json_reply(
         {
             "claim": described(api, claim),
@@ -76,7 +76,7 @@ def add_claim(body: requests.NewClaim) -> Response:
 def add_claims(body: requests.NewClaims) -> Response:
     """Remember up to 100 things as one change; each has its own result."""
     added = knowledge().add_claims_bulk(body.claims)
-    return json_reply({**given(added), **audited(added)})
+    return json_reply({**unwrap(added), **audited(added)})
 
 
 @blueprint.post("/claims/bulk_change")
@@ -86,7 +86,7 @@ def add_claims(body: requests.NewClaims) -> Response:
 def change_claims(body: requests.ClaimsChange) -> Response:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
-    return json_reply({**given(changed), **audited(changed)})
+    return json_reply({**unwrap(changed), **audited(changed)})
 
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
@@ -95,7 +95,7 @@ def change_claims(body: requests.ClaimsChange) -> Response:
 def get_claim_by_friendly_id(friendly_id: str) -> Response:
     """A claim by its readable id."""
     api = knowledge()
-    return json_reply({"claim": described(api, given(api.get_claim_by_friendly_id(friendly_id)))})
+    return json_reply({"claim": described(api, unwrap(api.get_claim_by_friendly_id(friendly_id)))})
 
 
 @blueprint.get("/claims/<claim_id>")
@@ -134,7 +134,7 @@ def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
     api = knowledge()
     old, new = claim_named(api, claim_id), claim_named(api, body.by)
     superseded = api.supersede_claim(new.claim_id, old.claim_id)
-    given(superseded)
+    unwrap(superseded)
     return json_reply({"claim": described(api, claim_named(api, old.claim_id)), **audited(superseded)})
 
 
@@ -159,7 +159,7 @@ def unpin(claim_id: str) -> Response:
 def list_pinned() -> Response:
     """The claims that go into every conversation."""
     api = knowledge()
-    return json_reply({"claims": described_all(api, given(api.get_pinned_claims(200)))})
+    return json_reply({"claims": described_all(api, unwrap(api.get_pinned_claims(200)))})
 
 
 @blueprint.put("/conversation/<conversation_id>/pin")
@@ -193,7 +193,7 @@ def list_pinned_to_conversation(conversation_id: str) -> Response:
     """The claims pinned to a conversation, oldest pin first."""
     ids = access_conversation(conversation_id).get_field(PINNED) or []
     api = knowledge()
-    claims = [claim for claim in given(api.get_claims_by_ids(ids)) if claim is not None]
+    claims = [claim for claim in unwrap(api.get_claims_by_ids(ids)) if claim is not None]
     return json_reply({"claims": described_all(api, claims)})
 
 
@@ -233,7 +233,7 @@ def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
 def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:
     # Every page is a slice of the same ranking: a ranking of another length may have another order.
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
-    ranked = given(found)
+    ranked = unwrap(found)
     # Search by meaning returns the nearest claims however far they are; distant ones are dropped.
     fitting = [result for result in ranked if is_near(result)]
     cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
@@ -250,7 +250,7 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
 
 
 def _changed(api: StructuredAPI, result: ActionResult) -> Response:
-    claim: Claim = given(result)
+    claim: Claim = unwrap(result)
     return json_reply({"claim": described(api, claim), **audited(result)})
 
 

@@ -31,7 +31,7 @@ def work_of_list(parameters: Mapping[str, str]) -> Work:
     return work_of_search(parameters) if parameters.get("query", "").strip() else Work.SHORT
 
 
-def given(result: ActionResult) -> Any:
+def unwrap(result: ActionResult) -> Any:
     """The data of an action that succeeded; raises the KnowledgeError of one that failed."""
     if not result.success:
         raise result.metadata["error"]
@@ -40,7 +40,7 @@ def given(result: ActionResult) -> Any:
 
 def audited(result: ActionResult) -> dict[str, Any]:
     """`{"audit_id"}` of a change; None where nothing had to be changed."""
-    given(result)
+    unwrap(result)
     return {"audit_id": result.metadata.get("audit_id")}
 
 

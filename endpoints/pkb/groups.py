@@ -11,7 +11,7 @@ from endpoints.http.models import shape
 from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import audited, claim_named, described_all, given, knowledge
+from endpoints.pkb.common import audited, claim_named, described_all, knowledge, unwrap
 
 blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
@@ -31,7 +31,7 @@ def create_context(body: requests.ContextDraft) -> Response:
     """A new context."""
     api = knowledge()
     added = api.add_context(**body.model_dump())
-    context = given(added)
+    context = unwrap(added)
     return json_reply({"context": api.describe_context(context), **audited(added)}, status=HTTPStatus.CREATED)
 
 
@@ -40,7 +40,7 @@ def create_context(body: requests.ContextDraft) -> Response:
 def get_context(context_id: str) -> Response:
     """One context."""
     api = knowledge()
-    return json_reply({"context": api.describe_context(given(api.get_context(context_id)))})
+    return json_reply({"context": api.describe_context(unwrap(api.get_context(context_id)))})
 
 
 @blueprint.put("/contexts/<context_id>")
@@ -51,7 +51,7 @@ def edit_context(context_id: str, body: requests.ContextChange) -> Response:
     """Rename, describe or move a context; below itself is a 400."""
     api = knowledge()
     edited = api.edit_context(context_id, **body.model_dump(exclude_unset=True))
-    return json_reply({"context": api.describe_context(given(edited)), **audited(edited)})
+    return json_reply({"context": api.describe_context(unwrap(edited)), **audited(edited)})
 
 
 @blueprint.delete("/contexts/<context_id>")
@@ -67,7 +67,7 @@ def delete_context(context_id: str) -> Response:
 def list_claims_of_context(context_id: str, query: requests.Page) -> Response:
     """The claims directly in a context, newest change first."""
     api = knowledge()
-    context = given(api.get_context(context_id))
+    context = unwrap(api.get_context(context_id))
     claims = api.contexts.claims_of(context_id, limit=query.limit, offset=query.offset)
     count = api.describe_context(context)["claim_count"]
     return json_reply({"claims": described_all(api, claims), "total_count": count})
@@ -78,7 +78,7 @@ def list_claims_of_context(context_id: str, query: requests.Page) -> Response:
 def file_claim(context_id: str, claim_id: str) -> Response:
     """File a claim in a context."""
     api = knowledge()
-    given(api.get_context(context_id))
+    unwrap(api.get_context(context_id))
     return json_reply(audited(api.add_claim_to_context(context_id, claim_named(api, claim_id).claim_id)))
 
 
@@ -87,7 +87,7 @@ def file_claim(context_id: str, claim_id: str) -> Response:
 def unfile_claim(context_id: str, claim_id: str) -> Response:
     """Remove a claim from a context."""
     api = knowledge()
-    given(api.get_context(context_id))
+    unwrap(api.get_context(context_id))
     return json_reply(audited(api.remove_claim_from_context(context_id, claim_named(api, claim_id).claim_id)))
 
 
@@ -96,7 +96,7 @@ def unfile_claim(context_id: str, claim_id: str) -> Response:
 def resolve_context(context_id: str) -> Response:
     """The active and contested claims of a context and of all below it."""
     api = knowledge()
-    return json_reply({"claims": described_all(api, given(api.resolve_context(context_id)))})
+    return json_reply({"claims": described_all(api, unwrap(api.resolve_context(context_id)))})
 
 
 @blueprint.get("/claims/<claim_id>/contexts")
@@ -127,7 +127,7 @@ def create_entity(body: requests.EntityDraft) -> Response:
     """A new entity."""
     api = knowledge()
     added = api.add_entity(**body.model_dump())
-    entity = given(added)
+    entity = unwrap(added)
     return json_reply({"entity": api.describe_entities([entity])[0], **audited(added)}, status=HTTPStatus.CREATED)
 
 
@@ -139,7 +139,7 @@ def edit_entity(entity_id: str, body: requests.EntityChange) -> Response:
     """Change an entity."""
     api = knowledge()
     edited = api.edit_entity(entity_id, **body.model_dump(exclude_unset=True))
-    return json_reply({"entity": api.describe_entities([given(edited)])[0], **audited(edited)})
+    return json_reply({"entity": api.describe_entities([unwrap(edited)])[0], **audited(edited)})
 
 
 @blueprint.delete("/entities/<entity_id>")
@@ -167,7 +167,7 @@ def create_tag(body: requests.TagDraft) -> Response:
     """A new tag."""
     api = knowledge()
     added = api.add_tag(**body.model_dump())
-    tag = given(added)
+    tag = unwrap(added)
     return json_reply({"tag": api.describe_tags([tag])[0], **audited(added)}, status=HTTPStatus.CREATED)
 
 
@@ -179,7 +179,7 @@ def edit_tag(tag_id: str, body: requests.TagChange) -> Response:
     """Rename or move a tag; below itself is a 400."""
     api = knowledge()
     edited = api.edit_tag(tag_id, **body.model_dump(exclude_unset=True))
-    return json_reply({"tag": api.describe_tags([given(edited)])[0], **audited(edited)})
+    return json_reply({"tag": api.describe_tags([unwrap(edited)])[0], **audited(edited)})
 
 
 @blueprint.delete("/tags/<tag_id>")
@@ -194,7 +194,7 @@ def delete_tag(tag_id: str) -> Response:
 def list_tags_of_claim(claim_id: str) -> Response:
     """The tags of a claim."""
     api = knowledge()
-    tags = given(api.get_claim_tags_list(claim_named(api, claim_id).claim_id))
+    tags = unwrap(api.get_claim_tags_list(claim_named(api, claim_id).claim_id))
     return json_reply({"tags": api.describe_tags(tags)})
 
 
@@ -219,7 +219,7 @@ def untag_claim(claim_id: str, tag_id: str) -> Response:
 def list_entities_of_claim(claim_id: str) -> Response:
     """The entities that a claim is about, with their roles."""
     api = knowledge()
-    pairs = given(api.get_claim_entities_list(claim_named(api, claim_id).claim_id))
+    pairs = unwrap(api.get_claim_entities_list(claim_named(api, claim_id).claim_id))
     entities = api.describe_entities([entity for entity, _ in pairs])
     roles = [role for _, role in pairs]
     return json_reply({"entities": [{**one, "role": role} for one, role in zip(entities, roles, strict=True)]})
@@ -256,7 +256,7 @@ def list_types() -> Response:
 def add_type(body: requests.Category) -> Response:
     """A type of the person's own."""
     api = knowledge()
-    given(api.add_type(body.name, body.label))
+    unwrap(api.add_type(body.name, body.label))
     return json_reply({"types": _categories(api.type_catalog.list())}, status=HTTPStatus.CREATED)
 
 
@@ -274,7 +274,7 @@ def list_domains() -> Response:
 def add_domain(body: requests.Category) -> Response:
     """A domain of the person's own."""
     api = knowledge()
-    given(api.add_domain(body.name, body.label))
+    unwrap(api.add_domain(body.name, body.label))
     return json_reply({"domains": _categories(api.domain_catalog.list())}, status=HTTPStatus.CREATED)
 
 

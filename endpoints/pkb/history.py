@@ -12,7 +12,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
 
 from . import requests, responses
-from .common import audited, described_conflicts, given, knowledge
+from .common import audited, described_conflicts, knowledge, unwrap
 
 blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
@@ -22,7 +22,7 @@ blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 def list_conflicts() -> Response:
     """Unresolved conflicts, newest first."""
     api = knowledge()
-    return json_reply({"conflicts": described_conflicts(api, given(api.get_open_conflicts()))})
+    return json_reply({"conflicts": described_conflicts(api, unwrap(api.get_open_conflicts()))})
 
 
 @blueprint.post("/conflicts")
@@ -33,7 +33,7 @@ def create_conflict(body: requests.ConflictDraft) -> Response:
     """Record that claims contradict each other."""
     api = knowledge()
     created = api.create_conflict_set(body.claim_ids, body.notes)
-    conflict = described_conflicts(api, [given(created)])[0]
+    conflict = described_conflicts(api, [unwrap(created)])[0]
     return json_reply({"conflict": conflict, **audited(created)}, status=HTTPStatus.CREATED)
 
 
@@ -45,7 +45,7 @@ def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
     """Resolve a conflict; the winner supersedes the others, without a winner all stay."""
     api = knowledge()
     resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
-    return json_reply({"conflict": described_conflicts(api, [given(resolved)])[0], **audited(resolved)})
+    return json_reply({"conflict": described_conflicts(api, [unwrap(resolved)])[0], **audited(resolved)})
 
 
 @blueprint.get("/audit")
@@ -53,7 +53,7 @@ def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
 @answers(shape(entries=list[responses.HistoryItem]))
 def list_changes(query: requests.HistoryPage) -> Response:
     """The history of changes, newest first."""
-    log = given(knowledge().get_audit_log(limit=query.limit, before=query.before))
+    log = unwrap(knowledge().get_audit_log(limit=query.limit, before=query.before))
     entries = [{**entry, "can_undo": entry["undone_by"] is None} for entry in log["entries"]]
     return json_reply({"entries": entries})
 
@@ -64,7 +64,7 @@ def list_changes(query: requests.HistoryPage) -> Response:
 @works(Work.LONG)
 def undo(audit_id: str) -> Response:
     """Undo a change; 409 if anything it touched was changed since. An undo can be undone too."""
-    undone = given(knowledge().undo(audit_id))
+    undone = unwrap(knowledge().undo(audit_id))
     return json_reply({"undone": audit_id, "audit_id": undone})
 
 
@@ -76,10 +76,10 @@ def export(query: requests.ExportFormat) -> Response:
     """The whole knowledge base of the user, as a file."""
     api = knowledge()
     if query.format == "markdown":
-        answer = Response(given(api.export_markdown()), mimetype="text/markdown")
+        answer = Response(unwrap(api.export_markdown()), mimetype="text/markdown")
         answer.headers["Content-Disposition"] = 'attachment; filename="memories.md"'
     else:
-        answer = json_reply(given(api.export_data()))
+        answer = json_reply(unwrap(api.export_data()))
         answer.headers["Content-Disposition"] = 'attachment; filename="memories.json"'
     return answer
 
@@ -91,4 +91,4 @@ def export(query: requests.ExportFormat) -> Response:
 def take_in(body: requests.Payload) -> Response:
     """Import an export; importing it twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)
-    return json_reply({"counts": given(imported), "skipped": imported.metadata["skipped"], **audited(imported)})
+    return json_reply({"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audited(imported)})

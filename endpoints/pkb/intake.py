@@ -13,7 +13,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, own
 from endpoints.http.validation import answers, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import described_all, given, knowledge
+from endpoints.pkb.common import described_all, knowledge, unwrap
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
 from .claims import similar_claims
@@ -30,7 +30,7 @@ _MOST_BYTES = 50 * 1024
 def analyze_statement(body: requests.StatementText) -> Response:
     """Suggest type, domain, tags, entities and questions for a statement, and find similar claims."""
     api = knowledge()
-    analysis = given(api.analyze_statement(body.statement, body.use_model))
+    analysis = unwrap(api.analyze_statement(body.statement, body.use_model))
     return json_reply({**analysis, "similar": similar_claims(api, analysis["similar"])})
 
 

@@ -12,7 +12,7 @@ from endpoints.http.validation import answers, asks, fails, takes
 
 from . import requests, responses
 from .claims import filters_of
-from .common import described_all, given, knowledge, work_of_search
+from .common import described_all, knowledge, unwrap, work_of_search
 
 blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
 _MOST_OF_A_GROUP = 2_000
@@ -28,7 +28,7 @@ def search(query: requests.ClaimSearch) -> Response:
     api = knowledge()
     text = query.q or query.query
     found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
-    results = given(found)
+    results = unwrap(found)
     claims = described_all(api, [result.claim for result in results])
     return json_reply(
         {
@@ -52,7 +52,7 @@ def search(query: requests.ClaimSearch) -> Response:
 @answers(responses.Completions)
 def autocomplete(query: requests.Completion) -> Response:
     """Completions of a reference that begins with `q`, or has its words."""
-    return json_reply(given(knowledge().autocomplete(query.q, limit=query.limit)))
+    return json_reply(unwrap(knowledge().autocomplete(query.q, limit=query.limit)))
 
 
 @blueprint.get("/resolve/<path:reference>")
@@ -61,7 +61,7 @@ def autocomplete(query: requests.Completion) -> Response:
 def resolve(reference: str) -> Response:
     """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`."""
     api = knowledge()
-    found = given(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
+    found = unwrap(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
     names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
     status = "resolved" if found["claims"] else "empty"
     return json_reply({**names, "status": status, "claims": described_all(api, found["claims"])})
@@ -75,7 +75,7 @@ def resolve(reference: str) -> Response:
 def relevant_context(body: requests.ContextQuestion) -> Response:
     """The memories relevant to a question, as a model would get them."""
     api = knowledge()
-    claims = [result.claim for result in given(relevant_memories(api, body.query, k=body.k))]
+    claims = [result.claim for result in unwrap(relevant_memories(api, body.query, k=body.k))]
     return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
 
 
@@ -83,4 +83,4 @@ def relevant_context(body: requests.ContextQuestion) -> Response:
 @answers(responses.Statistics)
 def statistics() -> Response:
     """Counts of the knowledge base, and the state of its vectors."""
-    return json_reply(given(knowledge().statistics()))
+    return json_reply(unwrap(knowledge().statistics()))

@@ -15,7 +15,7 @@ from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, own
 from endpoints.http.validation import answers, asks
-from endpoints.pkb.common import described_all, given, knowledge
+from endpoints.pkb.common import described_all, knowledge, unwrap
 from search.conversations import autocomplete_conversations
 from search.messages import Asking, FoundMessage, search_messages
 from search.query import SearchQuery, conversation_name, parse_query
@@ -128,7 +128,7 @@ def _memories(query: search_models.Search, sought: SearchQuery) -> _Page:
     try:
         api = knowledge()
         found = api.search(sought.text, k=end + 1)
-        claims = [result.claim for result in given(found)]
+        claims = [result.claim for result in unwrap(found)]
         described = described_all(api, claims[begin:end])
     except KnowledgeError:
         log.warning("a search goes on without memories", exc_info=True)
