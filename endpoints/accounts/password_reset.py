@@ -12,7 +12,7 @@ from database.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import current_access, current_state, own
+from endpoints.http.scope import current_access, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
 
 from . import models as account_models
@@ -30,7 +30,7 @@ def create_password_link(user_email: str) -> Response:
     require_administrator("Only an administrator makes password links.")
     if current_access().by != "session":
         raise ForbiddenError("A token can't make password links.")
-    if users.normalise_email(user_email) == own()["user_email"]:
+    if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError("Change your own password in the settings.")
     link = password_links.create_password_link(database=current_state().database, user_email=user_email)
     return json_reply({"path": f"/reset/{link.token}", "expires_at": link.expires_at})

@@ -16,7 +16,7 @@ from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimit
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import current_access, current_state, own
+from endpoints.http.scope import current_access, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
 from . import models as account_models
@@ -58,7 +58,7 @@ def list_users() -> Response:
 def change_user(user_email: str, body: account_models.AccountState) -> Response:
     """Shut an account out, or let it in again; administrators only, and never for their own."""
     require_administrator("Only an administrator changes accounts.")
-    if users.normalise_email(user_email) == own()["user_email"]:
+    if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError("You can't shut yourself out.")
     users.set_disabled(database=current_state().database, user_email=user_email, disabled=body.disabled)
     return ok()
@@ -68,7 +68,7 @@ def change_user(user_email: str, body: account_models.AccountState) -> Response:
 @answers(account_models.UserInfo)
 def get_user_info() -> Response:
     """Who is signed in."""
-    return json_reply(user_info(users.get_user(**own())))
+    return json_reply(user_info(users.get_user(**current_user_scope())))
 
 
 @blueprint.put("/get_user_info")
@@ -76,15 +76,15 @@ def get_user_info() -> Response:
 @answers(account_models.UserInfo)
 def rename(body: account_models.OwnName) -> Response:
     """Change the name that the account bears."""
-    users.rename_user(**own(), name=body.name)
-    return json_reply(user_info(users.get_user(**own())))
+    users.rename_user(**current_user_scope(), name=body.name)
+    return json_reply(user_info(users.get_user(**current_user_scope())))
 
 
 @blueprint.get("/get_user_detail")
 @answers(dict[str, Any])
 def get_user_detail() -> Response:
     """What the person told about themself."""
-    return json_reply(users.get_user_detail(**own()))
+    return json_reply(users.get_user_detail(**current_user_scope()))
 
 
 @blueprint.post("/modify_user_detail")
@@ -92,7 +92,7 @@ def get_user_detail() -> Response:
 @answers(http_models.Done)
 def modify_user_detail(body: account_models.UserDetail) -> Response:
     """Replace what the person told about themself."""
-    users.modify_user_detail(**own(), detail=body.model_dump(exclude_none=True))
+    users.modify_user_detail(**current_user_scope(), detail=body.model_dump(exclude_none=True))
     return ok()
 
 
@@ -100,7 +100,7 @@ def modify_user_detail(body: account_models.UserDetail) -> Response:
 @answers(dict[str, Any])
 def get_user_preference() -> Response:
     """How the person wants to be answered."""
-    return json_reply(users.get_user_preference(**own()))
+    return json_reply(users.get_user_preference(**current_user_scope()))
 
 
 @blueprint.post("/modify_user_preference")
@@ -108,7 +108,7 @@ def get_user_preference() -> Response:
 @answers(http_models.Done)
 def modify_user_preference(body: account_models.UserPreference) -> Response:
     """Replace how the person wants to be answered."""
-    users.modify_user_preference(**own(), preference=body.model_dump(exclude_none=True))
+    users.modify_user_preference(**current_user_scope(), preference=body.model_dump(exclude_none=True))
     return ok()
 
 
@@ -120,7 +120,7 @@ def modify_user_preference(body: account_models.UserPreference) -> Response:
 def change_password(body: account_models.PasswordChange) -> BaseResponse:
     """Change the password; every session ends, and this one is begun anew."""
     user = _proved_again(body.current_password, refusal="A token can't change the password.")
-    users.set_password(**own(), password=body.new_password)
+    users.set_password(**current_user_scope(), password=body.new_password)
     return signed_in(user)
 
 
@@ -135,7 +135,7 @@ def delete_account(body: account_models.AccountDeletion) -> Response:
     409 for the only administrator while there are other accounts.
     """
     _proved_again(body.password, refusal="A token can't delete the account.")
-    answer = _closed(own()["user_email"])
+    answer = _closed(current_user_email())
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
 
@@ -148,7 +148,7 @@ def delete_user(user_email: str) -> Response:
     require_administrator("Only an administrator deletes accounts.")
     if current_access().by != "session":
         raise ForbiddenError("A token can't delete accounts.")
-    if users.normalise_email(user_email) == own()["user_email"]:
+    if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError("Delete your own account in the settings.")
     return _closed(user_email)
 
@@ -159,14 +159,14 @@ def list_sessions() -> Response:
     """Where the account is signed in, this session marked."""
     access = current_access()
     secret = access.credential if access.by == "session" else None
-    return json_reply(sessions.list_sessions(**own(), current_token=secret))
+    return json_reply(sessions.list_sessions(**current_user_scope(), current_token=secret))
 
 
 @blueprint.delete("/sessions/<session_id>")
 @answers(http_models.Done)
 def revoke_session(session_id: str) -> Response:
     """Sign out one place."""
-    sessions.revoke_session(**own(), session_id=session_id)
+    sessions.revoke_session(**current_user_scope(), session_id=session_id)
     return ok()
 
 
@@ -176,7 +176,7 @@ def revoke_other_sessions() -> Response:
     """Sign out every place but this one."""
     access = current_access()
     kept = access.credential if access.by == "session" else None
-    sessions.revoke_all_sessions(**own(), except_token=kept)
+    sessions.revoke_all_sessions(**current_user_scope(), except_token=kept)
     return ok()
 
 
@@ -184,7 +184,7 @@ def revoke_other_sessions() -> Response:
 @answers(list[api_tokens.TokenRow])
 def list_tokens() -> Response:
     """The account's tokens, without their secrets."""
-    return json_reply(api_tokens.list_tokens(**own()))
+    return json_reply(api_tokens.list_tokens(**current_user_scope()))
 
 
 @blueprint.post("/api_tokens")
@@ -192,7 +192,7 @@ def list_tokens() -> Response:
 @answers(account_models.NewTokenItem, status=HTTPStatus.CREATED)
 def create_token(body: account_models.NewToken) -> Response:
     """Make a token for a program; this answer alone holds its secret."""
-    row, secret = api_tokens.create_token(**own(), name=body.name, read_only=body.read_only)
+    row, secret = api_tokens.create_token(**current_user_scope(), name=body.name, read_only=body.read_only)
     return json_reply({**asdict(row), "token": secret}, status=HTTPStatus.CREATED)
 
 
@@ -200,19 +200,19 @@ def create_token(body: account_models.NewToken) -> Response:
 @answers(http_models.Done)
 def revoke_token(token_id: str) -> Response:
     """Revoke a token; it fails from now on."""
-    api_tokens.revoke_token(**own(), token_id=token_id)
+    api_tokens.revoke_token(**current_user_scope(), token_id=token_id)
     return ok()
 
 
 def require_administrator(refusal: str) -> None:
     """Raises ForbiddenError with `refusal` unless an administrator is asking."""
-    if not users.get_user(**own()).is_admin:
+    if not users.get_user(**current_user_scope()).is_admin:
         raise ForbiddenError(refusal)
 
 
 def _proved_again(password: str, *, refusal: str) -> users.UserRow:
     """The account that asks, after its password was checked once more. Raises ForbiddenError, RateLimitedError."""
-    me = own()
+    me = current_user_scope()
     if current_access().by != "session":
         raise ForbiddenError(refusal)
     subject = throttle.login_subject(me["user_email"], "password-change")

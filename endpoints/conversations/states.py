@@ -12,7 +12,7 @@ from database.conversations.repository import create_temporary_conversation as c
 from endpoints.http import models as http_models
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import current_state, own
+from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
 from . import models as conversation_models
@@ -25,7 +25,7 @@ blueprint = Blueprint("conversation_states", __name__)
 @answers(http_models.Done)
 def set_flag(conversation_id: str, flag: str) -> Response:
     """Flag a conversation: none, red, orange, yellow, green, blue or purple; anything else is a 400."""
-    conversations.set_flag(**own(), conversation_id=conversation_id, flag=flag)
+    conversations.set_flag(**current_user_scope(), conversation_id=conversation_id, flag=flag)
     return ok()
 
 
@@ -34,7 +34,9 @@ def set_flag(conversation_id: str, flag: str) -> Response:
 @answers(http_models.Done)
 def archive_conversation(conversation_id: str, body: conversation_models.Archiving) -> Response:
     """Put a conversation into the archive, or take it out: there it is kept, found and referred to, but not listed."""
-    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"archived": body.archived})
+    conversations.update_conversation(
+        **current_user_scope(), conversation_id=conversation_id, changes={"archived": body.archived}
+    )
     return ok()
 
 
@@ -42,7 +44,7 @@ def archive_conversation(conversation_id: str, body: conversation_models.Archivi
 @answers(http_models.Done)
 def pin_conversation(conversation_id: str) -> Response:
     """Pin a conversation: it is shown above the others."""
-    conversations.set_pinned(**own(), conversation_id=conversation_id, pinned=True)
+    conversations.set_pinned(**current_user_scope(), conversation_id=conversation_id, pinned=True)
     return ok()
 
 
@@ -50,7 +52,7 @@ def pin_conversation(conversation_id: str) -> Response:
 @answers(http_models.Done)
 def unpin_conversation(conversation_id: str) -> Response:
     """Take a conversation's pin away."""
-    conversations.set_pinned(**own(), conversation_id=conversation_id, pinned=False)
+    conversations.set_pinned(**current_user_scope(), conversation_id=conversation_id, pinned=False)
     return ok()
 
 
@@ -77,9 +79,11 @@ def change_conversations(body: conversation_models.BulkChange) -> Response:
     """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
     ids = body.conversation_ids
     if body.change == "delete":
-        for conversation_id in bulk.being_answered(**own(), conversation_ids=ids):
-            current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
-    fates = bulk.change_conversations(**own(), conversation_ids=ids, change=body.change, value=body.value)
+        for conversation_id in bulk.being_answered(**current_user_scope(), conversation_ids=ids):
+            current_state().turns.cancel(user_email=current_user_email(), conversation_id=conversation_id)
+    fates = bulk.change_conversations(
+        **current_user_scope(), conversation_ids=ids, change=body.change, value=body.value
+    )
     results = [{"conversation_id": conversation_id, "status": fate} for conversation_id, fate in fates.items()]
     return json_reply({"results": results})
 
@@ -88,7 +92,7 @@ def change_conversations(body: conversation_models.BulkChange) -> Response:
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
 def create_temporary_conversation(domain: str) -> Response:
     """A new conversation that no list shows: gone when it is deleted, or after a day."""
-    row = create_temporary(**own(), domain=check_domain(domain))
+    row = create_temporary(**current_user_scope(), domain=check_domain(domain))
     return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
 
 
@@ -96,7 +100,7 @@ def create_temporary_conversation(domain: str) -> Response:
 @answers(list[deletion.BinnedConversation])
 def list_bin(domain: str) -> Response:
     """The conversations in the bin, the newest deletion first, with the days that they can still be brought back."""
-    return json_reply(deletion.list_bin(**own(), domain=check_domain(domain)))
+    return json_reply(deletion.list_bin(**current_user_scope(), domain=check_domain(domain)))
 
 
 @blueprint.delete("/bin/<conversation_id>")
@@ -104,7 +108,7 @@ def list_bin(domain: str) -> Response:
 @works(Work.LONG)
 def erase_binned(conversation_id: str) -> Response:
     """Erase a conversation for good; it has to be in the bin."""
-    deletion.erase_binned(**own(), conversation_id=conversation_id)
+    deletion.erase_binned(**current_user_scope(), conversation_id=conversation_id)
     return ok()
 
 
@@ -113,10 +117,14 @@ def erase_binned(conversation_id: str) -> Response:
 @works(Work.LONG)
 def empty_bin(domain: str) -> Response:
     """Erase all that is in the bin of a domain, for good."""
-    return json_reply({"status": "ok", "erased": deletion.empty_bin(**own(), domain=check_domain(domain))})
+    return json_reply(
+        {"status": "ok", "erased": deletion.empty_bin(**current_user_scope(), domain=check_domain(domain))}
+    )
 
 
 def _set_stateless(conversation_id: str, stateless: bool) -> Response:
-    conversations.update_conversation(**own(), conversation_id=conversation_id, changes={"stateless": stateless})
-    row = conversations.get_conversation(**own(), conversation_id=conversation_id)
+    conversations.update_conversation(
+        **current_user_scope(), conversation_id=conversation_id, changes={"stateless": stateless}
+    )
+    row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
     return json_reply(conversation.conversation_metadata(row))

@@ -15,7 +15,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import current_state, own
+from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
 from . import models as conversation_models
@@ -29,9 +29,9 @@ blueprint = Blueprint("conversations", __name__)
 def list_conversation_by_user(domain: str, query: conversation_models.ConversationPage) -> Response:
     """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
     check_domain(domain)
-    friendly_ids.backfill_friendly_ids(**own(), domain=domain)
+    friendly_ids.backfill_friendly_ids(**current_user_scope(), domain=domain)
     items, cursor = listing.list_conversation_items(
-        **own(),
+        **current_user_scope(),
         domain=domain,
         limit=query.limit,
         cursor=query.cursor,
@@ -63,7 +63,7 @@ def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response
 @answers(conversation_models.ConversationItem)
 def get_conversation_details(conversation_id: str) -> Response:
     """A conversation without its messages."""
-    row = conversations.get_conversation(**own(), conversation_id=conversation_id)
+    row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
     return json_reply(conversation.conversation_metadata(row))
 
 
@@ -71,7 +71,7 @@ def get_conversation_details(conversation_id: str) -> Response:
 @answers(dict[str, object])
 def get_conversation_settings(conversation_id: str) -> Response:
     """The conversation's own settings."""
-    return json_reply(conversations.get_conversation(**own(), conversation_id=conversation_id).settings)
+    return json_reply(conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id).settings)
 
 
 @blueprint.put("/get_conversation_settings/<conversation_id>")
@@ -98,7 +98,7 @@ def set_title(conversation_id: str, body: conversation_models.TitleChange) -> Re
 @works(Work.LONG)
 def clone_conversation(conversation_id: str) -> Response:
     """Copy a conversation with its messages; the copy has ids of its own."""
-    row = clone(**own(), conversation_id=conversation_id)
+    row = clone(**current_user_scope(), conversation_id=conversation_id)
     return json_reply(
         {
             "conversation_id": row.conversation_id,
@@ -113,8 +113,8 @@ def clone_conversation(conversation_id: str) -> Response:
 @fails("turn_in_progress")
 def delete_conversation(conversation_id: str) -> Response:
     """Move a conversation to the bin for 30 days; a running answer is stopped."""
-    current_state().turns.cancel(user_email=own()["user_email"], conversation_id=conversation_id)
-    conversations.delete_conversation(**own(), conversation_id=conversation_id)
+    current_state().turns.cancel(user_email=current_user_email(), conversation_id=conversation_id)
+    conversations.delete_conversation(**current_user_scope(), conversation_id=conversation_id)
     return ok()
 
 
@@ -122,7 +122,7 @@ def delete_conversation(conversation_id: str) -> Response:
 @answers(http_models.Done)
 def restore_conversation(conversation_id: str) -> Response:
     """Restore a conversation from the bin."""
-    conversations.restore_conversation(**own(), conversation_id=conversation_id)
+    conversations.restore_conversation(**current_user_scope(), conversation_id=conversation_id)
     return ok()
 
 
@@ -134,9 +134,11 @@ def check_domain(domain: str) -> str:
 
 
 def _created(domain: str, *, workspace_id: str | None) -> Response:
-    row = conversations.create_conversation(**own(), domain=check_domain(domain), workspace_id=workspace_id)
+    row = conversations.create_conversation(
+        **current_user_scope(), domain=check_domain(domain), workspace_id=workspace_id
+    )
     return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
 
 
 def _update(conversation_id: str, changes: dict[str, object]) -> None:
-    conversations.update_conversation(**own(), conversation_id=conversation_id, changes=changes)
+    conversations.update_conversation(**current_user_scope(), conversation_id=conversation_id, changes=changes)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from endpoints.http.models import Query
 from endpoints.http.pools import Work, works
-from endpoints.http.scope import access_conversation, own
+from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks
 from portability.exports import MEDIA_TYPES
@@ -36,7 +36,9 @@ class ConversationExport(Query):
 def export_conversation(conversation_id: str, query: ConversationExport) -> StreamResponse:
     """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle."""
     conversation = access_conversation(conversation_id)
-    made = export(**own(), conversation_id=conversation_id, fmt=query.format, save=conversation.save_local)
+    made = export(
+        **current_user_scope(), conversation_id=conversation_id, fmt=query.format, save=conversation.save_local
+    )
     response = StreamResponse(FileStream(made.chunks), media=made.media)
     response.headers["Content-Disposition"] = _attachment(made.name)
     return response

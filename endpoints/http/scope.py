@@ -170,18 +170,18 @@ def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
 
 def allowed_models() -> AllowedModels:
     """The models that the caller may use; works outside of the request too."""
-    state, caller = current_state(), own()
+    state, caller = current_state(), current_user_scope()
     names = AllowedNames(everybody=state.settings.allowed_models, administrators=state.settings.admin_models)
     return AllowedModels(state.models, names, is_admin=lambda: get_user(**caller).is_admin)
 
 
-class Own(TypedDict):
+class UserScope(TypedDict):
     """The arguments that every function on user data takes."""
 
     database: Database
     user_email: str
 
 
-def own() -> Own:
+def current_user_scope() -> UserScope:
     """Where the store is, and whose things may be seen."""
-    return Own(database=current_state().database, user_email=current_user_email())
+    return UserScope(database=current_state().database, user_email=current_user_email())

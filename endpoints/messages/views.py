@@ -13,7 +13,7 @@ from endpoints.conversations import models as conversation_models
 from endpoints.http import models as http_models
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import own
+from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
 from . import models as message_models
@@ -31,7 +31,7 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
     if query.around and query.around.isdecimal() and len(query.around) < 6:
         around = int(query.around)
     rows = reading.list_messages(
-        **own(),
+        **current_user_scope(),
         conversation_id=conversation_id,
         before=query.before,
         after=query.after,
@@ -48,7 +48,7 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
 def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> Response:
     """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match."""
     editing.edit_message(
-        **own(),
+        **current_user_scope(),
         conversation_id=conversation_id,
         message_id=message_id,
         index=index,
@@ -63,7 +63,7 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: messag
 @fails("conflict", "turn_in_progress")
 def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
     """Delete a message. 409 if the index no longer matches the id."""
-    editing.delete_message(**own(), conversation_id=conversation_id, message_id=message_id, index=index)
+    editing.delete_message(**current_user_scope(), conversation_id=conversation_id, message_id=message_id, index=index)
     return ok()
 
 
@@ -72,7 +72,7 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> Respons
 @fails("conflict", "turn_in_progress")
 def restore_message(conversation_id: str, message_id: str) -> Response:
     """Restore a deleted message at its old place."""
-    editing.restore_message(**own(), conversation_id=conversation_id, message_id=message_id)
+    editing.restore_message(**current_user_scope(), conversation_id=conversation_id, message_id=message_id)
     return ok()
 
 
@@ -85,7 +85,11 @@ def show_hide_message(
 ) -> Response:
     """Hide a message from models, or show it to them again. 409 if the index no longer matches the id."""
     editing.show_or_hide_message(
-        **own(), conversation_id=conversation_id, message_id=message_id, index=index, show_hide=body.show_hide
+        **current_user_scope(),
+        conversation_id=conversation_id,
+        message_id=message_id,
+        index=index,
+        show_hide=body.show_hide,
     )
     return ok()
 
@@ -94,14 +98,14 @@ def show_hide_message(
 @answers(list[message_models.EarlierText])
 def list_edits(message_id: str) -> Response:
     """The earlier texts of an edited message, oldest first."""
-    return json_reply(editing.edits_of(**own(), message_id=message_id))
+    return json_reply(editing.edits_of(**current_user_scope(), message_id=message_id))
 
 
 @blueprint.put("/messages/<message_id>/pin")
 @answers(http_models.Done)
 def pin_message(message_id: str) -> Response:
     """Pin a message to the top of its conversation."""
-    editing.pin_message(**own(), message_id=message_id, pinned=True)
+    editing.pin_message(**current_user_scope(), message_id=message_id, pinned=True)
     return ok()
 
 
@@ -109,7 +113,7 @@ def pin_message(message_id: str) -> Response:
 @answers(http_models.Done)
 def unpin_message(message_id: str) -> Response:
     """Unpin a message."""
-    editing.pin_message(**own(), message_id=message_id, pinned=False)
+    editing.pin_message(**current_user_scope(), message_id=message_id, pinned=False)
     return ok()
 
 
@@ -117,7 +121,7 @@ def unpin_message(message_id: str) -> Response:
 @answers(list[message_models.PinnedMessage])
 def list_pinned_messages(conversation_id: str) -> Response:
     """The pinned messages of a conversation, in order."""
-    return json_reply(editing.pinned_messages(**own(), conversation_id=conversation_id))
+    return json_reply(editing.pinned_messages(**current_user_scope(), conversation_id=conversation_id))
 
 
 @blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
@@ -126,7 +130,7 @@ def list_pinned_messages(conversation_id: str) -> Response:
 @works(Work.LONG)
 def fork_conversation(conversation_id: str, message_id: str) -> Response:
     """Copy a conversation up to and including a message; the copy has its own ids."""
-    row = copying.fork_conversation(**own(), conversation_id=conversation_id, message_id=message_id)
+    row = copying.fork_conversation(**current_user_scope(), conversation_id=conversation_id, message_id=message_id)
     return json_reply(
         {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""},
         status=HTTPStatus.CREATED,
@@ -140,6 +144,6 @@ def fork_conversation(conversation_id: str, message_id: str) -> Response:
 def move_messages(conversation_id: str, body: message_models.MessageMove) -> Response:
     """Move messages together by one place."""
     editing.move_messages(
-        **own(), conversation_id=conversation_id, message_ids=body.message_ids, direction=body.direction
+        **current_user_scope(), conversation_id=conversation_id, message_ids=body.message_ids, direction=body.direction
     )
     return ok()

@@ -18,7 +18,7 @@ from database.messages import reading
 from endpoints.http import models as http_models
 from endpoints.http.assets import static_base
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import own
+from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
 
 from . import models as page_models
@@ -40,7 +40,7 @@ def home() -> Response:
 def interface(conversation_id: str | None = None) -> str:
     """The chat page, open at a conversation; `?message=` jumps to a message."""
     if conversation_id is not None:
-        conversations.get_conversation(**own(), conversation_id=conversation_id)
+        conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
     return render_template("interface.html", bootstrap=_bootstrap())
 
 
@@ -62,7 +62,9 @@ def account() -> Response:
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def permalink(friendly_id: str, identifier: str) -> Response:
     """Redirect to a message, by its short hash or its index."""
-    conversation_id = conversations.find_by_friendly_id(**own(), conversation_friendly_id=friendly_id.lower())
+    conversation_id = conversations.find_by_friendly_id(
+        **current_user_scope(), conversation_friendly_id=friendly_id.lower()
+    )
     if conversation_id is None:
         raise ConversationNotFoundError
     message_id = _message_id(conversation_id, identifier.lower())
@@ -77,21 +79,21 @@ def tell_newcomer(body: http_models.Nothing) -> Response:
 
     `conversation_id` is null for an account that has had conversations of its own, or has deleted the welcome.
     """
-    return json_reply({"conversation_id": welcome(**own())})
+    return json_reply({"conversation_id": welcome(**current_user_scope())})
 
 
 def _message_id(conversation_id: str, identifier: str) -> str:
     row = None
     if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
-        row = reading.message_at(**own(), conversation_id=conversation_id, index=int(identifier))
-    row = row or reading.message_by_hash(**own(), conversation_id=conversation_id, short_hash=identifier)
+        row = reading.message_at(**current_user_scope(), conversation_id=conversation_id, index=int(identifier))
+    row = row or reading.message_by_hash(**current_user_scope(), conversation_id=conversation_id, short_hash=identifier)
     if row is None or row.deleted_at is not None:
         raise MessageNotFoundError
     return row.message_id
 
 
 def _bootstrap() -> dict[str, Any]:
-    user = users.get_user(**own())
+    user = users.get_user(**current_user_scope())
     return {
         "user_email": user.user_email,
         "name": user.name,

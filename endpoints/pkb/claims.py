@@ -13,7 +13,7 @@ from database.messages.reading import message_location
 from endpoints.http.models import shape
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import access_conversation, own
+from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
@@ -170,7 +170,7 @@ def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Res
     """Pin a claim to one conversation: it goes into every turn there."""
     conversation = access_conversation(conversation_id)
     claim = claim_named(knowledge(), body.claim_id)
-    ids = pin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=claim.claim_id)
+    ids = pin_claim(**current_user_scope(), conversation_id=conversation.conversation_id, claim_id=claim.claim_id)
     return json_reply({"claim_ids": ids})
 
 
@@ -183,7 +183,7 @@ def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) ->
     conversation = access_conversation(conversation_id)
     claim = knowledge().resolve_claim_identifier(body.claim_id)
     claim_id = claim.claim_id if claim is not None else body.claim_id
-    ids = unpin_claim(**own(), conversation_id=conversation.conversation_id, claim_id=claim_id)
+    ids = unpin_claim(**current_user_scope(), conversation_id=conversation.conversation_id, claim_id=claim_id)
     return json_reply({"claim_ids": ids})
 
 
@@ -257,5 +257,5 @@ def _changed(api: StructuredAPI, result: ActionResult) -> Response:
 def _source(message_id: str | None) -> str | None:
     """The message that a claim was learned from; it has to be the caller's. Raises MessageNotFoundError."""
     if message_id is not None:
-        message_location(**own(), message_id=message_id)
+        message_location(**current_user_scope(), message_id=message_id)
     return message_id

@@ -8,7 +8,7 @@ from typing import Any
 
 from database.messages.reading import conversations_of_messages
 from endpoints.http.pools import Work
-from endpoints.http.scope import current_state, current_user_email, own
+from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 
@@ -71,7 +71,7 @@ def described_conflicts(api: StructuredAPI, conflicts: Sequence[ConflictSet]) ->
 
 def _with_sources(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     learned_from = {claim["source_activity_id"] for claim in claims} - {None}
-    conversations = conversations_of_messages(**own(), message_ids=learned_from)
+    conversations = conversations_of_messages(**current_user_scope(), message_ids=learned_from)
     return [{**claim, "source": _source(claim["source_activity_id"], conversations)} for claim in claims]
 
 

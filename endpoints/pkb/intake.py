@@ -10,7 +10,7 @@ from chat.runtime.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import access_conversation, own
+from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import described_all, knowledge, unwrap
@@ -71,7 +71,9 @@ def execute_ingest(body: requests.Approval) -> Response:
 def propose_updates(body: requests.TurnToRemember) -> Response:
     """Propose claims from a message and its answer; accepted ones link back to the message."""
     conversation = access_conversation(body.conversation_id)
-    turn = turn_to_remember(**own(), conversation_id=conversation.conversation_id, message_id=body.message_id)
+    turn = turn_to_remember(
+        **current_user_scope(), conversation_id=conversation.conversation_id, message_id=body.message_id
+    )
     api = knowledge()
     plan = ConversationDistiller(api).extract_and_propose(
         conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id

@@ -15,7 +15,7 @@ from database.messages import reading
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import conversation_loader, current_state, current_user_email, own
+from endpoints.http.scope import conversation_loader, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks
 from search import conversations as conversation_search
 from search.messages import search_conversation
@@ -32,7 +32,9 @@ _PREVIEW_CHARACTERS = 200
 def autocomplete_conversations(query: reference_models.ConversationSearch) -> Response:
     """Conversations whose friendly id begins with `q`, then those whose title has its words."""
     return json_reply(
-        conversation_search.autocomplete_conversations(**own(), q=query.q, domain=query.domain, limit=query.limit)
+        conversation_search.autocomplete_conversations(
+            **current_user_scope(), q=query.q, domain=query.domain, limit=query.limit
+        )
     )
 
 
@@ -44,10 +46,12 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
     if query.q.strip():
-        found = search_conversation(**own(), conversation_id=conversation_id, q=query.q, limit=query.limit)
+        found = search_conversation(
+            **current_user_scope(), conversation_id=conversation_id, q=query.q, limit=query.limit
+        )
         rows = [(row, row.config.get("model")) for row in found]
     else:
-        newest = reading.last_messages(**own(), conversation_id=conversation_id, count=query.limit)[::-1]
+        newest = reading.last_messages(**current_user_scope(), conversation_id=conversation_id, count=query.limit)[::-1]
         rows = [(row, row.model) for row in newest]
     return json_reply(
         [
@@ -73,7 +77,7 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         raise InvalidRequestError("ref: behind the @ there has to be a name.")
     report = resolve_report(
         [reference],
-        **own(),
+        **current_user_scope(),
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
     )
@@ -98,13 +102,13 @@ def suggest_references(query: reference_models.SuggestionSearch) -> Response:
 @answers(list[reference_models.Backlink])
 def list_backlinks(message_id: str) -> Response:
     """The messages that refer to this one."""
-    found = references.backlinks(**own(), message_id=message_id)
+    found = references.backlinks(**current_user_scope(), message_id=message_id)
     # Column names are a kind of str that the encoder takes for no key.
     return json_reply([{str(name): value for name, value in item.items()} for item in found])
 
 
 def _conversation_of(friendly_id: str) -> str:
-    found = conversations.find_by_friendly_id(**own(), conversation_friendly_id=friendly_id.lower())
+    found = conversations.find_by_friendly_id(**current_user_scope(), conversation_friendly_id=friendly_id.lower())
     if found is None:
         raise ConversationNotFoundError
     return found

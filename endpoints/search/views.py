@@ -13,7 +13,7 @@ from database.engine.clock import now
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import current_state, own
+from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, asks
 from endpoints.pkb.common import described_all, knowledge, unwrap
 from search.conversations import autocomplete_conversations
@@ -73,7 +73,7 @@ def _of_all_kinds(query: search_models.Search, sought: SearchQuery) -> list[_Pag
 def _messages(query: search_models.Search, sought: SearchQuery) -> _Page:
     asking = Asking(text=query.q, today=now().date(), vectors=current_state().vectors)
     found = search_messages(
-        **own(), query=sought, limit=query.limit, cursor=query.cursor, mode=query.mode, asking=asking
+        **current_user_scope(), query=sought, limit=query.limit, cursor=query.cursor, mode=query.mode, asking=asking
     )
     return _Page([_message_result(hit) for hit in found.messages], found.next, found.warnings)
 
@@ -102,7 +102,7 @@ def _conversations(query: search_models.Search, sought: SearchQuery) -> _Page:
     if not sought.phrases or sought.filters:
         return _Page([], warnings=[_ONLY_MESSAGES] if sought.filters else [])
     begin, end = _range(query)
-    hits = autocomplete_conversations(**own(), q=sought.text, limit=end + 1)
+    hits = autocomplete_conversations(**current_user_scope(), q=sought.text, limit=end + 1)
     results = []
     for hit in hits[begin:end]:
         shown = snippet(hit["title"], sought.phrases, beginning=True)

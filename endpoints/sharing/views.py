@@ -13,7 +13,7 @@ from database.sharing.shares import Share
 from endpoints.http.models import Done
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import current_state, own
+from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, fails
 
 from . import models as share_models
@@ -28,7 +28,7 @@ blueprint = Blueprint("shares", __name__)
 def share(conversation_id: str) -> Response:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
     made = shares.share_conversation(
-        **own(), conversation_id=conversation_id, secret_key=_secret_key(), show_part=parts.shared
+        **current_user_scope(), conversation_id=conversation_id, secret_key=_secret_key(), show_part=parts.shared
     )
     return json_reply(_item(made))
 
@@ -38,7 +38,7 @@ def share(conversation_id: str) -> Response:
 @fails("share_not_found")
 def get_share(conversation_id: str) -> Response:
     """Whether and since when a conversation is shared, and what sharing it now would show."""
-    found = shares.preview_share(**own(), conversation_id=conversation_id, secret_key=_secret_key())
+    found = shares.preview_share(**current_user_scope(), conversation_id=conversation_id, secret_key=_secret_key())
     return json_reply({**asdict(found), "share": None if found.share is None else _item(found.share)})
 
 
@@ -47,7 +47,7 @@ def get_share(conversation_id: str) -> Response:
 @fails("share_not_found")
 def revoke_share(conversation_id: str) -> Response:
     """Withdraw the link of a conversation: it leads nowhere, for good."""
-    shares.revoke_share(**own(), conversation_id=conversation_id)
+    shares.revoke_share(**current_user_scope(), conversation_id=conversation_id)
     return ok()
 
 
@@ -55,7 +55,7 @@ def revoke_share(conversation_id: str) -> Response:
 @answers(list[share_models.ShareItem])
 def list_shares() -> Response:
     """All own shares, the newest snapshot first."""
-    return json_reply([_item(each) for each in shares.list_shares(**own(), secret_key=_secret_key())])
+    return json_reply([_item(each) for each in shares.list_shares(**current_user_scope(), secret_key=_secret_key())])
 
 
 def _item(made: Share) -> dict[str, Any]:

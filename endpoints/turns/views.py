@@ -19,7 +19,7 @@ from endpoints.http.scope import (
     conversation_loader,
     current_state,
     current_user_email,
-    own,
+    current_user_scope,
 )
 from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks, fails, takes
@@ -64,7 +64,7 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
 @fails("turn_in_progress", "variant_not_found")
 def choose_variant(message_id: str, number: int) -> Response:
     """Let an answer that was made again be another of its variants, counted from 1."""
-    variants.choose_variant(**own(), message_id=message_id, number=number)
+    variants.choose_variant(**current_user_scope(), message_id=message_id, number=number)
     return ok()
 
 

@@ -15,7 +15,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
-from endpoints.http.scope import own
+from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
 from . import models as workspace_models
@@ -28,7 +28,7 @@ _LONGEST_NAME = 200
 @answers(list[workspaces.Workspace])
 def list_workspaces(domain: str) -> Response:
     """The workspaces of a domain, the default one among them, with the number of their conversations."""
-    return json_reply(workspaces.load_workspaces(**own(), domain=check_domain(domain)))
+    return json_reply(workspaces.load_workspaces(**current_user_scope(), domain=check_domain(domain)))
 
 
 @blueprint.post("/create_workspace/<domain>/<path:name>")
@@ -40,7 +40,7 @@ def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDra
     if len(name) > _LONGEST_NAME or not name.strip():
         raise InvalidRequestError(f"A workspace's name has 1 to {_LONGEST_NAME} characters.")
     workspace = workspaces.create_workspace(
-        **own(),
+        **current_user_scope(),
         domain=check_domain(domain),
         workspace_name=name,
         workspace_color=body.workspace_color,
@@ -54,7 +54,7 @@ def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDra
 @answers(http_models.Done)
 def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) -> Response:
     """Change a workspace's name, colour, or whether it is open in the sidebar."""
-    workspaces.update_workspace(**own(), workspace_id=workspace_id, **body.model_dump())
+    workspaces.update_workspace(**current_user_scope(), workspace_id=workspace_id, **body.model_dump())
     return ok()
 
 
@@ -63,7 +63,7 @@ def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) 
 @answers(http_models.Done)
 def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
     """Close workspaces in the sidebar; unknown ids are ignored."""
-    workspaces.set_workspaces_expanded(**own(), workspace_ids=body.workspace_ids, expanded=False)
+    workspaces.set_workspaces_expanded(**current_user_scope(), workspace_ids=body.workspace_ids, expanded=False)
     return ok()
 
 
@@ -72,7 +72,9 @@ def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> Response:
 @works(Work.LONG)
 def delete_workspace(domain: str, workspace_id: str) -> Response:
     """Remove a workspace; its contents go to its parent, else to the default workspace."""
-    removed = workspaces.delete_workspace(**own(), workspace_id=workspace_id, domain=check_domain(domain))
+    removed = workspaces.delete_workspace(
+        **current_user_scope(), workspace_id=workspace_id, domain=check_domain(domain)
+    )
     return json_reply({"status": "ok", "removed": removed})
 
 
@@ -84,7 +86,7 @@ def delete_workspace(domain: str, workspace_id: str) -> Response:
 def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Response:
     """Restore a deleted workspace, with the contents that were not moved elsewhere since."""
     removed = cast("workspaces.RemovedWorkspace", body.model_dump())
-    undo.restore_workspace(**own(), domain=check_domain(domain), removed=removed)
+    undo.restore_workspace(**current_user_scope(), domain=check_domain(domain), removed=removed)
     return ok()
 
 
@@ -94,7 +96,9 @@ def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> Resp
 @fails("workspace_not_found")
 def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> Response:
     """Move a workspace below another one, or to the top; below itself is a 400."""
-    workspaces.move_workspace(**own(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id)
+    workspaces.move_workspace(
+        **current_user_scope(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id
+    )
     return ok()
 
 
@@ -104,7 +108,9 @@ def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> R
 @fails("workspace_not_found")
 def move_conversation(conversation_id: str, body: workspace_models.ConversationMove) -> Response:
     """Move a conversation to another workspace."""
-    conversations.move_conversation(**own(), conversation_id=conversation_id, workspace_id=body.workspace_id)
+    conversations.move_conversation(
+        **current_user_scope(), conversation_id=conversation_id, workspace_id=body.workspace_id
+    )
     return ok()
 
 
@@ -112,4 +118,4 @@ def move_conversation(conversation_id: str, body: workspace_models.ConversationM
 @answers(list[workspace_models.PathStep])
 def get_workspace_path(workspace_id: str) -> Response:
     """The workspaces from the top down to this one."""
-    return json_reply(workspaces.get_workspace_path(**own(), workspace_id=workspace_id))
+    return json_reply(workspaces.get_workspace_path(**current_user_scope(), workspace_id=workspace_id))
