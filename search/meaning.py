@@ -204,6 +204,7 @@ def _begin_with(connection: Connection, *, model: EmbeddingModel) -> None:
 
 
 def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:
+    """Those of these messages that are live, as they are now."""
     before = (
         select(func.substr(_earlier.c.text, 1, _BEFORE))
         .where(
@@ -217,7 +218,8 @@ def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:
         .scalar_subquery()
     )
     m = messages.c
-    rows = connection.execute(select(m.seq, m.user_email, m.text, func.coalesce(before, "")).where(m.seq.in_(seqs)))
+    columns = select(m.seq, m.user_email, m.text, func.coalesce(before, ""))
+    rows = connection.execute(columns.where(m.seq.in_(seqs), m.deleted_at.is_(None)))
     return [_Pending(*row) for row in rows]
 
 

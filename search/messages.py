@@ -34,6 +34,7 @@ from .meaning import MessageVectors
 from .query import SearchQuery
 from .questions import Found, Scope, answering, is_related, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
+from .relevance import unrelated_for
 from .times import spoken_period
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Asking:
         if model is None:
             return None
         try:
+            unrelated_for(model)  # measured here: embedding may take a second or fail, and no transaction is open
             return _Meaning(model, model.embed([self.text])[0])
         except ModelError as error:
             log.warning("a search goes on by words: %s", error.message)
@@ -147,16 +149,18 @@ def related_messages(
 ) -> list[FoundMessage]:
     """At most `most` messages that surely have to do with a text, best first; none where no model can embed.
 
-    without: ids of messages that are not wanted. What the text says of operators are words like others.
+    without: ids of messages that are not wanted. Messages that are hidden from models are not found. What the text says
+    of operators are words like others; of a long text its beginning counts.
     """
-    query = SearchQuery(phrases=tuple((word,) for word in words(asking.text[:_QUERY_LENGTH])))
+    asking = replace(asking, text=asking.text[:_QUERY_LENGTH])
+    query = SearchQuery(phrases=tuple((word,) for word in words(asking.text)))
     meaning = asking.meaning([]) if query.phrases else None
     if meaning is None:
         return []
     with database.reading() as connection:
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=None)
         seqs = [each.seq for each in search.answers(asking, meaning, _NEWEST) if is_related(each)]
-        found = _described(connection, seqs[: most + len(without)], query)
+        found = _described(connection, _shown_to_models(connection, seqs)[: most + len(without)], query)
     return [hit for hit in found if hit.message.message_id not in without][:most]
 
 
@@ -304,6 +308,13 @@ class _Search:
     def _left_out(self) -> Sequence[str]:
         """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
         return sqlite.left_out(self.connection, user_email=self.user_email)
+
+
+def _shown_to_models(connection: Connection, seqs: Sequence[int]) -> list[int]:
+    """Those of these messages that the person has not hidden from models, in the same order."""
+    query = select(messages.c.seq).where(messages.c.seq.in_(seqs), messages.c.show_hide == "hide")
+    hidden = set(connection.execute(query).scalars())
+    return [seq for seq in seqs if seq not in hidden]
 
 
 class _Ranked(NamedTuple):

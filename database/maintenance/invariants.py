@@ -38,6 +38,7 @@ _BROKEN_COUNTS = (
     "conversation.message_count <> COALESCE(live, 0) OR conversation.last_ordinal <> COALESCE(counted.last, 0)"
 )
 COUNTS, RUNNING, THREADS, REFERENCES, INDEX = "counts", "running answers", "threads", "references", "index of messages"
+VECTORS = "vectors of messages"
 """Rules about derived data."""
 
 BROKEN_COUNTS = _COUNTED.format(columns="conversation_id", broken=_BROKEN_COUNTS)
@@ -52,6 +53,10 @@ LOST_THREADS = """
     SELECT thread_id, MIN(seq) FROM activities
     WHERE thread_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = activities.thread_id)
     GROUP BY thread_id
+"""
+WRONG_VECTORS = """
+    SELECT vector_id, message_id FROM message_vectors JOIN messages USING (seq)
+    WHERE message_vectors.user_email <> messages.user_email OR messages.deleted_at IS NOT NULL
 """
 
 RULES: tuple[Rule, ...] = (
@@ -155,6 +160,12 @@ RULES: tuple[Rule, ...] = (
         "(SELECT 1 FROM message_variants WHERE message_variants.message_id = message_parts.message_id "
         "AND message_variants.number = message_parts.version))",
         what="Message {0} has a part of kind {1!r} that no version of it shows.",
+    ),
+    Rule(
+        name=VECTORS,
+        sql=WRONG_VECTORS,
+        what="Vector {0} is that of message {1}, which is deleted or somebody else's.",
+        derived=True,
     ),
     Rule(
         name=RUNNING,

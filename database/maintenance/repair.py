@@ -13,7 +13,18 @@ from database.engine.database import Database, Urgency
 from database.schema import message_references, messages
 from database.search.indexing import reindex_messages
 
-from .invariants import BROKEN_COUNTS, COUNTS, INDEX, LOST_THREADS, NO_RUNNING_ANSWER, REFERENCES, RUNNING, THREADS
+from .invariants import (
+    BROKEN_COUNTS,
+    COUNTS,
+    INDEX,
+    LOST_THREADS,
+    NO_RUNNING_ANSWER,
+    REFERENCES,
+    RUNNING,
+    THREADS,
+    VECTORS,
+    WRONG_VECTORS,
+)
 from .verification import references_of, wrong_references
 
 _AT_ONCE = 100
@@ -36,6 +47,7 @@ _THREAD_ANEW = """
     SELECT thread_id, user_email, activity_id, '', created_at FROM activities
     WHERE thread_id = ? ORDER BY seq LIMIT 1
 """
+_FORGET_VECTOR = "DELETE FROM message_vectors WHERE vector_id = ?"
 
 
 def repair_store(*, database: Database, rules: Collection[str]) -> Iterator[str]:
@@ -86,5 +98,6 @@ _REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
     RUNNING: (partial(_each, NO_RUNNING_ANSWER, _WAIT_NO_LONGER), "conversations wait no longer for an answer."),
     THREADS: (partial(_each, LOST_THREADS, _THREAD_ANEW), "threads were made anew from their first messages."),
     REFERENCES: (_references_anew, "messages got the references of their reports."),
+    VECTORS: (partial(_each, WRONG_VECTORS, _FORGET_VECTOR), "vectors of messages were thrown away."),
     INDEX: (_index_anew, "messages were indexed anew."),
 }

@@ -32,9 +32,8 @@ def renew_vectors(connection: Connection, message: MessageRow, *, keep: bool) ->
     seqs = [message.seq, *connection.execute(behind).scalars()]
     connection.execute(delete(message_vectors).where(message_vectors.c.seq.in_(seqs)))
     connection.execute(delete(unembedded_messages).where(unembedded_messages.c.seq.in_(seqs)))
-    connection.execute(
-        insert(unembedded_messages), [{"seq": seq} for seq in seqs if keep or seq != message.seq] or None
-    )
+    if queued := [{"seq": seq} for seq in seqs if keep or seq != message.seq]:
+        connection.execute(insert(unembedded_messages), queued)
 
 
 def queue_all_vectors(connection: Connection) -> None:
@@ -45,6 +44,6 @@ def queue_all_vectors(connection: Connection) -> None:
 
 
 def _queue(connection: Connection, which: ColumnElement[bool]) -> None:
-    queued = select(unembedded_messages.c.seq)
-    wanted = select(messages.c.seq).where(which, messages.c.seq.not_in(queued))
+    is_queued = exists().where(unembedded_messages.c.seq == messages.c.seq)
+    wanted = select(messages.c.seq).where(which, ~is_queued)
     connection.execute(insert(unembedded_messages).from_select(["seq"], wanted))

@@ -165,6 +165,45 @@ def test_what_is_deleted_is_not_found_and_its_vectors_are_gone(say: Any, ask: An
     assert ask("What was wrong with the car again?") == []
 
 
+@pytest.mark.parametrize("waits_for_vectors", [False, True])
+def test_the_last_message_of_an_older_conversation_can_be_deleted(
+    say: Any, take_turn: TakeTurn, database: Database, waits_for_vectors: bool
+) -> None:
+    here = say(("My automobile rattles.", "Have it looked at."))
+    if waits_for_vectors:
+        other = create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id
+        take_turn(ANN, other, text="Thanks", answer="Welcome")
+        index_pending(database=database)
+    queue = _rows(database, unembedded_messages)
+    assert len(queue) == 2 * waits_for_vectors
+    own = {"database": database, "user_email": ANN, "conversation_id": here}
+    last = list_messages(**own, after=0, limit=10)[-1]
+    delete_message(**own, message_id=last.message_id, index=None)
+    assert last.seq not in {row.seq for row in _rows(database, message_vectors)}
+    assert _rows(database, unembedded_messages) == queue
+
+
+def test_a_message_that_is_deleted_while_it_is_embedded_gets_no_vectors(
+    database: Database, take_turn: TakeTurn, vectors: MessageVectors, model: Thesaurus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = create_conversation(database=database, user_email=ANN, domain="assistant").conversation_id
+    take_turn(ANN, here, text="My automobile rattles.", answer="Have it looked at.")
+    index_pending(database=database)
+    own = {"database": database, "user_email": ANN, "conversation_id": here}
+    first, last = list_messages(**own, after=0, limit=10)
+    embed = model.embed
+
+    def delete_meanwhile(texts: Sequence[str]) -> NDArray[np.float32]:
+        monkeypatch.undo()
+        delete_message(**own, message_id=last.message_id, index=None)
+        return embed(texts)
+
+    monkeypatch.setattr(model, "embed", delete_meanwhile)
+    vectors.embed_pending()
+    assert {row.seq for row in _rows(database, message_vectors)} == {first.seq}
+    assert _rows(database, unembedded_messages) == []
+
+
 def test_archived_conversations_are_found(say: Any, ask: Any, database: Database) -> None:
     here = say(("My automobile rattles.", "Have it looked at."))
     update_conversation(database=database, user_email=ANN, conversation_id=here, changes={"archived": 1})
@@ -199,6 +238,16 @@ def test_a_model_that_fails_leaves_the_words_and_says_so(
         raise ModelUnavailableError("Gone.", model="thesaurus")
 
     monkeypatch.setattr(model, "embed", fail)
+    found = _found(database, vectors, "How do I prune an apple tree?")
+    assert found.messages[0].message.text == "I pruned both apple trees."
+    assert found.warnings == ["Messages were searched by their words alone: the embedding model did not answer."]
+
+
+def test_a_model_that_fails_at_its_first_measurement_leaves_the_words_and_says_so(
+    say: Any, database: Database, vectors: MessageVectors, model: Thesaurus
+) -> None:
+    say(("I pruned both apple trees.", "Good."))
+    model.refuses = "orchestra"  # of the sentences by which a model is measured
     found = _found(database, vectors, "How do I prune an apple tree?")
     assert found.messages[0].message.text == "I pruned both apple trees."
     assert found.warnings == ["Messages were searched by their words alone: the embedding model did not answer."]

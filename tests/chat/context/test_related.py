@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from database.messages.editing import show_or_hide_message
 from database.references import backlinks
 from database.search.indexing import index_pending
 from language_models.testing import Reply, ScriptedChatModel
@@ -80,6 +81,34 @@ def test_what_others_said_never_goes_along(remembering: Talk) -> None:
     remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."), email=OTHER)
     embed(remembering)
     assert report(remembering.say(remembering.new(), "What was wrong with the car?")) == []
+
+
+def test_a_message_that_is_hidden_from_models_never_goes_along(remembering: Talk) -> None:
+    conversation = remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    own: dict[str, Any] = {"user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    for message in conversation.get_message_list():
+        show_or_hide_message(
+            database=remembering.database, **own, message_id=message["message_id"], index=None, show_hide="hide"
+        )
+    embed(remembering)
+    assert report(remembering.say(remembering.new(), "What was wrong with the car?")) == []
+
+
+def test_a_model_that_fails_leaves_the_turn_without_earlier_messages(remembering: Talk, model: Thesaurus) -> None:
+    remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+    model.refuses = "orchestra"  # of the sentences by which a model is measured
+    events = remembering.say(remembering.new(), "What was wrong with the car?")
+    assert report(events) == []
+    assert events[-1]["answer_status"] == "complete"
+
+
+def test_of_a_very_long_question_the_beginning_is_compared(remembering: Talk, model: Thesaurus) -> None:
+    remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+    model.embedded.clear()
+    assert report(remembering.say(remembering.new(), f"What was wrong with the car? {'More words. ' * 1_000}"))
+    assert max(map(len, model.embedded)) <= 2_000
 
 
 @pytest.mark.parametrize("why", ["a small window", "the setting", "the person", "no model"])

@@ -12,7 +12,7 @@ from database.connection import create_connection
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.maintenance.findings import Finding, first_ones
-from database.maintenance.invariants import COUNTS, INDEX, REFERENCES, RUNNING, THREADS
+from database.maintenance.invariants import COUNTS, INDEX, REFERENCES, RUNNING, THREADS, VECTORS
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file, verify_store
 from database.messages.reading import list_messages
@@ -24,6 +24,7 @@ from search.messages import search_conversation
 
 ANN = "ann@example.org"
 
+VECTOR = "INSERT INTO message_vectors (seq, user_email, codes)"
 # Plain damage: (what is broken, by which statements, whether it can be made anew).
 DAMAGES = [
     (COUNTS, ['UPDATE "UserToConversationId" SET message_count = 7'], True),
@@ -68,6 +69,15 @@ DAMAGES = [
     ("questions", ["UPDATE messages SET in_answer_to = 'gone' WHERE seq = 2"], False),
     ("replies", ["UPDATE activities SET reply_to_id = 'gone' WHERE seq = 2"], False),
     ("variants", ["UPDATE messages SET chosen_variant = 3 WHERE seq = 2"], False),
+    (VECTORS, [f"{VECTOR} SELECT seq, 'eve@example.org', x'00' FROM messages WHERE seq = 2"], True),
+    (
+        VECTORS,
+        [
+            f"{VECTOR} SELECT seq, user_email, x'00' FROM messages WHERE seq = 2",
+            "UPDATE messages SET deleted_at = created_at WHERE seq = 2",
+        ],
+        True,
+    ),
     ("links", ["PRAGMA foreign_keys = OFF", "DELETE FROM \"UserToConversationId\" WHERE title = 'Other'"], False),
 ]
 
