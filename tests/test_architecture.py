@@ -269,9 +269,6 @@ MOST_MODULES_OF_A_FOLDER = 15
 LARGER_FOLDERS = {
     "database.migrations": 1_000,  # one module for each change of the schema, frozen for ever
     "endpoints.http": 18,
-    "truth_management_system": 16,
-    "truth_management_system.ingestion": 21,
-    "truth_management_system.search": 20,
 }
 
 

@@ -1,8 +1,9 @@
-"""Questions to a model whose answers have a given JSON shape, and how suggestions are read out of them."""
+"""Questions to a model whose answers have a given JSON shape: asking, giving up, reading suggestions out of them."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -205,3 +206,27 @@ def entities_in(value: Any, statement: str) -> list[Named]:
         for item in items_in(value)
     ]
     return grounded_entities(statement, [entity for entity in read if entity["name"]])
+
+
+_QUESTIONS_WORTH = 3
+
+
+class Patience:
+    """Ends after so many seconds, or when it is `lost`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @classmethod
+    def of(cls, timeout: float) -> Patience:
+        """Enough for a few questions of `timeout` seconds each."""
+        return cls(_QUESTIONS_WORTH * timeout)
+
+    def is_over(self) -> bool:
+        """Whether nothing more is to be asked."""
+        return time.monotonic() >= self._end
+
+    def lose(self) -> None:
+        """Ask nothing more: the model does not answer."""
+        self._end = float("-inf")

@@ -1,6 +1,9 @@
 """Recording changes: each is one row of the audit log, in the transaction of the change, and can be undone.
 
 Whoever writes rows of a person's does it through a `ChangeSet`, which keeps what they were before and after.
+
+The outbox: activities lie in another store, and the two stores share no transaction. A change is marked as delivered
+after it was handed over, so the receiver may get it twice and has to recognise it by its `audit_id`.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import groupby
 from threading import local
@@ -27,7 +31,17 @@ from .schema import KEYS, metadata
 from .schema.operators import among
 from .schema.tables import audit_log, claim_links
 
-__all__ = ["ChangeSet", "recording", "undo", "watching"]
+__all__ = [
+    "ChangeSet",
+    "RecordedChange",
+    "history",
+    "last_change",
+    "mark_delivered",
+    "recording",
+    "undelivered",
+    "undo",
+    "watching",
+]
 
 _PARENTS = {"tags": "parent_tag_id", "contexts": "parent_context_id"}
 _CHANGED_SINCE = "This was changed again since. Undo the later change first."
@@ -251,3 +265,52 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
     changes.db.run(_RECORD, **row)
     for written in getattr(_open, "watchers", ()):
         written.append(changes.audit_id)
+
+
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChange:
+    """One entry of the audit log, for others. audit_id: names it for ever. detail: what changed, small."""
+
+    audit_id: str
+    user_email: str
+    action: str
+    object_type: str
+    object_id: str | None
+    title: str
+    detail: dict[str, Any]
+    created_at: str
+
+
+_HANDED_OVER = tuple(one.name for one in fields(RecordedChange))
+_DETAIL_PLACE = _HANDED_OVER.index("detail")
+_LAST = Prepared(select(func.max(audit_log.c.audit_seq)))
+_UNDELIVERED = Prepared(
+    select(*(audit_log.c[name] for name in _HANDED_OVER))
+    .where(audit_log.c.delivered_at.is_(None))
+    .order_by(audit_log.c.audit_seq)
+    .limit(literal_column(str(_AT_ONCE)))
+)
+_MARK_DELIVERED = Prepared(update(audit_log).where(audit_log.c.audit_id == bindparam("id")), columns=["delivered_at"])
+
+
+def last_change(db: PKBDatabase) -> int:
+    """The number of the newest change of all, 0 for none: where it is the same as before, nothing was changed."""
+    row = db.row(_LAST)
+    return int(row[0] or 0) if row else 0
+
+
+def undelivered(db: PKBDatabase) -> list[RecordedChange]:
+    """The oldest changes that nobody has taken yet, at most 200."""
+    return [
+        RecordedChange(**{**dict(zip(_HANDED_OVER, row, strict=True)), "detail": json.loads(row[_DETAIL_PLACE])})
+        for row in db.rows(_UNDELIVERED)
+    ]
+
+
+def mark_delivered(db: PKBDatabase, audit_ids: Sequence[str]) -> None:
+    """Note that these changes were taken."""
+    moment = now_iso()
+    db.run_each(_MARK_DELIVERED, [{"delivered_at": moment, "id": audit_id} for audit_id in audit_ids])

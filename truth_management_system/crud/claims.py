@@ -17,8 +17,7 @@ from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatement
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, caseless
 from ..schema.tables import claim_numbers, claims, contexts
-from ..search.base import Conditions, SearchFilters, in_sql
-from ..search.given_filters import search_filters
+from ..search.base import Conditions, SearchFilters, in_sql, search_filters
 from ..utils import LONGEST_GIVEN, now_iso
 from .base import (
     EVERYTHING,

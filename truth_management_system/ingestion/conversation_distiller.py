@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..asking import UnansweredError
+from ..asking import Patience, UnansweredError
 from ..errors import InvalidKnowledgeError
 from .comparing import is_first_person
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
 from .executing import Approved
-from .patience import Patience
 from .plans import IngestCandidate, IngestResult, TextIngestionPlan
 from .reading import FactReader, Share
-from .remembering import without_request
-from .statements import MOST_TEXT_BYTES, parse_statements, readable
+from .statements import MOST_TEXT_BYTES, parse_statements, readable, without_request
 
 _SUMMARY_SHARE, _ANSWER_SHARE = 0.3, 0.7
 _CONFIDENCE_OF_REQUEST = 1.0

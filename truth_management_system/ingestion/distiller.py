@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..asking import Patience
 from ..config import PKBConfig
 from ..constants import ClaimType, ContextDomain
 from ..llm_helpers import LLMHelpers
 from .executing import Approved, carry_out
-from .patience import Patience
 from .plans import IngestCandidate, IngestResult, PlanStore, TextIngestionPlan
 from .proposing import Proposer
 from .reading import Categories, FactReader

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..asking import Patience
 from ..config import PKBConfig
 from ..llm_helpers import LLMHelpers
 from .comparing import Relation
-from .patience import Patience
 from .plans import IngestCandidate, IngestProposal, ProposedAction
 from .similar import SimilarClaim, find_similar_to_each
 

@@ -13,7 +13,7 @@ from language_models.ports import EmbeddingModel
 from ..errors import KnowledgeError
 from ..models import Claim
 from ..search.base import SearchFilters
-from ..search.beside import begin, finish
+from ..search.embedding_search import begin, finish
 from .comparing import Comparison, Relation, compare
 
 if TYPE_CHECKING:

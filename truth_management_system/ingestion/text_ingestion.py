@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..asking import UnansweredError
+from ..asking import Patience, UnansweredError
 from ..crud.claim_fields import category_name
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
-from .patience import Patience
 from .plans import IngestCandidate, TextIngestionPlan
 from .reading import FactReader, Share
 from .statements import checked_text, chunks, parse_statements

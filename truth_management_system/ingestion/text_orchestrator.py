@@ -14,9 +14,8 @@ from ..llm_helpers import LLMHelpers
 from ..models import Claim
 from ..results import ActionResult, ReadByName
 from .distiller import helpers_for
-from .remembering import without_request
 from .similar import SimilarClaim
-from .statements import readable
+from .statements import readable, without_request
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..asking import Patience
 from ..crud.base import listed, listed_ids
 from ..errors import InvalidKnowledgeError, KnowledgeError
-from ..ingestion.patience import Patience
 from ..models import Claim
 from ..results import ActionResult
 from .claim_actions import FIELDS, ClaimActions

@@ -7,7 +7,7 @@ from typing import Any
 
 from search.relevance import unrelated_for
 
-from ..changes import history, undo
+from ..changes import history, last_change, mark_delivered, undelivered, undo
 from ..erasure import (
     changes_before,
     changes_of,
@@ -29,12 +29,10 @@ from ..errors import (
     group_not_found,
 )
 from ..llm_helpers import KnowledgeModels
-from ..outbox import last_change, mark_delivered, undelivered
 from ..portability import export_data, export_markdown, import_data
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
-from ..search.base import SearchFilters
-from ..search.given_filters import search_filters
+from ..search.base import SearchFilters, search_filters
 from ..search.relevance import is_near, is_relevant
 from ..search.vectors import EmbeddingIndexer
 from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -11,8 +11,9 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, literal, l
 
 from ..config import PKBConfig
 from ..constants import ClaimStatus
-from ..crud.base import json_list, one_of
+from ..crud.base import json_list, listed, one_of
 from ..crud.claim_fields import utc_time
+from ..errors import InvalidKnowledgeError
 from ..models import Claim
 from ..schema import sqlite
 from ..schema.operators import among, has_begun, has_not_ended, holds_any
@@ -263,3 +264,43 @@ def _age_in_days(claim: Claim, now: datetime) -> float:
         return 0.0
     changed = changed if changed.tzinfo else changed.replace(tzinfo=UTC)
     return max(0.0, (now - changed).total_seconds() / _SECONDS_A_DAY)
+
+
+_ONE_OF_MANY = {
+    "status": "statuses",
+    "context_domain": "context_domains",
+    "claim_type": "claim_types",
+    "tag": "tags",
+    "entity": "entities",
+    "context": "contexts",
+}
+_LISTS = frozenset(_ONE_OF_MANY.values())
+_SWITCHES = frozenset({"pinned", "include_contested"})
+_FILTERS = frozenset(one.name for one in fields(SearchFilters))
+
+
+def search_filters(given: SearchFilters | Mapping[str, Any] | None) -> SearchFilters:
+    """The filters that `{"status": "active", "claim_types": ["fact"], …}` spells out; a copy of real ones.
+
+    Raises InvalidKnowledgeError for a name that is no filter and for a value that is no list where one is needed.
+    """
+    if isinstance(given, SearchFilters):
+        return replace(given)
+    if not isinstance(given, Mapping | None):
+        raise InvalidKnowledgeError("The filters are no object.")
+    wanted: dict[str, Any] = {}
+    for name, value in (given or {}).items():
+        column = _ONE_OF_MANY.get(name, name)
+        if column not in _FILTERS:
+            raise InvalidKnowledgeError(f"{name!r} is no filter; use one of {', '.join(sorted(_FILTERS))}.")
+        if column in _LISTS:
+            wanted[column] = [value] if isinstance(value, str) else list(listed(value, column))
+        elif value is not None:
+            wanted[column] = _single(column, value)
+    return SearchFilters(**wanted)
+
+
+def _single(name: str, value: Any) -> Any:
+    if isinstance(value, bool if name in _SWITCHES else str):
+        return value
+    raise InvalidKnowledgeError(f"The filter {name!r} takes {'true or false' if name in _SWITCHES else 'a time'}.")

@@ -1,12 +1,14 @@
-"""Finding claims by what they mean, and by what they are filed under."""
+"""Finding claims by what they mean, and by what they are filed under; asking the model beside whoever waits for it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import bindparam, literal_column, select
 
@@ -26,6 +28,42 @@ from .vector_cache import VectorCache, VectorSet, vectors_of
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_THREADS = 4
+
+_late: WeakKeyDictionary[EmbeddingModel, Future[Any]] = WeakKeyDictionary()
+
+
+def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Begin with `work`, which asks the model, as soon as a thread is free.
+
+    While somebody has waited for this model in vain and it is still at that, nobody is to wait for it again: then it is
+    over at once, by a TimeoutError.
+    """
+    late = _late.get(model)
+    if late is None or late.done():
+        return _pool().submit(work, *args, **kwargs)
+    over: Future[T] = Future()
+    over.set_exception(TimeoutError())
+    return over
+
+
+def finish(model: EmbeddingModel, begun: Future[T], *, within: float) -> T:
+    """What the work comes to; raises what it raises. TimeoutError: it is not done after so many seconds."""
+    try:
+        return begun.result(timeout=within)
+    except TimeoutError:
+        if not begun.cancel() and not begun.done():
+            _late[model] = begun
+        raise
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="knowledge-search")
+
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from language_models.ports import EmbeddingModel
 from ..config import PKBConfig
 from ..database import PKBDatabase
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
-from .beside import begin, finish
-from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
+from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy, begin, finish
 from .fts_search import FTSSearchStrategy
 
 log = logging.getLogger(__name__)

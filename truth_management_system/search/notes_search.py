@@ -18,7 +18,7 @@ from ..models import NOTE_COLUMNS, Note
 from ..schema.operators import among
 from ..schema.tables import note_embeddings, notes
 from .base import Conditions
-from .beside import begin, finish
+from .embedding_search import begin, finish
 from .fulltext import Searched, SearchedTable, best_matches
 from .relevance import NEAR
 
