@@ -85,6 +85,7 @@ MESSAGE = change_kind(
     "message", fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`; `moved`"
 )
 MEMORY = change_kind("memory", fields="`object_type` and `action`, as in `GET /pkb/audit`")
+JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
 
 

@@ -15,6 +15,7 @@ from chat.turns.runner import TurnRunner
 from database.conversations.copying import remove_unfinished_clones
 from database.engine.database import Database
 from database.errors import StorageFailedError
+from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
@@ -169,3 +170,4 @@ def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) 
     if closed:
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
     remove_unfinished_clones(database=database)
+    release_jobs(database=database)

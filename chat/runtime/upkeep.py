@@ -12,6 +12,7 @@ from database.changes import purge_changes
 from database.conversations.deletion import purge_bin
 from database.engine.database import Database
 from database.errors import StoreError
+from database.jobs import purge_jobs
 from database.maintenance.statistics import optimize
 from database.search.indexing import clear_retired_index, index_pending
 from database.turns.events import purge_events
@@ -19,15 +20,14 @@ from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
+from .jobs import JobKind, JobRunner, RecurringWork
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 
 log = logging.getLogger(__name__)
 _EVERY = 1.0
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
-_PURGE_EVERY = 3600.0
 _AFTER_FAILURE = 5.0
-_PURGE_AFTER_FAILURE = 60.0
 
 
 async def keep_up(
@@ -50,17 +50,12 @@ async def keep_up(
         erase_closed_accounts()
 
     quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
-    hourly = partial(_keep_doing, every=_PURGE_EVERY, after_failure=_PURGE_AFTER_FAILURE)
+    jobs = JobRunner(database=database, kinds=_hourly(database, knowledge))
     await asyncio.gather(
         quickly(partial(index_pending, database=database), what="the search index"),
         quickly(look_for_changes, what="the streams of changes"),
         quickly(close_abandoned_turns, what="turns of processes that are gone"),
-        hourly(partial(purge_changes, database=database), what="old changes"),
-        hourly(partial(purge_events, database=database), what="events of old answers"),
-        hourly(partial(purge_bin, database=database), what="the bin"),
-        hourly(partial(clear_retired_index, database=database), what="an old search index"),
-        hourly(partial(optimize, database=database), what="statistics"),
-        hourly(lambda: knowledge.database().optimize(), what="statistics of memories"),
+        quickly(jobs.run_due, what="jobs"),
         quickly(tell_and_erase, what="memories"),
         # Loading the model must not delay the first page.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
@@ -70,6 +65,20 @@ async def keep_up(
             begin_after=_EMBED_AFTER,
         ),
     )
+
+
+def _hourly(database: Database, knowledge: KnowledgeAccess) -> list[JobKind]:
+    """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
+    work: dict[str, Callable[[], object]] = {
+        "purge_changes": partial(purge_changes, database=database),
+        "purge_events": partial(purge_events, database=database),
+        "purge_bin": partial(purge_bin, database=database),
+        "purge_jobs": partial(purge_jobs, database=database),
+        "clear_retired_index": partial(clear_retired_index, database=database),
+        "optimize": partial(optimize, database=database),
+        "optimize_memories": lambda: knowledge.database().optimize(),
+    }
+    return [RecurringWork(name=name, work=each) for name, each in work.items()]
 
 
 async def _keep_doing(

@@ -19,6 +19,7 @@ from database.schema import (
     api_tokens,
     changes,
     conversations,
+    jobs,
     message_references,
     password_links,
     sessions,
@@ -32,7 +33,7 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (changes, message_references, shares, threads, workspaces)
+_LEFT_TO_THE_END = (changes, jobs, message_references, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c

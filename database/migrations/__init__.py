@@ -36,6 +36,7 @@ from . import (
     m0013_changes,
     m0014_message_vectors,
     m0015_leases,
+    m0016_jobs,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0013_changes.upgrade,
     m0014_message_vectors.upgrade,
     m0015_leases.upgrade,
+    m0016_jobs.upgrade,
 )
 
 POSTGRESQL_BASELINE = 14

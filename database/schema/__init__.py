@@ -20,7 +20,7 @@ from .messages import (
     threads,
     unembedded_messages,
 )
-from .upkeep import changes, purge_clock, schema_version, search_state, stream_events
+from .upkeep import changes, jobs, purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
     "activities",
@@ -28,6 +28,7 @@ __all__ = [
     "changes",
     "conversation_workspaces",
     "conversations",
+    "jobs",
     "login_attempts",
     "message_edits",
     "message_parts",

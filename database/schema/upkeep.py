@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, Integer, LargeBinary, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, Index, Integer, LargeBinary, Table, Text
 
 from .base import metadata
 
@@ -49,4 +49,25 @@ changes = Table(
     Column("fields", JSON, nullable=False),
     Column("at", Text, nullable=False),
     sqlite_with_rowid=False,
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("job_id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    # None for the store's own work.
+    Column("user_email", Text),
+    Column("status", Text, nullable=False),
+    Column("state", JSON, nullable=False),
+    Column("done", BigInteger, nullable=False),
+    Column("total", BigInteger),
+    Column("attempts", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("due_at", Text),
+    Column("owner", Text),
+    Column("lease_until", Text),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Index("idx_jobs_user", "user_email"),
 )

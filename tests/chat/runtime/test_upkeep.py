@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.runtime import upkeep
+from chat.runtime import jobs, upkeep
 from chat.runtime.knowledge import KnowledgeAccess
 from database.connection import open_store
 from database.engine.database import Database
@@ -54,10 +54,11 @@ def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_lat
     index, events, the_bin = Faulty(RuntimeError("A bug.")), Faulty(RuntimeError("A bug.")), Faulty(OSError("Gone."))
     for name, work in (("index_pending", index), ("purge_events", events), ("purge_bin", the_bin)):
         monkeypatch.setattr(upkeep, name, work)
-    for name, seconds in (("_EVERY", 0.01), ("_AFTER_FAILURE", 0.01), ("_PURGE_AFTER_FAILURE", 0.2)):
+    for name, seconds in (("_EVERY", 0.01), ("_AFTER_FAILURE", 0.01)):
         monkeypatch.setattr(upkeep, name, seconds)
+    monkeypatch.setattr(jobs, "RETRY_SECONDS", 0.01)
     with caplog.at_level(logging.ERROR):
         keep_up_until(lambda: bool(events.done and the_bin.done and index.done > 1), database)
     assert (events.done, the_bin.done) == (1, 1)
-    failed = sorted(message for message in caplog.messages if message.startswith("upkeep"))
-    assert failed == [f"upkeep of {what} failed" for what in ("events of old answers", "the bin", "the search index")]
+    failed = sorted(message for message in caplog.messages if message.endswith("failed"))
+    assert failed == ["the job purge_bin failed", "the job purge_events failed", "upkeep of the search index failed"]
