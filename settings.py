@@ -132,9 +132,13 @@ def _long_enough(text: str) -> str:
 
 
 def _database_url(text: str) -> str:
-    parts = urlsplit(text)
-    # The text is not quoted: it may hold a password.
-    if parts.scheme != "postgresql+psycopg" or not parts.path.strip("/"):
+    try:
+        parts = urlsplit(text)
+        is_complete = parts.port != 0 and parts.scheme == "postgresql+psycopg" and parts.path.strip("/") != ""
+    except ValueError:  # of the port, or of an address in brackets
+        is_complete = False
+    if not is_complete:
+        # The text is not quoted: it may hold a password.
         raise ValueError(
             "use postgresql+psycopg://<user>:<password>@<host>/<database>, or leave it empty for SQLite below "
             "ANAPHORA_DATA_DIR"

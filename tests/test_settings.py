@@ -89,6 +89,8 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("DATABASE_URL", "mysql://somebody:secret@db/anaphora", "postgresql+psycopg://"),
         ("DATABASE_URL", "postgresql://somebody:secret@db/anaphora", "postgresql+psycopg://"),
         ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db", "<database>"),
+        ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db:port/anaphora", "<database>"),
+        ("DATABASE_URL", "postgresql+psycopg://somebody:secret@[db/anaphora", "<database>"),
     ],
 )
 def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right(load, name, wrong, hint):

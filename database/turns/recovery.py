@@ -53,16 +53,20 @@ def close_interrupted_turns(
     with store.reading() as connection:
         running = connection.execute(_streaming(only, asking)).all()
     for answer in running:
-        _close_or_mark(store, answer, report_of)
+        _close_or_mark(store, answer, report_of, unless_renewed=asking is not None)
     if only is None and asking is None:
         store.write(_release_waiting_conversations, urgency=Urgency.ACCEPT)
     return len(running)
 
 
-def _close_or_mark(store: Database, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None) -> None:
+def _close_or_mark(
+    store: Database, answer: Row[*tuple[Any, ...]], report_of: ReportMaker | None, *, unless_renewed: bool
+) -> None:
+    """Close a turn. unless_renewed: leave it alone where its own process has renewed the lease meanwhile."""
     try:
         lost = _lost_report(answer, report_of)
-        store.write(partial(_close, answer=answer, lost_report=lost), urgency=Urgency.ACCEPT)
+        closing = partial(_close, answer=answer, lost_report=lost, unless_renewed=unless_renewed)
+        store.write(closing, urgency=Urgency.ACCEPT)
     except (StorageBusyError, StorageFailedError) as error:
         if not isinstance(error, DatabaseDamagedError):
             raise
@@ -128,10 +132,20 @@ def _streaming(only: str | None, asking: str | None) -> Select[Any]:
     return query if only is None else query.where(messages.c.message_id == only)
 
 
-def _close(connection: Connection, *, answer: Row[*tuple[Any, ...]], lost_report: Sequence[Mapping[str, Any]]) -> None:
-    now = select(messages.c.status, messages.c.lease_until).where(messages.c.message_id == answer.message_id)
-    if connection.execute(now).one_or_none() != ("streaming", answer.lease_until):
-        return  # another process closed it first, or its own process has renewed the lease
+def _close(
+    connection: Connection,
+    *,
+    answer: Row[*tuple[Any, ...]],
+    lost_report: Sequence[Mapping[str, Any]],
+    unless_renewed: bool,
+) -> None:
+    query = select(messages.c.status, messages.c.lease_until).where(messages.c.message_id == answer.message_id)
+    now = connection.execute(query).one_or_none()
+    if now is None or now.status != "streaming":
+        return  # another process was first
+    # A process that closes a turn of its own renews the leases of all its turns, this one's too.
+    if unless_renewed and now.lease_until != answer.lease_until:
+        return
     head = head_even_in_bin(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
     events = stored_events(connection, answer.message_id)
     turn = finish_in(

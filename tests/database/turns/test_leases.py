@@ -89,6 +89,20 @@ def test_a_lease_that_is_renewed_while_it_is_looked_at_is_respected(database: Da
     assert status_of(database, answer) == "streaming"
 
 
+def test_a_process_that_closes_a_turn_of_its_own_is_not_stopped_by_renewing_its_lease(
+    database: Database, own: dict[str, Any]
+) -> None:
+    answer = begin(own, "first")
+    end_leases(database)
+
+    def renewed_meanwhile(_user_email: str, _question: str) -> list[Any]:
+        database.write(lambda connection: renew_leases(connection, owner="first"))
+        return []
+
+    close_interrupted_turns(database=database, only=answer, report_of=renewed_meanwhile)
+    assert status_of(database, answer) == "interrupted"
+
+
 def test_a_server_that_is_alone_closes_every_turn_at_once(database: Database, own: dict[str, Any]) -> None:
     answers = [begin(own, "killed")]
     other = create_conversation(database=database, user_email=ANN, domain="assistant")
