@@ -14,12 +14,16 @@ from urllib.parse import quote, urlencode
 from conversation_reference_utils import classify_conversation_reference
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
+from search.spelling import beginnings, nearest_names
 
 from .conversations import ConversationReferences, kind_of
 from .memories import Knowledge
 from .report import Resolution
 
 _UNKNOWN = frozenset({"not_found", "unavailable"})
+_MOST_CORRECTED = 3
+_MOST_CANDIDATES = 3
+_COMPARED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +162,35 @@ def resolve(names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
             if name not in found or resolution.entry.status not in _UNKNOWN:
                 found[name] = resolution
         left = [name for name in left if name not in found or found[name].passes_on]
+    for name in [name for name in names if _names_nothing(name, found[name])][:_MOST_CORRECTED]:
+        candidates = did_you_mean(name, scope)
+        found[name] = replace(found[name], entry=replace(found[name].entry, candidates=tuple(candidates)))
     return [found[name] for name in names]
+
+
+def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
+    """The things of the person whose names are spelled much like `name`: `{kind, ref, title}` each, nearest first."""
+    parts = classify_conversation_reference(name)
+    is_message = parts is not None and parts.kind in ("message", "range")
+    # Of a message, the conversation is misspelled: what follows its name is kept.
+    typed = f"conversation_{parts.conv_fid}" if parts is not None and is_message else name
+    rest = name[name.lower().rindex(parts.conv_fid) + len(parts.conv_fid) :] if parts is not None and is_message else ""
+    known = {
+        each.reference: each
+        for beginning in beginnings(typed.removeprefix("conversation_").removeprefix("conv_"))
+        for kind in KINDS
+        for each in kind.suggest(beginning, scope, limit=_COMPARED)
+        if each.kind == "conversation" or not is_message
+    }
+    nearest = [known[near] for near in nearest_names(typed, known, most=_MOST_CANDIDATES)]
+    kind = kind_by_form(name) if is_message else ""
+    return [{"kind": kind or near.kind, "ref": f"@{near.reference}{rest}", "title": near.title} for near in nearest]
+
+
+def _names_nothing(name: str, found: Resolution) -> bool:
+    """Whether a name that was surely meant as one is nobody's; with a title, only the message is missing."""
+    is_meant = not found.entry.muted or classify_conversation_reference(name) is not None
+    return found.entry.status == "not_found" and not found.entry.title and is_meant
 
 
 def kind_by_form(name: str) -> str:

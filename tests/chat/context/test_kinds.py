@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -125,3 +126,40 @@ def test_conversations_and_memories_are_suggested_together_and_say_where_they_ar
     message_id = source.get_message_list()[1]["message_id"]
     assert permalinks == [f"{address}?message={message_id}", address, None]
     assert kinds.shown({"kind": "of a newer version", "target": {}})["icon"] is None
+
+
+class TestDidYouMean:
+    """A name that is nobody's comes with the names of the person's things that are spelled much like it."""
+
+    @staticmethod
+    def candidates(talk: Talk, name: str, *, email: str = EMAIL) -> list[str]:
+        load = partial(Conversation, email, talk.store)
+        (entry,) = resolve_report([name], user_email=email, database=talk.database, loader=load, services=talk.services)
+        assert entry["status"] == "not_found"
+        return [candidate["ref"] for candidate in entry["candidates"]]
+
+    def test_of_conversations(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        assert self.candidates(talk, f"conversation_{name.replace('starter', 'startr')}") == [f"@conversation_{name}"]
+
+    def test_of_messages_whose_conversation_is_misspelled(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        typed = name.replace("starter", "startr")
+        assert self.candidates(talk, f"conversation_{typed}_message_2") == [f"@conversation_{name}_message_2"]
+
+    def test_of_memories(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        claim = remember(knowledge, "I prefer morning workouts")
+        typed = f"{claim.friendly_id[:-1]}{'1' if claim.friendly_id[-1] != '1' else '2'}"
+        assert self.candidates(talk, typed) == [f"@{claim.friendly_id}"]
+
+    def test_never_of_what_others_have(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        assert self.candidates(talk, f"conversation_{name.replace('starter', 'startr')}", email="bob@example.com") == []
+
+    def test_what_was_hardly_meant_as_a_name_is_not_corrected(self, talk: Talk) -> None:
+        talk.about("Fixture", ("Hello", "Hi"))
+        assert self.candidates(talk, "fixture") == []
+
+    def test_a_message_that_its_conversation_lacks_is_not_corrected(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        assert self.candidates(talk, f"conversation_{name}_message_zzzzzz") == []
