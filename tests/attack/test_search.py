@@ -47,7 +47,7 @@ def test_no_question_finds_what_somebody_else_said(hidden: dict[str, str], ada: 
 
 def test_what_is_found_says_markup_as_text(hidden: dict[str, str], ada: Person) -> None:
     assert hidden
-    answer = ada.get("/search?q=zanzibar script")
+    answer = ada.get("/search?q=zanzibar script&mode=words")
     assert answer.mimetype == "application/json"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     snippets = {result["snippet"] for result in answer.json["results"]}
