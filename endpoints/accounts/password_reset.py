@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import password_links, throttle, users
 from database.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_access, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
 
@@ -25,7 +24,7 @@ blueprint = Blueprint("password_links", __name__)
 @blueprint.post("/users/<user_email>/password_link")
 @answers(account_models.PasswordLinkItem)
 @fails("conflict")
-def create_password_link(user_email: str) -> Response:
+def create_password_link(user_email: str) -> object:
     """Make a one-time link that sets an account's password, valid for 24 hours; administrators only, by session."""
     require_administrator("Only an administrator makes password links.")
     if current_access().by != "session":
@@ -33,7 +32,7 @@ def create_password_link(user_email: str) -> Response:
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError("Change your own password in the settings.")
     link = password_links.create_password_link(database=current_state().database, user_email=user_email)
-    return json_reply({"path": f"/reset/{link.token}", "expires_at": link.expires_at})
+    return {"path": f"/reset/{link.token}", "expires_at": link.expires_at}
 
 
 @blueprint.get("/reset/<token>")

@@ -15,7 +15,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import ok
 from endpoints.http.scope import current_access, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
@@ -30,7 +30,7 @@ blueprint = Blueprint("accounts", __name__)
 @answers(account_models.UserInfo, status=HTTPStatus.CREATED)
 @fails("conflict")
 @works(Work.PASSWORD)
-def create_user(body: account_models.NewAccount) -> Response:
+def create_user(body: account_models.NewAccount) -> object:
     """Make a further account; administrators only."""
     require_administrator("Only an administrator makes accounts.")
     user = users.create_user(
@@ -40,76 +40,73 @@ def create_user(body: account_models.NewAccount) -> Response:
         name=body.name,
         is_admin=body.is_admin,
     )
-    return json_reply(user_info(user), status=HTTPStatus.CREATED)
+    return user_info(user)
 
 
 @blueprint.get("/users")
 @answers(list[users.Account])
 @fails("forbidden")
-def list_users() -> Response:
+def list_users() -> object:
     """All accounts of this server; administrators only."""
     require_administrator("Only an administrator sees the accounts.")
-    return json_reply(users.list_users(database=current_state().database))
+    return users.list_users(database=current_state().database)
 
 
 @blueprint.put("/users/<user_email>")
 @takes(account_models.AccountState)
 @answers(http_models.Done)
-def change_user(user_email: str, body: account_models.AccountState) -> Response:
+def change_user(user_email: str, body: account_models.AccountState) -> None:
     """Shut an account out, or let it in again; administrators only, and never for their own."""
     require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError("You can't shut yourself out.")
     users.set_disabled(database=current_state().database, user_email=user_email, disabled=body.disabled)
-    return ok()
 
 
 @blueprint.get("/get_user_info")
 @answers(account_models.UserInfo)
-def get_user_info() -> Response:
+def get_user_info() -> object:
     """Who is signed in."""
-    return json_reply(user_info(users.get_user(**current_user_scope())))
+    return user_info(users.get_user(**current_user_scope()))
 
 
 @blueprint.put("/get_user_info")
 @takes(account_models.OwnName)
 @answers(account_models.UserInfo)
-def rename(body: account_models.OwnName) -> Response:
+def rename(body: account_models.OwnName) -> object:
     """Change the name that the account bears."""
     users.rename_user(**current_user_scope(), name=body.name)
-    return json_reply(user_info(users.get_user(**current_user_scope())))
+    return user_info(users.get_user(**current_user_scope()))
 
 
 @blueprint.get("/get_user_detail")
 @answers(dict[str, Any])
-def get_user_detail() -> Response:
+def get_user_detail() -> object:
     """What the person told about themself."""
-    return json_reply(users.get_user_detail(**current_user_scope()))
+    return users.get_user_detail(**current_user_scope())
 
 
 @blueprint.post("/modify_user_detail")
 @takes(account_models.UserDetail)
 @answers(http_models.Done)
-def modify_user_detail(body: account_models.UserDetail) -> Response:
+def modify_user_detail(body: account_models.UserDetail) -> None:
     """Replace what the person told about themself."""
     users.modify_user_detail(**current_user_scope(), detail=body.model_dump(exclude_none=True))
-    return ok()
 
 
 @blueprint.get("/get_user_preference")
 @answers(dict[str, Any])
-def get_user_preference() -> Response:
+def get_user_preference() -> object:
     """How the person wants to be answered."""
-    return json_reply(users.get_user_preference(**current_user_scope()))
+    return users.get_user_preference(**current_user_scope())
 
 
 @blueprint.post("/modify_user_preference")
 @takes(account_models.UserPreference)
 @answers(http_models.Done)
-def modify_user_preference(body: account_models.UserPreference) -> Response:
+def modify_user_preference(body: account_models.UserPreference) -> None:
     """Replace how the person wants to be answered."""
     users.modify_user_preference(**current_user_scope(), preference=body.model_dump(exclude_none=True))
-    return ok()
 
 
 @blueprint.put("/password")
@@ -155,53 +152,50 @@ def delete_user(user_email: str) -> Response:
 
 @blueprint.get("/sessions")
 @answers(list[sessions.Session])
-def list_sessions() -> Response:
+def list_sessions() -> object:
     """Where the account is signed in, this session marked."""
     access = current_access()
     secret = access.credential if access.by == "session" else None
-    return json_reply(sessions.list_sessions(**current_user_scope(), current_token=secret))
+    return sessions.list_sessions(**current_user_scope(), current_token=secret)
 
 
 @blueprint.delete("/sessions/<session_id>")
 @answers(http_models.Done)
-def revoke_session(session_id: str) -> Response:
+def revoke_session(session_id: str) -> None:
     """Sign out one place."""
     sessions.revoke_session(**current_user_scope(), session_id=session_id)
-    return ok()
 
 
 @blueprint.delete("/sessions")
 @answers(http_models.Done)
-def revoke_other_sessions() -> Response:
+def revoke_other_sessions() -> None:
     """Sign out every place but this one."""
     access = current_access()
     kept = access.credential if access.by == "session" else None
     sessions.revoke_all_sessions(**current_user_scope(), except_token=kept)
-    return ok()
 
 
 @blueprint.get("/api_tokens")
 @answers(list[api_tokens.TokenRow])
-def list_tokens() -> Response:
+def list_tokens() -> object:
     """The account's tokens, without their secrets."""
-    return json_reply(api_tokens.list_tokens(**current_user_scope()))
+    return api_tokens.list_tokens(**current_user_scope())
 
 
 @blueprint.post("/api_tokens")
 @takes(account_models.NewToken)
 @answers(account_models.NewTokenItem, status=HTTPStatus.CREATED)
-def create_token(body: account_models.NewToken) -> Response:
+def create_token(body: account_models.NewToken) -> object:
     """Make a token for a program; this answer alone holds its secret."""
     row, secret = api_tokens.create_token(**current_user_scope(), name=body.name, read_only=body.read_only)
-    return json_reply({**asdict(row), "token": secret}, status=HTTPStatus.CREATED)
+    return {**asdict(row), "token": secret}
 
 
 @blueprint.delete("/api_tokens/<token_id>")
 @answers(http_models.Done)
-def revoke_token(token_id: str) -> Response:
+def revoke_token(token_id: str) -> None:
     """Revoke a token; it fails from now on."""
     api_tokens.revoke_token(**current_user_scope(), token_id=token_id)
-    return ok()
 
 
 def require_administrator(refusal: str) -> None:

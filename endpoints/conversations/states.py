@@ -11,7 +11,7 @@ from database.conversations import repository as conversations
 from database.conversations.repository import create_temporary_conversation as create_temporary
 from endpoints.http import models as http_models
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
@@ -23,37 +23,33 @@ blueprint = Blueprint("conversation_states", __name__)
 
 @blueprint.post("/set_flag/<conversation_id>/<flag>")
 @answers(http_models.Done)
-def set_flag(conversation_id: str, flag: str) -> Response:
+def set_flag(conversation_id: str, flag: str) -> None:
     """Flag a conversation: none, red, orange, yellow, green, blue or purple; anything else is a 400."""
     conversations.set_flag(**current_user_scope(), conversation_id=conversation_id, flag=flag)
-    return ok()
 
 
 @blueprint.post("/archive_conversation/<conversation_id>")
 @takes(conversation_models.Archiving, optional=True)
 @answers(http_models.Done)
-def archive_conversation(conversation_id: str, body: conversation_models.Archiving) -> Response:
+def archive_conversation(conversation_id: str, body: conversation_models.Archiving) -> None:
     """Put a conversation into the archive, or take it out: there it is kept, found and referred to, but not listed."""
     conversations.update_conversation(
         **current_user_scope(), conversation_id=conversation_id, changes={"archived": body.archived}
     )
-    return ok()
 
 
 @blueprint.put("/conversations/<conversation_id>/pin")
 @answers(http_models.Done)
-def pin_conversation(conversation_id: str) -> Response:
+def pin_conversation(conversation_id: str) -> None:
     """Pin a conversation: it is shown above the others."""
     conversations.set_pinned(**current_user_scope(), conversation_id=conversation_id, pinned=True)
-    return ok()
 
 
 @blueprint.delete("/conversations/<conversation_id>/pin")
 @answers(http_models.Done)
-def unpin_conversation(conversation_id: str) -> Response:
+def unpin_conversation(conversation_id: str) -> None:
     """Take a conversation's pin away."""
     conversations.set_pinned(**current_user_scope(), conversation_id=conversation_id, pinned=False)
-    return ok()
 
 
 @blueprint.put("/make_conversation_stateless/<conversation_id>")
@@ -75,7 +71,7 @@ def make_stateful(conversation_id: str) -> Response:
 @answers(conversation_models.BulkResults)
 @fails("conversation_not_found", "workspace_not_found")
 @works(Work.LONG)
-def change_conversations(body: conversation_models.BulkChange) -> Response:
+def change_conversations(body: conversation_models.BulkChange) -> object:
     """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
     ids = body.conversation_ids
     if body.change == "delete":
@@ -85,41 +81,38 @@ def change_conversations(body: conversation_models.BulkChange) -> Response:
         **current_user_scope(), conversation_ids=ids, change=body.change, value=body.value
     )
     results = [{"conversation_id": conversation_id, "status": fate} for conversation_id, fate in fates.items()]
-    return json_reply({"results": results})
+    return {"results": results}
 
 
 @blueprint.post("/create_temporary_conversation/<domain>")
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
-def create_temporary_conversation(domain: str) -> Response:
+def create_temporary_conversation(domain: str) -> object:
     """A new conversation that no list shows: gone when it is deleted, or after a day."""
     row = create_temporary(**current_user_scope(), domain=check_domain(domain))
-    return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
+    return conversation.conversation_metadata(row)
 
 
 @blueprint.get("/bin/<domain>")
 @answers(list[deletion.BinnedConversation])
-def list_bin(domain: str) -> Response:
+def list_bin(domain: str) -> object:
     """The conversations in the bin, the newest deletion first, with the days that they can still be brought back."""
-    return json_reply(deletion.list_bin(**current_user_scope(), domain=check_domain(domain)))
+    return deletion.list_bin(**current_user_scope(), domain=check_domain(domain))
 
 
 @blueprint.delete("/bin/<conversation_id>")
 @answers(http_models.Done)
 @works(Work.LONG)
-def erase_binned(conversation_id: str) -> Response:
+def erase_binned(conversation_id: str) -> None:
     """Erase a conversation for good; it has to be in the bin."""
     deletion.erase_binned(**current_user_scope(), conversation_id=conversation_id)
-    return ok()
 
 
 @blueprint.post("/empty_bin/<domain>")
 @answers(conversation_models.Emptied)
 @works(Work.LONG)
-def empty_bin(domain: str) -> Response:
+def empty_bin(domain: str) -> object:
     """Erase all that is in the bin of a domain, for good."""
-    return json_reply(
-        {"status": "ok", "erased": deletion.empty_bin(**current_user_scope(), domain=check_domain(domain))}
-    )
+    return {"status": "ok", "erased": deletion.empty_bin(**current_user_scope(), domain=check_domain(domain))}
 
 
 def _set_stateless(conversation_id: str, stateless: bool) -> Response:

@@ -14,7 +14,7 @@ from database.workspaces.default import is_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
@@ -61,69 +61,63 @@ def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response
 
 @blueprint.get("/get_conversation_details/<conversation_id>")
 @answers(conversation_models.ConversationItem)
-def get_conversation_details(conversation_id: str) -> Response:
+def get_conversation_details(conversation_id: str) -> object:
     """A conversation without its messages."""
     row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return json_reply(conversation.conversation_metadata(row))
+    return conversation.conversation_metadata(row)
 
 
 @blueprint.get("/get_conversation_settings/<conversation_id>")
 @answers(dict[str, object])
-def get_conversation_settings(conversation_id: str) -> Response:
+def get_conversation_settings(conversation_id: str) -> object:
     """The conversation's own settings."""
-    return json_reply(conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id).settings)
+    return conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id).settings
 
 
 @blueprint.put("/get_conversation_settings/<conversation_id>")
 @takes(conversation_models.ConversationSettings)
 @answers(dict[str, object])
-def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> Response:
+def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> object:
     """Replace the conversation's own settings."""
     _update(conversation_id, {"settings": body.root})
-    return json_reply(body.root)
+    return body.root
 
 
 @blueprint.put("/conversations/<conversation_id>/title")
 @takes(conversation_models.TitleChange)
 @answers(http_models.Done)
-def set_title(conversation_id: str, body: conversation_models.TitleChange) -> Response:
+def set_title(conversation_id: str, body: conversation_models.TitleChange) -> None:
     """Set the title of a conversation; it is never overwritten."""
     _update(conversation_id, {"title": body.title, "title_force_set": True})
-    return ok()
 
 
 @blueprint.post("/clone_conversation/<conversation_id>")
 @answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
-def clone_conversation(conversation_id: str) -> Response:
+def clone_conversation(conversation_id: str) -> object:
     """Copy a conversation with its messages; the copy has ids of its own."""
     row = clone(**current_user_scope(), conversation_id=conversation_id)
-    return json_reply(
-        {
-            "conversation_id": row.conversation_id,
-            "conversation_friendly_id": row.conversation_friendly_id or "",
-        },
-        status=HTTPStatus.CREATED,
-    )
+    return {
+        "conversation_id": row.conversation_id,
+        "conversation_friendly_id": row.conversation_friendly_id or "",
+    }
 
 
 @blueprint.delete("/delete_conversation/<conversation_id>")
 @answers(http_models.Done)
 @fails("turn_in_progress")
-def delete_conversation(conversation_id: str) -> Response:
+def delete_conversation(conversation_id: str) -> None:
     """Move a conversation to the bin for 30 days; a running answer is stopped."""
     current_state().turns.cancel(user_email=current_user_email(), conversation_id=conversation_id)
     conversations.delete_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return ok()
 
 
 @blueprint.post("/restore_conversation/<conversation_id>")
 @answers(http_models.Done)
-def restore_conversation(conversation_id: str) -> Response:
+def restore_conversation(conversation_id: str) -> None:
     """Restore a conversation from the bin."""
     conversations.restore_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return ok()
 
 
 def check_domain(domain: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as BaseResponse
 
 from .validation import answers, fails, public
 
@@ -131,7 +132,7 @@ def send_asset(version: str, name: str) -> Response:
 @blueprint.get("/favicon.ico")
 @public
 @answers(None, media="image/svg+xml")
-def favicon() -> Response:
+def favicon() -> BaseResponse:
     """The icon, which browsers request by themselves."""
     return send_asset(version="", name="img/mark.svg")
 

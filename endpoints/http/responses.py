@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from flask import Flask, Response, request
+from werkzeug.wrappers import Response as BaseResponse
 
 from .scope import current_state, error_code, request_id
 
@@ -20,6 +21,13 @@ def json_reply(data: Any, *, status: HTTPStatus | int = HTTPStatus.OK) -> Respon
 def ok(**more: Any) -> Response:
     """`{"status": "ok"}` with further fields."""
     return json_reply({"status": "ok", **more})
+
+
+def reply(result: object, *, status: HTTPStatus) -> BaseResponse:
+    """The response to what a view returned: data as JSON, None as `{"status": "ok"}`, a response as it is."""
+    if isinstance(result, BaseResponse):
+        return result
+    return json_reply({"status": "ok"} if result is None else result, status=status)
 
 
 log = logging.getLogger("anaphora.requests")

@@ -14,9 +14,11 @@ import orjson
 from flask import request
 from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
+from werkzeug.wrappers import Response as BaseResponse
 
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .models import LARGEST_NUMBER
+from .responses import reply
 
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -67,20 +69,28 @@ def answers(
     status: HTTPStatus = HTTPStatus.OK,
     redirect: HTTPStatus | None = None,
     unable: Any = None,
-) -> Callable[[View], View]:
-    """Declare the view's successful responses, for the API's description.
+) -> Callable[[Callable[..., object]], Callable[..., BaseResponse]]:
+    """Turn what the view returns into a response with `status`, and declare it for the API's description.
+
+    A view returns data for JSON, None for `{"status": "ok"}`, or a finished response; of another media type, whatever
+    Flask takes.
 
     shape: of the JSON; None for other media. redirect: the status of a possible redirect. unable: the shape of a 503
     that is not a usual error.
     """
 
-    def decorate(view: View) -> View:
-        view.answer_shape = shape  # type: ignore[attr-defined]
-        view.answer_media = (media,) if isinstance(media, str) else tuple(media)  # type: ignore[attr-defined]
-        view.answer_status = status  # type: ignore[attr-defined]
-        view.answer_redirect = redirect  # type: ignore[attr-defined]
-        view.answer_unable = unable  # type: ignore[attr-defined]
-        return view
+    def decorate(view: Callable[..., object]) -> Callable[..., BaseResponse]:
+        @wraps(view)
+        def answered(**arguments: Any) -> Any:
+            result = view(**arguments)
+            return result if shape is None else reply(result, status=status)
+
+        answered.answer_shape = shape  # type: ignore[attr-defined]
+        answered.answer_media = (media,) if isinstance(media, str) else tuple(media)  # type: ignore[attr-defined]
+        answered.answer_status = status  # type: ignore[attr-defined]
+        answered.answer_redirect = redirect  # type: ignore[attr-defined]
+        answered.answer_unable = unable  # type: ignore[attr-defined]
+        return answered
 
     return decorate
 

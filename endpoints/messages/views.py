@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from database.conversations import copying
 from database.messages import editing, reading
@@ -12,7 +12,6 @@ from database.messages.message import message_shape
 from endpoints.conversations import models as conversation_models
 from endpoints.http import models as http_models
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
@@ -25,7 +24,7 @@ blueprint = Blueprint("messages", __name__)
 @asks(message_models.MessageWindow)
 @answers(list[message_models.MessageItem])
 @fails("message_not_found")
-def list_messages_by_conversation(conversation_id: str, query: message_models.MessageWindow) -> Response:
+def list_messages_by_conversation(conversation_id: str, query: message_models.MessageWindow) -> object:
     """Live messages in order: all, or a window before, after or around one of them."""
     around: int | str | None = query.around
     if query.around and query.around.isdecimal() and len(query.around) < 6:
@@ -38,14 +37,14 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
         around=around,
         limit=query.limit,
     )
-    return json_reply([message_shape(row) for row in rows])
+    return [message_shape(row) for row in rows]
 
 
 @blueprint.post("/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @takes(message_models.MessageEdit)
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
-def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> Response:
+def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> None:
     """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match."""
     editing.edit_message(
         **current_user_scope(),
@@ -55,25 +54,22 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: messag
         text=body.text,
         based_on=body.based_on,
     )
-    return ok()
 
 
 @blueprint.delete("/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
-def delete_message(conversation_id: str, message_id: str, index: int) -> Response:
+def delete_message(conversation_id: str, message_id: str, index: int) -> None:
     """Delete a message. 409 if the index no longer matches the id."""
     editing.delete_message(**current_user_scope(), conversation_id=conversation_id, message_id=message_id, index=index)
-    return ok()
 
 
 @blueprint.post("/restore_message/<conversation_id>/<message_id>")
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
-def restore_message(conversation_id: str, message_id: str) -> Response:
+def restore_message(conversation_id: str, message_id: str) -> None:
     """Restore a deleted message at its old place."""
     editing.restore_message(**current_user_scope(), conversation_id=conversation_id, message_id=message_id)
-    return ok()
 
 
 @blueprint.post("/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
@@ -82,7 +78,7 @@ def restore_message(conversation_id: str, message_id: str) -> Response:
 @fails("conflict", "turn_in_progress")
 def show_hide_message(
     conversation_id: str, message_id: str, index: int, body: message_models.MessageVisibility
-) -> Response:
+) -> None:
     """Hide a message from models, or show it to them again. 409 if the index no longer matches the id."""
     editing.show_or_hide_message(
         **current_user_scope(),
@@ -91,59 +87,52 @@ def show_hide_message(
         index=index,
         show_hide=body.show_hide,
     )
-    return ok()
 
 
 @blueprint.get("/messages/<message_id>/edits")
 @answers(list[message_models.EarlierText])
-def list_edits(message_id: str) -> Response:
+def list_edits(message_id: str) -> object:
     """The earlier texts of an edited message, oldest first."""
-    return json_reply(editing.edits_of(**current_user_scope(), message_id=message_id))
+    return editing.edits_of(**current_user_scope(), message_id=message_id)
 
 
 @blueprint.put("/messages/<message_id>/pin")
 @answers(http_models.Done)
-def pin_message(message_id: str) -> Response:
+def pin_message(message_id: str) -> None:
     """Pin a message to the top of its conversation."""
     editing.pin_message(**current_user_scope(), message_id=message_id, pinned=True)
-    return ok()
 
 
 @blueprint.delete("/messages/<message_id>/pin")
 @answers(http_models.Done)
-def unpin_message(message_id: str) -> Response:
+def unpin_message(message_id: str) -> None:
     """Unpin a message."""
     editing.pin_message(**current_user_scope(), message_id=message_id, pinned=False)
-    return ok()
 
 
 @blueprint.get("/conversations/<conversation_id>/pinned_messages")
 @answers(list[message_models.PinnedMessage])
-def list_pinned_messages(conversation_id: str) -> Response:
+def list_pinned_messages(conversation_id: str) -> object:
     """The pinned messages of a conversation, in order."""
-    return json_reply(editing.pinned_messages(**current_user_scope(), conversation_id=conversation_id))
+    return editing.pinned_messages(**current_user_scope(), conversation_id=conversation_id)
 
 
 @blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
 @answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
-def fork_conversation(conversation_id: str, message_id: str) -> Response:
+def fork_conversation(conversation_id: str, message_id: str) -> object:
     """Copy a conversation up to and including a message; the copy has its own ids."""
     row = copying.fork_conversation(**current_user_scope(), conversation_id=conversation_id, message_id=message_id)
-    return json_reply(
-        {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""},
-        status=HTTPStatus.CREATED,
-    )
+    return {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""}
 
 
 @blueprint.post("/move_messages_up_or_down/<conversation_id>")
 @takes(message_models.MessageMove)
 @answers(http_models.Done)
 @fails("conflict", "turn_in_progress")
-def move_messages(conversation_id: str, body: message_models.MessageMove) -> Response:
+def move_messages(conversation_id: str, body: message_models.MessageMove) -> None:
     """Move messages together by one place."""
     editing.move_messages(
         **current_user_scope(), conversation_id=conversation_id, message_ids=body.message_ids, direction=body.direction
     )
-    return ok()

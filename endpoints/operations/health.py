@@ -40,9 +40,9 @@ def answer_on_loop(scope: Scope, state: AppState) -> Answer | None:
 @blueprint.get("/healthz")
 @public
 @answers(operation_models.Health)
-def healthz() -> Response:
+def healthz() -> object:
     """The process is alive."""
-    return json_reply(_ALIVE)
+    return _ALIVE
 
 
 @blueprint.get("/readyz")

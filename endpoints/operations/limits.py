@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from chat.turns.turn import MAX_MESSAGE_CHARS
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_access, current_state
 from endpoints.http.validation import answers
 from settings import SETTINGS_TABLE
@@ -30,18 +29,16 @@ _TOLD = (
 
 @blueprint.get("/limits")
 @answers(operation_models.Limits)
-def list_limits() -> Response:
+def list_limits() -> object:
     """What the server is set to: each limit with its setting; `value` null is "as the model allows"."""
     state = current_state()
     rows = {row.name: row for row in SETTINGS_TABLE}
-    return json_reply(
-        {
-            "message_characters": MAX_MESSAGE_CHARS,
-            "context_window": state.models.main().context_window,
-            "read_only": current_access().read_only,
-            "settings": [
-                {"setting": name, "value": getattr(state.settings, rows[name].field), "meaning": rows[name].meaning}
-                for name in _TOLD
-            ],
-        }
-    )
+    return {
+        "message_characters": MAX_MESSAGE_CHARS,
+        "context_window": state.models.main().context_window,
+        "read_only": current_access().read_only,
+        "settings": [
+            {"setting": name, "value": getattr(state.settings, rows[name].field), "meaning": rows[name].meaning}
+            for name in _TOLD
+        ],
+    }

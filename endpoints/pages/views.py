@@ -17,7 +17,6 @@ from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from endpoints.http import models as http_models
 from endpoints.http.assets import static_base
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
 
@@ -74,12 +73,12 @@ def permalink(friendly_id: str, identifier: str) -> Response:
 @blueprint.post("/welcome")
 @takes(http_models.Nothing, optional=True)
 @answers(page_models.Welcome)
-def tell_newcomer(body: http_models.Nothing) -> Response:
+def tell_newcomer(body: http_models.Nothing) -> object:
     """Make the welcome conversation of an account that never had any; called again, the same answer.
 
     `conversation_id` is null for an account that has had conversations of its own, or has deleted the welcome.
     """
-    return json_reply({"conversation_id": welcome(**current_user_scope())})
+    return {"conversation_id": welcome(**current_user_scope())}
 
 
 def _message_id(conversation_id: str, identifier: str) -> str:

@@ -51,21 +51,18 @@ def list_claims(query: requests.ClaimFilter) -> Response:
 @takes(requests.NewClaim)
 @answers(responses.AddedClaim, status=HTTPStatus.CREATED)
 @fails("claim_not_found", "conflict", "context_not_found", "message_not_found")
-def add_claim(body: requests.NewClaim) -> Response:
+def add_claim(body: requests.NewClaim) -> object:
     """Remember something; `similar` are near duplicates and contradictions."""
     api = knowledge()
     fields = body.model_dump(exclude={"source_message_id"})
     added = api.add_claim(**fields, source_activity_id=_source(body.source_message_id), suggest_similar=True)
     claim = unwrap(added)
-    return json_reply(
-        {
-            "claim": described(api, claim),
-            "similar": similar_claims(api, added.metadata["similar"]),
-            "warnings": added.warnings,
-            **audited(added),
-        },
-        status=HTTPStatus.CREATED,
-    )
+    return {
+        "claim": described(api, claim),
+        "similar": similar_claims(api, added.metadata["similar"]),
+        "warnings": added.warnings,
+        **audited(added),
+    }
 
 
 @blueprint.post("/claims/bulk")
@@ -73,37 +70,37 @@ def add_claim(body: requests.NewClaim) -> Response:
 @answers(responses.BulkAdded)
 @fails("conflict")
 @works(Work.LONG)
-def add_claims(body: requests.NewClaims) -> Response:
+def add_claims(body: requests.NewClaims) -> object:
     """Remember up to 100 things as one change; each has its own result."""
     added = knowledge().add_claims_bulk(body.claims)
-    return json_reply({**unwrap(added), **audited(added)})
+    return {**unwrap(added), **audited(added)}
 
 
 @blueprint.post("/claims/bulk_change")
 @takes(requests.ClaimsChange)
 @answers(shape(responses.Changed, results=list[responses.ChangeResult]))
 @works(Work.LONG)
-def change_claims(body: requests.ClaimsChange) -> Response:
+def change_claims(body: requests.ClaimsChange) -> object:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
-    return json_reply({**unwrap(changed), **audited(changed)})
+    return {**unwrap(changed), **audited(changed)}
 
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
 @answers(shape(claim=responses.ClaimItem))
 @fails("claim_not_found")
-def get_claim_by_friendly_id(friendly_id: str) -> Response:
+def get_claim_by_friendly_id(friendly_id: str) -> object:
     """A claim by its readable id."""
     api = knowledge()
-    return json_reply({"claim": described(api, unwrap(api.get_claim_by_friendly_id(friendly_id)))})
+    return {"claim": described(api, unwrap(api.get_claim_by_friendly_id(friendly_id)))}
 
 
 @blueprint.get("/claims/<claim_id>")
 @answers(shape(claim=responses.ClaimItem))
-def get_claim(claim_id: str) -> Response:
+def get_claim(claim_id: str) -> object:
     """A claim by its id, its number or its readable id."""
     api = knowledge()
-    return json_reply({"claim": described(api, claim_named(api, claim_id))})
+    return {"claim": described(api, claim_named(api, claim_id))}
 
 
 @blueprint.put("/claims/<claim_id>")
@@ -129,13 +126,13 @@ def retract_claim(claim_id: str) -> Response:
 @takes(requests.Successor)
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
-def supersede_claim(claim_id: str, body: requests.Successor) -> Response:
+def supersede_claim(claim_id: str, body: requests.Successor) -> object:
     """Supersede this claim by another one."""
     api = knowledge()
     old, new = claim_named(api, claim_id), claim_named(api, body.by)
     superseded = api.supersede_claim(new.claim_id, old.claim_id)
     unwrap(superseded)
-    return json_reply({"claim": described(api, claim_named(api, old.claim_id)), **audited(superseded)})
+    return {"claim": described(api, claim_named(api, old.claim_id)), **audited(superseded)}
 
 
 @blueprint.put("/claims/<claim_id>/pin")
@@ -156,45 +153,45 @@ def unpin(claim_id: str) -> Response:
 
 @blueprint.get("/pinned")
 @answers(shape(claims=list[responses.ClaimItem]))
-def list_pinned() -> Response:
+def list_pinned() -> object:
     """The claims that go into every conversation."""
     api = knowledge()
-    return json_reply({"claims": described_all(api, unwrap(api.get_pinned_claims(200)))})
+    return {"claims": described_all(api, unwrap(api.get_pinned_claims(200)))}
 
 
 @blueprint.put("/conversation/<conversation_id>/pin")
 @takes(requests.PinnedClaim)
 @answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
-def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
+def pin_to_conversation(conversation_id: str, body: requests.PinnedClaim) -> object:
     """Pin a claim to one conversation: it goes into every turn there."""
     conversation = access_conversation(conversation_id)
     claim = claim_named(knowledge(), body.claim_id)
     ids = pin_claim(**current_user_scope(), conversation_id=conversation.conversation_id, claim_id=claim.claim_id)
-    return json_reply({"claim_ids": ids})
+    return {"claim_ids": ids}
 
 
 @blueprint.delete("/conversation/<conversation_id>/pin")
 @takes(requests.PinnedClaim)
 @answers(shape(claim_ids=list[str]))
 @fails("claim_not_found")
-def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) -> Response:
+def unpin_from_conversation(conversation_id: str, body: requests.PinnedClaim) -> object:
     """Unpin a claim, also a deleted one, from a conversation."""
     conversation = access_conversation(conversation_id)
     claim = knowledge().resolve_claim_identifier(body.claim_id)
     claim_id = claim.claim_id if claim is not None else body.claim_id
     ids = unpin_claim(**current_user_scope(), conversation_id=conversation.conversation_id, claim_id=claim_id)
-    return json_reply({"claim_ids": ids})
+    return {"claim_ids": ids}
 
 
 @blueprint.get("/conversation/<conversation_id>/pinned")
 @answers(shape(claims=list[responses.ClaimItem]))
-def list_pinned_to_conversation(conversation_id: str) -> Response:
+def list_pinned_to_conversation(conversation_id: str) -> object:
     """The claims pinned to a conversation, oldest pin first."""
     ids = access_conversation(conversation_id).get_field(PINNED) or []
     api = knowledge()
     claims = [claim for claim in unwrap(api.get_claims_by_ids(ids)) if claim is not None]
-    return json_reply({"claims": described_all(api, claims)})
+    return {"claims": described_all(api, claims)}
 
 
 def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters:

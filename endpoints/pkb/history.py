@@ -19,53 +19,53 @@ blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
 @blueprint.get("/conflicts")
 @answers(shape(conflicts=list[responses.ConflictItem]))
-def list_conflicts() -> Response:
+def list_conflicts() -> object:
     """Unresolved conflicts, newest first."""
     api = knowledge()
-    return json_reply({"conflicts": described_conflicts(api, unwrap(api.get_open_conflicts()))})
+    return {"conflicts": described_conflicts(api, unwrap(api.get_open_conflicts()))}
 
 
 @blueprint.post("/conflicts")
 @takes(requests.ConflictDraft)
 @answers(shape(responses.Changed, conflict=responses.ConflictItem), status=HTTPStatus.CREATED)
 @fails("claim_not_found", "conflict")
-def create_conflict(body: requests.ConflictDraft) -> Response:
+def create_conflict(body: requests.ConflictDraft) -> object:
     """Record that claims contradict each other."""
     api = knowledge()
     created = api.create_conflict_set(body.claim_ids, body.notes)
     conflict = described_conflicts(api, [unwrap(created)])[0]
-    return json_reply({"conflict": conflict, **audited(created)}, status=HTTPStatus.CREATED)
+    return {"conflict": conflict, **audited(created)}
 
 
 @blueprint.post("/conflicts/<conflict_id>/resolve")
 @takes(requests.Decision)
 @answers(shape(responses.Changed, conflict=responses.ConflictItem))
 @fails("claim_not_found", "conflict")
-def resolve_conflict(conflict_id: str, body: requests.Decision) -> Response:
+def resolve_conflict(conflict_id: str, body: requests.Decision) -> object:
     """Resolve a conflict; the winner supersedes the others, without a winner all stay."""
     api = knowledge()
     resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
-    return json_reply({"conflict": described_conflicts(api, [unwrap(resolved)])[0], **audited(resolved)})
+    return {"conflict": described_conflicts(api, [unwrap(resolved)])[0], **audited(resolved)}
 
 
 @blueprint.get("/audit")
 @asks(requests.HistoryPage)
 @answers(shape(entries=list[responses.HistoryItem]))
-def list_changes(query: requests.HistoryPage) -> Response:
+def list_changes(query: requests.HistoryPage) -> object:
     """The history of changes, newest first."""
     log = unwrap(knowledge().get_audit_log(limit=query.limit, before=query.before))
     entries = [{**entry, "can_undo": entry["undone_by"] is None} for entry in log["entries"]]
-    return json_reply({"entries": entries})
+    return {"entries": entries}
 
 
 @blueprint.post("/undo/<audit_id>")
 @answers(shape(undone=str, audit_id=str))
 @fails("conflict")
 @works(Work.LONG)
-def undo(audit_id: str) -> Response:
+def undo(audit_id: str) -> object:
     """Undo a change; 409 if anything it touched was changed since. An undo can be undone too."""
     undone = unwrap(knowledge().undo(audit_id))
-    return json_reply({"undone": audit_id, "audit_id": undone})
+    return {"undone": audit_id, "audit_id": undone}
 
 
 @blueprint.get("/export")
@@ -88,7 +88,7 @@ def export(query: requests.ExportFormat) -> Response:
 @takes(requests.Payload)
 @answers(responses.Imported)
 @works(Work.LONG)
-def take_in(body: requests.Payload) -> Response:
+def take_in(body: requests.Payload) -> object:
     """Import an export; importing it twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)
-    return json_reply({"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audited(imported)})
+    return {"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audited(imported)}

@@ -27,11 +27,11 @@ _MOST_BYTES = 50 * 1024
 @answers(responses.Analysis)
 @fails("model_unavailable")
 @works(Work.MODEL)
-def analyze_statement(body: requests.StatementText) -> Response:
+def analyze_statement(body: requests.StatementText) -> object:
     """Suggest type, domain, tags, entities and questions for a statement, and find similar claims."""
     api = knowledge()
     analysis = unwrap(api.analyze_statement(body.statement, body.use_model))
-    return json_reply({**analysis, "similar": similar_claims(api, analysis["similar"])})
+    return {**analysis, "similar": similar_claims(api, analysis["similar"])}
 
 
 @blueprint.post("/ingest_text")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from chat.context.memories import relevant_memories, rendered_memories
 from endpoints.http.models import shape
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
 
 from . import requests, responses
@@ -23,48 +22,46 @@ _MOST_OF_A_GROUP = 2_000
 @answers(responses.ClaimSearchResults)
 @fails("context_not_found", "model_unavailable")
 @works(work_of_search)
-def search(query: requests.ClaimSearch) -> Response:
+def search(query: requests.ClaimSearch) -> object:
     """The claims that match `q`, best first; `warnings` name searches that were unavailable."""
     api = knowledge()
     text = query.q or query.query
     found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
     results = unwrap(found)
     claims = described_all(api, [result.claim for result in results])
-    return json_reply(
-        {
-            "results": [
-                {
-                    "claim": claim,
-                    "score": result.score,
-                    "source": result.source,
-                    "is_contested": result.is_contested,
-                    "warnings": result.warnings,
-                }
-                for claim, result in zip(claims, results, strict=True)
-            ],
-            "warnings": found.warnings,
-        }
-    )
+    return {
+        "results": [
+            {
+                "claim": claim,
+                "score": result.score,
+                "source": result.source,
+                "is_contested": result.is_contested,
+                "warnings": result.warnings,
+            }
+            for claim, result in zip(claims, results, strict=True)
+        ],
+        "warnings": found.warnings,
+    }
 
 
 @blueprint.get("/autocomplete")
 @asks(requests.Completion)
 @answers(responses.Completions)
-def autocomplete(query: requests.Completion) -> Response:
+def autocomplete(query: requests.Completion) -> object:
     """Completions of a reference that begins with `q`, or has its words."""
-    return json_reply(unwrap(knowledge().autocomplete(query.q, limit=query.limit)))
+    return unwrap(knowledge().autocomplete(query.q, limit=query.limit))
 
 
 @blueprint.get("/resolve/<path:reference>")
 @answers(responses.ResolvedReference)
 @fails("ambiguous")
-def resolve(reference: str) -> Response:
+def resolve(reference: str) -> object:
     """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`."""
     api = knowledge()
     found = unwrap(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
     names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
     status = "resolved" if found["claims"] else "empty"
-    return json_reply({**names, "status": status, "claims": described_all(api, found["claims"])})
+    return {**names, "status": status, "claims": described_all(api, found["claims"])}
 
 
 @blueprint.post("/relevant_context")
@@ -72,15 +69,15 @@ def resolve(reference: str) -> Response:
 @answers(shape(context=str, claims=list[responses.ClaimItem]))
 @fails("model_unavailable")
 @works(Work.SEARCH)
-def relevant_context(body: requests.ContextQuestion) -> Response:
+def relevant_context(body: requests.ContextQuestion) -> object:
     """The memories relevant to a question, as a model would get them."""
     api = knowledge()
     claims = [result.claim for result in unwrap(relevant_memories(api, body.query, k=body.k))]
-    return json_reply({"context": rendered_memories(claims), "claims": described_all(api, claims)})
+    return {"context": rendered_memories(claims), "claims": described_all(api, claims)}
 
 
 @blueprint.get("/stats")
 @answers(responses.Statistics)
-def statistics() -> Response:
+def statistics() -> object:
     """Counts of the knowledge base, and the state of its vectors."""
-    return json_reply(unwrap(knowledge().statistics()))
+    return unwrap(knowledge().statistics())

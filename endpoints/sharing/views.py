@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, url_for
 
 from chat.turns import parts
 from database.sharing import shares
 from database.sharing.shares import Share
 from endpoints.http.models import Done
 from endpoints.http.pools import Work, works
-from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, fails
 
@@ -25,37 +24,36 @@ blueprint = Blueprint("shares", __name__)
 @answers(share_models.ShareItem)
 @fails("conflict")
 @works(Work.LONG)
-def share(conversation_id: str) -> Response:
+def share(conversation_id: str) -> object:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
     made = shares.share_conversation(
         **current_user_scope(), conversation_id=conversation_id, secret_key=_secret_key(), show_part=parts.shared
     )
-    return json_reply(_item(made))
+    return _item(made)
 
 
 @blueprint.get("/share/<conversation_id>")
 @answers(share_models.ShareState)
 @fails("share_not_found")
-def get_share(conversation_id: str) -> Response:
+def get_share(conversation_id: str) -> object:
     """Whether and since when a conversation is shared, and what sharing it now would show."""
     found = shares.preview_share(**current_user_scope(), conversation_id=conversation_id, secret_key=_secret_key())
-    return json_reply({**asdict(found), "share": None if found.share is None else _item(found.share)})
+    return {**asdict(found), "share": None if found.share is None else _item(found.share)}
 
 
 @blueprint.delete("/share/<conversation_id>")
 @answers(Done)
 @fails("share_not_found")
-def revoke_share(conversation_id: str) -> Response:
+def revoke_share(conversation_id: str) -> None:
     """Withdraw the link of a conversation: it leads nowhere, for good."""
     shares.revoke_share(**current_user_scope(), conversation_id=conversation_id)
-    return ok()
 
 
 @blueprint.get("/shares")
 @answers(list[share_models.ShareItem])
-def list_shares() -> Response:
+def list_shares() -> object:
     """All own shares, the newest snapshot first."""
-    return json_reply([_item(each) for each in shares.list_shares(**current_user_scope(), secret_key=_secret_key())])
+    return [_item(each) for each in shares.list_shares(**current_user_scope(), secret_key=_secret_key())]
 
 
 def _item(made: Share) -> dict[str, Any]:
