@@ -181,6 +181,12 @@ RULES: tuple[Rule, ...] = (
         what="Message {0} is being written, and its conversation does not know; the next start of a server closes it.",
     ),
     Rule(
+        name="changes",
+        sql="SELECT user_email, COUNT(*), MIN(seq), MAX(seq) FROM changes "
+        "GROUP BY user_email HAVING COUNT(*) <> MAX(seq) - MIN(seq) + 1",
+        what="The {1} changes of {0} are numbered from {2} to {3}, with gaps.",
+    ),
+    Rule(
         name="targets of references",
         sql="SELECT message_references.message_id, ref FROM message_references JOIN messages AS target "
         "ON target.message_id = message_references.target_message_id "

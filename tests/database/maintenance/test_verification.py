@@ -78,6 +78,7 @@ DAMAGES = [
         ],
         True,
     ),
+    ("changes", ["DELETE FROM changes WHERE seq = 2"], False),
     ("links", ["PRAGMA foreign_keys = OFF", "DELETE FROM \"UserToConversationId\" WHERE title = 'Other'"], False),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from chat.runtime import changes as feeds
 from database.accounts.sessions import revoke_all_sessions
 from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import Person, account, refused
+from tests.live_server import LiveServer
 
 pytestmark = pytest.mark.contract
 
@@ -95,3 +97,14 @@ def test_too_many_streams_of_one_person_are_refused(ada: Person, monkeypatch: py
     assert refused(answer) == (429, "rate_limited")
     assert int(answer.headers["Retry-After"]) > 0
     first.close()  # type: ignore[attr-defined]
+
+
+def test_the_servers_loop_tails_the_changes_and_ends_the_stream_when_it_stops(live_server: LiveServer) -> None:
+    first, second = live_server.sign_up(), live_server.sign_in("ada@example.org")
+    lines = second.stream("/events")
+    assert next(lines) == {"seq": 0, "hello": True}
+    made = first.create_conversation()
+    told = next(lines)
+    assert (told["kind"], told["change"], told["id"]) == ("conversation", "created", made)
+    assert live_server.stop(seconds=8) in (0, -signal.SIGTERM)
+    assert list(lines) == []
