@@ -1,6 +1,6 @@
 """Recording changes: each is one row of the audit log, in the transaction of the change, and can be undone.
 
-Whoever writes rows of a person's does it through a `ChangeSet`, which keeps what they were before and after.
+All writes of a person's rows go through a `ChangeSet`, which keeps each row as it was before and after.
 
 The outbox: activities lie in another store, and the two stores share no transaction. A change is marked as delivered
 after it was handed over, so the receiver may get it twice and has to recognise it by its `audit_id`.

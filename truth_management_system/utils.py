@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 EPOCH = "1970-01-01T00:00:00.000000Z"
-"""Since when a claim is valid of which nobody said."""
+"""The beginning of a claim's validity where none was given."""
 
 GROUP_SUFFIXES = ("_context", "_entity", "_tag", "_domain")
 _LONGEST = 60

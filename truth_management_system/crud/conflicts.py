@@ -122,11 +122,11 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             return self._existing(conflict_set_id)
 
     def get_open(self, limit: int = 100, offset: int = 0) -> builtins.list[ConflictSet]:
-        """Conflicts that nobody decided, newest first."""
+        """Open conflicts, newest first."""
         return self._found(_OPEN, limit=limit, offset=offset)
 
     def count_open(self) -> int:
-        """How many conflicts nobody decided."""
+        """How many conflicts are open."""
         return self._number(_NUMBER_OPEN)
 
     def _found(self, statement: Prepared, **given: Any) -> builtins.list[ConflictSet]:

@@ -57,7 +57,7 @@ class CountedContext(NamedTuple):
 
 
 class ContextCRUD(Trees[Context]):
-    """The contexts of one user. Their names need not differ: whoever means one by name may have to choose."""
+    """The contexts of one user. Two may have the same name; a reference by that name is ambiguous."""
 
     table, key, columns, model = contexts, "context_id", CONTEXT_COLUMNS, Context
     noun, links, parent = "context", context_claims, "parent_context_id"

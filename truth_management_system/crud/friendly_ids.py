@@ -63,7 +63,7 @@ def check_given(friendly_id: str, *, suffix: str) -> None:
 
 def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:
     """Whether `row` is in; False where its readable id is taken."""
-    # Asked first, since a failed insert costs more; the UNIQUE index decides all the same.
+    # A lookup is cheaper than a failed insert; the UNIQUE index still decides.
     if changes.db.row(_taken(table), user=row["user_email"], friendly_id=row["friendly_id"]):
         return False
     try:

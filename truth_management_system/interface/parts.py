@@ -29,7 +29,7 @@ from ..search.service import ClaimSearch
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 UNEXPECTED = "internal_error"
-"""The `error_code` of what nobody foresaw."""
+"""The `error_code` of an unexpected exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
     """Make a method that gives an Outcome, or raises, give an ActionResult.
 
     Its metadata has `audit_id` where something was changed; where it failed, `error_code`, `details` and the `error`
-    itself. What is no KnowledgeError is logged, since it is nobody's input but a fault.
+    itself. Any other exception than a KnowledgeError is a fault of the program, and is logged.
     """
 
     def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:

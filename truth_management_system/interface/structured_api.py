@@ -169,7 +169,7 @@ class _Keeping(ApiParts):
 
     @outcome("undo", "audit")
     def undo(self, audit_id: str) -> Outcome:
-        """Take back one change; `.data`: the id of the entry that records this, which can be undone as well."""
+        """Undo one change; `.data`: the id of the entry that records this, which can be undone as well."""
         return Outcome(undo(self.db, user_email=self.owner, audit_id=audit_id), audit_id)
 
 

@@ -118,7 +118,7 @@ def free_friendly_ids(
 
 
 def _candidates(wish: Wish, suffix: str) -> Iterator[str]:
-    # What can't be kept is made anew; nobody is asked in the middle of an import.
+    # An id that can't be kept is replaced without asking.
     with suppress(InvalidKnowledgeError):
         check_given(wish.friendly_id, suffix=suffix)
         yield wish.friendly_id

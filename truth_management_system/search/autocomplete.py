@@ -1,4 +1,4 @@
-"""What a person may mean who has typed the beginning of a reference."""
+"""Completing a reference from its first letters."""
 
 from __future__ import annotations
 

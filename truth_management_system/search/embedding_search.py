@@ -1,4 +1,4 @@
-"""Finding claims by what they mean, and by what they are filed under; asking the model beside whoever waits for it."""
+"""Finding claims by what they mean and by what they are filed under; the model is asked in a thread of its own."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ _late: WeakKeyDictionary[EmbeddingModel, Future[Any]] = WeakKeyDictionary()
 def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
     """Begin with `work`, which asks the model, as soon as a thread is free.
 
-    While somebody has waited for this model in vain and it is still at that, nobody is to wait for it again: then it is
-    over at once, by a TimeoutError.
+    While an earlier call of this model has timed out and still runs, the future fails at once with a TimeoutError.
     """
     late = _late.get(model)
     if late is None or late.done():
