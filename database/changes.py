@@ -82,7 +82,8 @@ TURN = change_kind(
     "begins is `created`, one that ends is `changed`",
 )
 MESSAGE = change_kind(
-    "message", fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`; `moved`"
+    "message",
+    fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`, `chosen_branch`; `moved`",
 )
 MEMORY = change_kind("memory", fields="`object_type` and `action`, as in `GET /pkb/audit`")
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")

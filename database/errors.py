@@ -5,6 +5,7 @@ StoreError
  │   ├─ ConversationNotFoundError
  │   ├─ MessageNotFoundError
  │   ├─ VariantNotFoundError
+ │   ├─ BranchNotFoundError
  │   ├─ ThreadNotFoundError
  │   ├─ WorkspaceNotFoundError
  │   ├─ SessionNotFoundError
@@ -68,6 +69,12 @@ class VariantNotFoundError(NotFoundError):
     """No such variant of this answer."""
 
     noun = "variant"
+
+
+class BranchNotFoundError(NotFoundError):
+    """No such alternative to this question."""
+
+    noun = "branch"
 
 
 class ThreadNotFoundError(NotFoundError):

@@ -100,7 +100,9 @@ def _referring(user_email: str, message_id: str) -> Select[Any]:
         .where(
             earlier.c.conversation_id == messages.c.conversation_id,
             earlier.c.deleted_at.is_(None),
+            earlier.c.other_branch.is_(None),
             earlier.c.ordinal <= messages.c.ordinal,
+            messages.c.other_branch.is_(None),
         )
         .correlate(messages)
         .scalar_subquery()

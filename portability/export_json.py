@@ -56,6 +56,9 @@ def _item(message: MessageRow, page: MessagePage) -> dict[str, Any]:
         "ordinal": message.ordinal,
         "in_answer_to": message.in_answer_to,
         "chosen_variant": message.chosen_variant,
+        "branch_id": message.branch_id,
+        "branch_of": message.branch_of,
+        "chosen_branch": message.chosen_branch,
         "variants": page.variants.get(message.message_id, []),
         "edits": page.edits.get(message.message_id, []),
     }

@@ -43,8 +43,9 @@ def reply_of(message: MessageRow, page: MessagePage) -> str | None:
 
 
 def notes_of(message: MessageRow) -> list[str]:
-    """Notes on a message: hidden from models, edited, not completed."""
-    notes = ["hidden"] if message.show_hide == "hide" else []
+    """Notes on a message: beside the active path, hidden from models, edited, not completed."""
+    notes = ["other branch"] if message.other_branch is not None else []
+    notes += ["hidden"] if message.show_hide == "hide" else []
     if message.edited_at is not None:
         notes.append("edited")
     if message.status not in {"complete", "streaming"}:

@@ -21,7 +21,7 @@ from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError
-from database.messages.message import MessageRow, live_in, rows_numbered
+from database.messages.message import MessageRow, live_in_any_branch, rows_numbered
 from database.schema import conversations, messages
 from database.search import index as fulltext_index
 from database.search.index import completions, expression_for, folded, words
@@ -416,7 +416,11 @@ def _in_conversation(connection: Connection, conversation_id: str, phrases: Phra
     hits = fulltext_index.newest_hits(
         connection, conversation_id=conversation_id, phrases=phrases, limit=_RANKED_IN_CONVERSATION
     )
-    columns = select(messages.c.seq, messages.c.text).where(live_in(conversation_id)).order_by(messages.c.seq.desc())
+    columns = (
+        select(messages.c.seq, messages.c.text)
+        .where(live_in_any_branch(conversation_id))
+        .order_by(messages.c.seq.desc())
+    )
     tail = connection.execute(columns.where(messages.c.seq > mark))
     beginning = len(phrases[-1][-1]) > 1
     unindexed = [(seq, folded(text)) for seq, text in tail if holds(text, phrases, beginning=beginning)]

@@ -368,7 +368,7 @@ def _message_item(ref: str, fid: str, message: Message) -> PkbItem:
         type="conversation_message",
         refs=(ref,),
         key=f"message:{message['message_id']}",
-        label=f"from {fid} #{message['message_index']} ({sender}):",
+        label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({sender}):",
         body=message["text"],
     )
 
@@ -386,6 +386,8 @@ def _message_target(conversation: AddressableConversation, message: Message) -> 
 
 def _notes(message: Message) -> tuple[str, ...]:
     notes = ["edited"] if message.get("edited_at") or message.get("variants") else []
+    if message.get("other_branch"):
+        notes.append("other branch")
     if message.get("status") in {"interrupted", "cancelled", "failed"}:
         notes.append(f"answer {message['status']}")
     return tuple(notes)

@@ -93,6 +93,9 @@ OWNER = "_owner"
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
 
+ASKED_INSTEAD_OF = "_asked_instead_of"
+"""The field of a query that names the question (message_id) whose place it takes, in a branch; set by the server."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Means:
@@ -115,6 +118,9 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
     if not text.strip():
         raise EmptyMessageError
+    former = query.get(ASKED_INSTEAD_OF)
+    if former:
+        query = {**query, "checkboxes": history.config_of(former).get("checkboxes") or {}}
     means = _means(query, history, user_email=user_email)
     accepted = history.accept(
         text=text,
@@ -124,6 +130,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         model_name=means.chosen.model.name,
         client_message_id=query.get("client_message_id"),
         owner=query.get(OWNER),
+        instead_of=former,
     )
     return _turn(query, accepted, means, text=text)
 

@@ -143,12 +143,13 @@ class History:
         model_name: str,
         client_message_id: str | None = None,
         owner: str | None = None,
+        instead_of: str | None = None,
     ) -> AcceptedTurn:
-        """Store a user message and an empty answer.
+        """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
-        Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError.
+        Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
-        return turns.accept_turn(
+        accepted = turns.accept_turn(
             **self._who,
             text=text,
             config=config,
@@ -157,7 +158,17 @@ class History:
             model_name=model_name,
             client_message_id=client_message_id,
             owner=owner,
+            instead_of=instead_of,
         )
+        if instead_of is not None:
+            # The summary may have told of the branch that was left.
+            self._refresh()
+        return accepted
+
+    def config_of(self, message_id: str) -> dict[str, Any]:
+        """What a message was sent with; {} for one that is not there."""
+        row = reading.message_by_id(**self._who, message_id=message_id)
+        return {} if row is None else row.config
 
     def accept_again(
         self, message_id: str, *, model_name: str, client_message_id: str | None = None, owner: str | None = None

@@ -44,6 +44,7 @@ class ConversationRow:
     message_count: int
     last_ordinal: int
     running_message_id: str | None
+    branch_id: str | None
     version: int
     deleted_at: str | None
     expires_at: str | None
@@ -197,6 +198,7 @@ _HEADS = select(
     _c.last_ordinal,
     _c.running_message_id,
     _c.stateless,
+    _c.branch_id,
 ).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
 _HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
 _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
@@ -206,7 +208,8 @@ _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched"))
 class ConversationHead:
     """The head of one conversation, as of this transaction.
 
-    message_count: of live messages. stateless: new turns are not kept.
+    message_count: of live messages on the active path. stateless: new turns are not kept. branch_id: of the branch that
+    the active path ends in, see `database.messages.branches`.
     """
 
     conversation_id: str
@@ -219,6 +222,7 @@ class ConversationHead:
     last_ordinal: int
     running_message_id: str | None
     stateless: bool
+    branch_id: str | None
 
 
 _HEAD_FIELDS = tuple(ConversationHead.__dataclass_fields__)

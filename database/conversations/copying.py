@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, Table, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, or_, select, update
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities import NewActivity, Place, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.errors import MessageNotFoundError
+from database.messages.branches import branches_of, on_path
 from database.messages.message import row_with_id
 from database.messages.parts import part_rows, told_parts
 from database.schema import (
@@ -123,6 +124,9 @@ _KEPT = (
     "edited_at",
     "chosen_variant",
     "pinned_at",
+    "deleted_at",
+    "chosen_branch",
+    "other_branch",
 )
 
 _m = messages.c
@@ -135,6 +139,7 @@ class _Copy:
 
     slices: the ids of the source's messages in order, in lists that one writer job copies.
     message_ids, thread_ids: the clone's ids by the source's. summarised: the clone's `summarised_ordinal`.
+    has_branches: the clone has all branches of the source; otherwise its messages are one branch.
     """
 
     source: ConversationRow
@@ -144,11 +149,13 @@ class _Copy:
     message_ids: dict[str, str]
     thread_ids: dict[str, str]
     summarised: int
+    has_branches: bool
     new_threads: list[dict[str, Any]] = field(default_factory=list)
     created_at: str = field(default_factory=now_iso)
     friendly_id: str | None = None
     hashes: set[str] = field(default_factory=set)
     last_ordinal: int = 0
+    message_count: int = 0
 
 
 def clone_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
@@ -170,7 +177,8 @@ def clone_conversation(*, database: Database, user_email: str, conversation_id: 
 def fork_conversation(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
     """A copy of a conversation up to and including a message.
 
-    A summary that covers later messages is not copied.
+    A copy has no branches, only the messages that lead to this one. A summary that covers later messages, or another
+    branch, is not copied.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -182,9 +190,12 @@ def fork_conversation(*, database: Database, user_email: str, conversation_id: s
         last = row_with_id(connection, conversation_id, message_id)
         if last is None or last.deleted_at is not None or is_unkept(last.config):
             raise MessageNotFoundError
-        if source.summarised_ordinal > last.ordinal:
+        if source.summarised_ordinal > last.ordinal or last.other_branch is not None:
             source = replace(source, running_summary="", summarised_ordinal=0)
-        copy = _plan(connection, source, suffix="fork", up_to=last.ordinal)
+        tree = branches_of(connection, conversation_id)
+        path = tree.choosing(tree.choices_to(last.branch_id, last.ordinal)).path()
+        leading_there = (_m.ordinal <= last.ordinal) & _m.deleted_at.is_(None) & on_path(path)
+        copy = _plan(connection, replace(source, branch_id=None), suffix="fork", which=leading_there)
     return _filled(store, copy)
 
 
@@ -210,19 +221,22 @@ def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
         .join_from(messages, activities, _a.seq == _m.seq)
         .where(
             _m.conversation_id == conversation_id,
-            _m.deleted_at.is_(None),
+            # A deleted question stays where branches begin with it.
+            or_(_m.deleted_at.is_(None), _m.branch_of.is_not(None), _m.chosen_branch.is_not(None)),
             _m.message_id.not_in(unkept_in(conversation_id)),
         )
         .order_by(_m.ordinal)
     )
 
 
-def _plan(connection: Connection, source: ConversationRow, *, suffix: str, up_to: int | None = None) -> _Copy:
+def _plan(
+    connection: Connection, source: ConversationRow, *, suffix: str, which: ColumnElement[bool] | None = None
+) -> _Copy:
     query = _live_messages(
         source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id, func.length(_m.text).label("characters")
     )
-    if up_to is not None:
-        query = query.where(_m.ordinal <= up_to)
+    if which is not None:
+        query = query.where(which)
     rows = connection.execute(query).all()
     copy = _Copy(
         source=source,
@@ -232,6 +246,7 @@ def _plan(connection: Connection, source: ConversationRow, *, suffix: str, up_to
         message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
         thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
         summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
+        has_branches=which is None,
     )
     copy.new_threads = _threads(connection, copy)
     return copy
@@ -301,6 +316,7 @@ def _begin(connection: Connection, copy: _Copy) -> None:
         "settings": source.settings,
         "memory": source.memory,
         "stateless": int(source.stateless),
+        "branch_id": copy.message_ids.get(source.branch_id or ""),
         "deleted_at": copy.created_at,
         "incomplete_since": copy.created_at,
     }
@@ -328,6 +344,9 @@ def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cl
     connection.execute(
         insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
     )
+    gone = {new.seq: row["deleted_at"] for row, new in zip(rows, stored, strict=True) if row["deleted_at"]}
+    for seq, deleted_at in gone.items():
+        connection.execute(update(activities).where(_a.seq == seq).values(deleted_at=deleted_at))
     insert_cloned_rows(connection, cloned)
     if any(table is message_parts and parts for table, parts in cloned):
         _mark_parts(connection, [copy.message_ids[row["message_id"]] for row in rows])
@@ -360,7 +379,16 @@ def _message(copy: _Copy, row: Mapping[str, Any], *, seq: int) -> dict[str, Any]
         "ordinal": copy.last_ordinal,
         "message_short_hash": short_hash,
         "in_answer_to": copy.message_ids.get(row["in_answer_to"]),
+        **_branch(copy, row),
     }
+
+
+def _branch(copy: _Copy, row: Mapping[str, Any]) -> dict[str, Any]:
+    if not copy.has_branches:
+        copy.message_count += 1
+        return dict.fromkeys(("branch_id", "branch_of", "chosen_branch", "other_branch"))
+    copy.message_count += row["deleted_at"] is None and row["other_branch"] is None
+    return {name: copy.message_ids.get(row[name]) for name in ("branch_id", "branch_of")}
 
 
 def _reveal(connection: Connection, copy: _Copy) -> ConversationRow:
@@ -371,7 +399,7 @@ def _reveal(connection: Connection, copy: _Copy) -> ConversationRow:
             deleted_at=None,
             incomplete_since=None,
             updated_at=now_iso(),
-            message_count=copy.last_ordinal,
+            message_count=copy.message_count,
             last_ordinal=copy.last_ordinal,
             version=conversations.c.version + 1,
         )

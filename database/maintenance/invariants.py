@@ -29,7 +29,7 @@ INDEXES = _all_there("index", (index.name for table in metadata.tables.values() 
 _COUNTED = """
     SELECT {columns} FROM "UserToConversationId" AS conversation LEFT JOIN (
         SELECT conversation_id, COUNT(*) AS stored, COUNT(DISTINCT ordinal) AS places, MIN(ordinal) AS first,
-            MAX(ordinal) AS last, SUM(deleted_at IS NULL) AS live
+            MAX(ordinal) AS last, SUM(deleted_at IS NULL AND other_branch IS NULL) AS live
         FROM messages GROUP BY conversation_id
     ) AS counted USING (conversation_id)
     WHERE conversation.incomplete_since IS NULL AND ({broken})
@@ -152,6 +152,20 @@ RULES: tuple[Rule, ...] = (
         "(SELECT 1 FROM message_variants WHERE message_variants.message_id = messages.message_id "
         "AND message_variants.number = messages.chosen_variant)",
         what="Message {0} shows version {1}, which is not there.",
+    ),
+    Rule(
+        name="branches",
+        sql="SELECT message_id, branch_of FROM messages AS question WHERE branch_of IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM messages AS first WHERE first.message_id = question.branch_of "
+        "AND first.conversation_id = question.conversation_id AND first.chosen_branch IS NOT NULL)",
+        what="Message {0} was asked instead of {1}, which is not there.",
+    ),
+    Rule(
+        name="branches",
+        sql="SELECT message_id, branch_id FROM messages AS inside WHERE branch_id IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM messages AS question WHERE question.message_id = inside.branch_id "
+        "AND question.conversation_id = inside.conversation_id AND question.branch_of IS NOT NULL)",
+        what="Message {0} lies in the branch {1}, which is not there.",
     ),
     Rule(
         name="parts",

@@ -32,7 +32,8 @@ _AT_ONCE = 100
 _COUNT_ANEW = """
     UPDATE "UserToConversationId" AS conversation SET version = version + 1,
         message_count = (SELECT COUNT(*) FROM messages
-            WHERE messages.conversation_id = conversation.conversation_id AND deleted_at IS NULL),
+            WHERE messages.conversation_id = conversation.conversation_id
+                AND deleted_at IS NULL AND other_branch IS NULL),
         last_ordinal = (SELECT COALESCE(MAX(ordinal), 0) FROM messages
             WHERE messages.conversation_id = conversation.conversation_id)
     WHERE conversation_id = ? AND incomplete_since IS NULL

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
@@ -17,6 +17,7 @@ from database.errors import MessageNotFoundError, StaleTextError
 from database.schema import activities, message_edits, messages
 from database.search import index as fulltext_index
 
+from .branches import BranchTree, branches_of
 from .message import MessageRow, answering_model, live_in, row_with_id, rows_where
 from .reading import access_message, access_settled
 from .variants import store_edit
@@ -99,7 +100,7 @@ def delete_message(
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=deleted_at))
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
-        touch(connection, conversation_id, message_count=head.message_count - 1)
+        touch(connection, conversation_id, message_count=head.message_count - (message.other_branch is None))
         _record(connection, message, "gone")
 
     database.write(remove)
@@ -122,7 +123,7 @@ def restore_message(*, database: Database, user_email: str, conversation_id: str
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
         fulltext_index.readmit(connection, message)
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
-        touch(connection, conversation_id, message_count=head.message_count + 1)
+        touch(connection, conversation_id, message_count=head.message_count + (message.other_branch is None))
         _record(connection, message, "created")
 
     database.write(restore)
@@ -138,7 +139,8 @@ def move_messages(
 ) -> None:
     """Move messages by one place among the live ones, towards the beginning ("up") or the end ("down").
 
-    Neighbours move as a block. What stands at the edge stays there, and what follows it closely stays behind it.
+    Neighbours move as a block. What stands at the edge stays there, and what follows it closely stays behind it. A
+    question with branches is such an edge: it stays, and nothing is moved over it.
     Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there).
     """
     chosen = set(message_ids)
@@ -146,10 +148,11 @@ def move_messages(
     def move(connection: Connection) -> None:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         stretch = _stretch(connection, conversation_id, chosen)
-        order = _moved([message_id for message_id, _ in stretch], chosen, up=direction == "up")
+        areas = _areas(branches_of(connection, conversation_id), stretch)
+        order = _moved([message.message_id for message in stretch], chosen, areas, up=direction == "up")
         places: list[dict[str, Any]] = [
             {"id": message_id, "ordinal": ordinal}
-            for message_id, (old_id, ordinal) in zip(order, stretch, strict=True)
+            for message_id, (old_id, ordinal, _) in zip(order, stretch, strict=True)
             if message_id != old_id
         ]
         if places:
@@ -169,8 +172,14 @@ def _record(connection: Connection, message: MessageRow, change: ChangeType, **f
     record(connection, MESSAGE, change, ids=[message.message_id], fields=fields, **where)
 
 
-def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[tuple[str, int]]:
-    """(message_id, ordinal) of the live messages from the first chosen to the last, with a neighbour on either side."""
+class _Placed(NamedTuple):
+    message_id: str
+    ordinal: int
+    branch_id: str | None
+
+
+def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> list[_Placed]:
+    """The live messages from the first chosen to the last, with a neighbour on either side."""
     first, last, found = connection.execute(
         select(func.min(messages.c.ordinal), func.max(messages.c.ordinal), func.count()).where(
             live_in(conversation_id), messages.c.message_id.in_(chosen)
@@ -181,7 +190,7 @@ def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> 
     before = select(func.max(messages.c.ordinal)).where(live_in(conversation_id), messages.c.ordinal < first)
     behind = select(func.min(messages.c.ordinal)).where(live_in(conversation_id), messages.c.ordinal > last)
     query = (
-        select(messages.c.message_id, messages.c.ordinal)
+        select(messages.c.message_id, messages.c.ordinal, messages.c.branch_id)
         .where(
             live_in(conversation_id),
             messages.c.ordinal >= func.coalesce(before.scalar_subquery(), first),
@@ -189,13 +198,27 @@ def _stretch(connection: Connection, conversation_id: str, chosen: set[str]) -> 
         )
         .order_by(messages.c.ordinal)
     )
-    return [(message_id, ordinal) for message_id, ordinal in connection.execute(query)]
+    return [_Placed._make(row) for row in connection.execute(query)]
 
 
-def _moved(order: Sequence[str], chosen: set[str], *, up: bool) -> list[str]:
+def _areas(tree: BranchTree, stretch: Sequence[_Placed]) -> dict[str, tuple[str | None, int, str]]:
+    """By message id: the same for two messages that may change places, since no branch begins between them."""
+    fixed = {fork.message_id for fork in tree.forks}
+    return {
+        message.message_id: (
+            message.branch_id,
+            sum(fork.branch_id == message.branch_id and fork.ordinal < message.ordinal for fork in tree.forks),
+            message.message_id if message.message_id in fixed else "",
+        )
+        for message in stretch
+    }
+
+
+def _moved(order: Sequence[str], chosen: set[str], areas: Mapping[str, object], *, up: bool) -> list[str]:
     result = list(order) if up else list(order)[::-1]
     for place in range(1, len(result)):
-        if result[place] in chosen and result[place - 1] not in chosen:
+        apart = areas[result[place]] != areas[result[place - 1]]
+        if result[place] in chosen and result[place - 1] not in chosen and not apart:
             result[place - 1], result[place] = result[place], result[place - 1]
     return result if up else result[::-1]
 
@@ -267,6 +290,7 @@ def pinned_messages(*, database: Database, user_email: str, conversation_id: str
         .where(
             earlier.c.conversation_id == messages.c.conversation_id,
             earlier.c.deleted_at.is_(None),
+            earlier.c.other_branch.is_(None),
             earlier.c.ordinal <= messages.c.ordinal,
         )
         .correlate(messages)
@@ -286,7 +310,7 @@ def pinned_messages(*, database: Database, user_email: str, conversation_id: str
             messages.c.pinned_at,
         )
         # By their numbers, which `idx_messages_pinned` holds: in order, all messages would be read.
-        .where(messages.c.seq.in_(pinned), messages.c.deleted_at.is_(None))
+        .where(messages.c.seq.in_(pinned), messages.c.deleted_at.is_(None), messages.c.other_branch.is_(None))
         .order_by(messages.c.ordinal)
     )
     with database.reading() as connection:

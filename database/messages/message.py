@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -101,6 +101,10 @@ _ROWS: Select[*tuple[Any, ...]] = select(
     messages.c.pinned_at,
     messages.c.chosen_variant,
     messages.c.has_parts,
+    messages.c.branch_id,
+    messages.c.branch_of,
+    messages.c.chosen_branch,
+    messages.c.other_branch,
     activities.c.short_id,
     activities.c.reply_to_id,
     activities.c.thread_id,
@@ -111,13 +115,14 @@ _ROWS: Select[*tuple[Any, ...]] = select(
 class MessageRow(NamedTuple):
     """One message. A tuple, since long conversations are made of many.
 
-    index: 1-based position among the conversation's live messages; 0 for a deleted one.
+    index: 1-based position among the live messages of the active path; 0 for one that is deleted or beside that.
     sender: "user" or "model". status: "streaming", "complete", "cancelled", "interrupted" or "failed".
     message_short_hash: None until the conversation has its friendly id.
     in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
     backlink_count: how many live messages of this user refer to it. chosen_variant, variants: of an answer that was
     made again, see `variants_of`; variants is empty for others. has_parts: whether any version of it has parts. parts:
-    those of the version that the message shows, see `database.messages.parts`.
+    those of the version that the message shows, see `database.messages.parts`. branch_id, branch_of, chosen_branch,
+    other_branch: see `database.messages.branches`. branch: of a question with alternatives, `{number, count}`.
     """
 
     seq: int
@@ -139,6 +144,10 @@ class MessageRow(NamedTuple):
     pinned_at: str | None
     chosen_variant: int | None
     has_parts: int
+    branch_id: str | None
+    branch_of: str | None
+    chosen_branch: int | None
+    other_branch: int | None
     short_id: str
     reply_to_id: str | None
     thread_id: str | None
@@ -146,6 +155,7 @@ class MessageRow(NamedTuple):
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
     variants: tuple[dict[str, Any], ...]
     parts: tuple[dict[str, Any], ...]
+    branch: dict[str, int] | None
 
 
 class MessageText(NamedTuple):
@@ -171,8 +181,10 @@ _index = (
     .where(
         _earlier.c.conversation_id == messages.c.conversation_id,
         _earlier.c.deleted_at.is_(None),
+        _earlier.c.other_branch.is_(None),
         _earlier.c.ordinal <= messages.c.ordinal,
         messages.c.deleted_at.is_(None),
+        messages.c.other_branch.is_(None),
     )
     .correlate(messages)
     .scalar_subquery()
@@ -189,7 +201,7 @@ _hits = (
         .over(partition_by=messages.c.conversation_id, order_by=messages.c.ordinal)
         .label("previous"),
     )
-    .where(_chosen, messages.c.deleted_at.is_(None))
+    .where(_chosen, messages.c.deleted_at.is_(None), messages.c.other_branch.is_(None))
     .subquery()
 )
 _since_previous = (
@@ -197,6 +209,7 @@ _since_previous = (
     .where(
         _earlier.c.conversation_id == _hits.c.conversation_id,
         _earlier.c.deleted_at.is_(None),
+        _earlier.c.other_branch.is_(None),
         _earlier.c.ordinal > _hits.c.previous,
         _earlier.c.ordinal <= _hits.c.ordinal,
     )
@@ -211,7 +224,10 @@ _places = select(
     ),
 ).subquery()
 _PLACED_ROWS = (
-    _ROWS.add_columns(_places.c.index).join(_places, _places.c.seq == messages.c.seq).order_by(messages.c.seq)
+    _ROWS.add_columns(func.coalesce(_places.c.index, 0))
+    .outerjoin(_places, _places.c.seq == messages.c.seq)
+    .where(_chosen, messages.c.deleted_at.is_(None))
+    .order_by(messages.c.seq)
 )
 
 
@@ -222,7 +238,15 @@ def answering_model() -> ColumnElement[str | None]:
 
 
 def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
-    """The condition that a message is one of the live ones of this conversation; `idx_messages_live` answers it."""
+    """The condition that a message is a live one on the active path of this conversation.
+
+    `idx_messages_live` answers it.
+    """
+    return live_in_any_branch(conversation_id) & messages.c.other_branch.is_(None)
+
+
+def live_in_any_branch(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
+    """The condition that a message is a live one of this conversation, on the active path or beside it."""
     return (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
 
 
@@ -238,7 +262,10 @@ _IN_WINDOW = messages.c.seq.in_(
 )
 _WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
 _BEHIND = Prepared(
-    _ROWS.where(_LIVE, messages.c.ordinal > bindparam("ordinal", type_=Integer))
+    _ROWS.where(
+        live_in_any_branch(bindparam("conversation_id", type_=Text)),
+        messages.c.ordinal > bindparam("ordinal", type_=Integer),
+    )
     .order_by(messages.c.ordinal)
     .limit(bindparam("limit", type_=Integer))
 )
@@ -272,9 +299,18 @@ def rows_from(connection: Connection, conversation_id: str, *, start: int, limit
 def rows_behind(
     connection: Connection, conversation_id: str, *, ordinal: int, index: int, limit: int
 ) -> list[MessageRow]:
-    """Up to `limit` live messages in order, from the first behind `ordinal` on; `index`: how many come before it."""
-    rows = _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit)
-    return _whole(connection, [_message((*row, number, *_PLAIN)) for number, row in enumerate(rows, index + 1)])
+    """Up to `limit` live messages of all branches, in order, from the first behind `ordinal` on.
+
+    index: how many messages of the active path come before it.
+    """
+    found: list[MessageRow] = []
+    for row in _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit):
+        message = _message((*row, 0, *_PLAIN))
+        if message.other_branch is None:
+            index += 1
+            message = message._replace(index=index)
+        found.append(message)
+    return _whole(connection, found)
 
 
 def newest_first(
@@ -312,7 +348,7 @@ def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRo
 
 
 _message = MessageRow._make
-_PLAIN = ((), ())
+_PLAIN = ((), (), None)
 
 
 def _whole(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
@@ -325,7 +361,31 @@ def _whole(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
     if having_parts:
         parts = parts_of(connection, having_parts)
         rows = [row._replace(parts=parts.get((row.message_id, row.chosen_variant or 1), ())) for row in rows]
+    first_ones = {row.branch_of or row.message_id for row in rows if row.branch_of or row.chosen_branch}
+    if first_ones:
+        branches = _alternatives(connection, first_ones)
+        rows = [row._replace(branch=branches.get(row.message_id)) for row in rows]
     return rows
+
+
+def _alternatives(connection: Connection, first_ones: Collection[str]) -> dict[str, dict[str, int]]:
+    """Of each question that is an alternative to one of `first_ones`, or one of them, which one of how many."""
+    first = func.coalesce(messages.c.branch_of, messages.c.message_id)
+    here = select(messages.c.conversation_id).where(messages.c.message_id.in_(first_ones))
+    others = messages.c.conversation_id.in_(here) & messages.c.branch_of.in_(first_ones)
+    query = (
+        select(messages.c.message_id, first)
+        .where(others | messages.c.message_id.in_(first_ones))
+        .order_by(messages.c.seq)
+    )
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for message_id, group in connection.execute(query):
+        groups[group].append(message_id)
+    return {
+        message_id: {"number": number, "count": len(group)}
+        for group in groups.values()
+        for number, message_id in enumerate(group, 1)
+    }
 
 
 def text_shape(row: MessageText) -> dict[str, Any]:
@@ -359,7 +419,10 @@ def message_shape(row: MessageRow) -> dict[str, Any]:
         "parts": list(row.parts),
         "pinned_at": row.pinned_at,
         "edited_at": row.edited_at,
+        "branch": row.branch,
     }
+    if row.other_branch is not None:
+        shape["other_branch"] = True
     if row.deleted_at is not None:
         shape["deleted_at"] = row.deleted_at
     return shape

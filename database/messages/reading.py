@@ -287,7 +287,10 @@ class MessagePage:
 
 
 def message_pages(*, database: Database, user_email: str, conversation_id: str) -> Iterator[MessagePage]:
-    """All live messages that are kept. Raises ConversationNotFoundError, also when it is deleted meanwhile."""
+    """All live messages that are kept, of all branches.
+
+    Raises ConversationNotFoundError, also when the conversation is deleted meanwhile.
+    """
     store, ordinal, index = database, 0, 0
     while True:
         with store.reading() as connection:
@@ -298,7 +301,7 @@ def message_pages(*, database: Database, user_email: str, conversation_id: str) 
             yield page
         if len(rows) < _MESSAGES_AT_ONCE:
             return
-        ordinal, index = rows[-1].ordinal, rows[-1].index
+        ordinal, index = rows[-1].ordinal, max(index, *(row.index for row in rows))
 
 
 def _page(connection: Connection, rows: Sequence[MessageRow]) -> MessagePage:

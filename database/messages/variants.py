@@ -59,6 +59,8 @@ def accept_again(
             raise TurnInProgressError
         who = {"user_email": user_email, "conversation_id": conversation_id}
         answer = access_settled(connection, **who, message_id=message_id, index=None)
+        if answer.other_branch is not None:
+            raise InvalidChangeError("This answer lies in another branch. Choose that branch, then try again.")
         question = _question_of(connection, answer)
         created_at = now_iso()
         sent = {"client_message_id": client_message_id, "created_at": created_at}

@@ -37,6 +37,7 @@ from . import (
     m0014_message_vectors,
     m0015_leases,
     m0016_jobs,
+    m0017_branches,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0014_message_vectors.upgrade,
     m0015_leases.upgrade,
     m0016_jobs.upgrade,
+    m0017_branches.upgrade,
 )
 
 POSTGRESQL_BASELINE = 14

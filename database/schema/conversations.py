@@ -27,6 +27,8 @@ conversations = Table(
     Column("message_count", Integer, nullable=False, server_default="0"),
     Column("last_ordinal", Integer, nullable=False, server_default="0"),
     Column("running_message_id", Text),
+    # The branch that the active path ends in, where the next turn is added.
+    Column("branch_id", Text),
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),

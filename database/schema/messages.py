@@ -87,6 +87,14 @@ messages = Table(
     # Of a running answer: which process writes it, and until when that process is taken to be alive.
     Column("owner", Text),
     Column("lease_until", Text),
+    # The branch that the message lies in, named by the question that begins it; NULL: the first one.
+    Column("branch_id", Text),
+    # Of a question that was asked in the place of another: the first one that stood there.
+    Column("branch_of", Text),
+    # Of a question that others were asked in the place of: which of them is chosen, itself being 1.
+    Column("chosen_branch", Integer),
+    # 1 for a message beside the active path.
+    Column("other_branch", Integer),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.
@@ -94,8 +102,15 @@ messages = Table(
         "idx_messages_live",
         "conversation_id",
         "ordinal",
-        sqlite_where=text("deleted_at IS NULL"),
-        postgresql_where=text("deleted_at IS NULL"),
+        sqlite_where=text("deleted_at IS NULL AND other_branch IS NULL"),
+        postgresql_where=text("deleted_at IS NULL AND other_branch IS NULL"),
+    ),
+    Index(
+        "idx_messages_branch_of",
+        "conversation_id",
+        "branch_of",
+        sqlite_where=text("branch_of IS NOT NULL"),
+        postgresql_where=text("branch_of IS NOT NULL"),
     ),
     # What still lacks its hash: answers being written, and messages of before there were hashes.
     Index(

@@ -85,6 +85,7 @@ class _Identity(NamedTuple):
     in_answer_to: str | None
     status: str
     deleted_at: str | None
+    other_branch: int | None
     short_id: str
     behind: int
 
@@ -98,11 +99,13 @@ _IDENTITIES = Prepared(
         messages.c.in_answer_to,
         messages.c.status,
         messages.c.deleted_at,
+        messages.c.other_branch,
         activities.c.short_id,
         select(func.count())
         .where(
             _later.c.conversation_id == messages.c.conversation_id,
             _later.c.deleted_at.is_(None),
+            _later.c.other_branch.is_(None),
             _later.c.ordinal > messages.c.ordinal,
         )
         .correlate(messages)
@@ -147,4 +150,5 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
 
 def _index(head: ConversationHead, identity: _Identity) -> int:
     """Counted from the end, where the messages of a turn just finished are."""
-    return 0 if identity.deleted_at is not None else head.message_count - identity.behind
+    is_shown = identity.deleted_at is None and identity.other_branch is None
+    return head.message_count - identity.behind if is_shown else 0

@@ -20,6 +20,7 @@ from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import MessageNotFoundError, TurnInProgressError
+from database.messages.branches import begin_branch
 from database.messages.hashes import TakenHashes, hash_unhashed
 from database.messages.parts import Parts, store_parts
 from database.messages.variants import finish_variant
@@ -49,6 +50,8 @@ _COLUMNS = (
     "client_message_id",
     "owner",
     "lease_until",
+    "branch_id",
+    "branch_of",
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
@@ -72,6 +75,7 @@ class _Question:
     model_name: str
     client_message_id: str | None
     owner: str | None
+    branch_of: str | None = None
 
 
 def accept_turn(
@@ -86,15 +90,19 @@ def accept_turn(
     model_name: str = "",
     client_message_id: str | None = None,
     owner: str | None = None,
+    instead_of: str | None = None,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
     config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
     conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
     user's messages. owner: the process that answers and renews the lease of the turn; see `database.turns.leases`.
-    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to), ThreadNotFoundError,
-    ThreadMismatchError, AlreadySentError (the message was sent before under this client_message_id), ConflictError
-    (another message was).
+    instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
+    from then on.
+    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to, instead_of),
+    ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
+    client_message_id), ConflictError (another message was), InvalidChangeError (instead_of is no question, or nothing
+    of this conversation is kept).
     """
     question = _Question(
         text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id, owner=owner
@@ -112,15 +120,19 @@ def accept_turn(
             )
         if head.running_message_id is not None:
             raise TurnInProgressError
+        thread, branch_of = thread_id, None
+        if instead_of is not None:
+            head, former, branch_of = begin_branch(connection, head, instead_of)
+            thread = thread_id or former.thread_id
         place = find_place(
             connection,
             user_email=user_email,
             conversation_id=conversation_id,
             reply_to=reply_to,
-            thread_id=thread_id,
+            thread_id=thread,
             may_open_thread=not head.stateless,
         )
-        return _accept(connection, head, question, place)
+        return _accept(connection, head, replace(question, branch_of=branch_of), place)
 
     return database.write(accept, urgency=Urgency.ACCEPT)
 
@@ -221,6 +233,7 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         message_count=head.message_count + 2,
         last_ordinal=head.last_ordinal + 2,
         running_message_id=response.activity_id,
+        **({"branch_id": user.activity_id} if question.branch_of else {}),
     )
     if not head.stateless:
         begun = {"status": "streaming", "user_message_id": user.activity_id}
@@ -269,11 +282,13 @@ def _message_rows(
     created_at: str,
 ) -> list[dict[str, Any]]:
     mark = MARK if head.stateless else {}
-    common = {
+    common: dict[str, Any] = {
         "user_email": head.user_email,
         "conversation_id": head.conversation_id,
         "report": [],
         "created_at": created_at,
+        "branch_id": user.activity_id if question.branch_of else head.branch_id,
+        "branch_of": None,
     }
     asked = {
         "seq": user.seq,
@@ -287,6 +302,7 @@ def _message_rows(
         "config": {**question.config, **mark},
         "client_message_id": question.client_message_id,
         **new_lease(None),
+        "branch_of": question.branch_of,
     }
     answer = {
         "seq": response.seq,

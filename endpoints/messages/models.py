@@ -68,6 +68,13 @@ class PartItem(Shape):
     at: int
 
 
+class BranchNumber(Shape):
+    """Of a question that others were asked in the place of: which one of how many it is."""
+
+    number: int
+    count: int
+
+
 class MessageItem(Shape):
     """A message of a conversation."""
 
@@ -92,6 +99,7 @@ class MessageItem(Shape):
     parts: list[PartItem]
     pinned_at: str | None
     edited_at: str | None
+    branch: BranchNumber | None
 
 
 class EarlierText(Shape):

@@ -6,7 +6,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from endpoints.http.models import LARGEST_NUMBER, Body, ClientMessageId, Done, Id, JsonObject, Query, References, Text
+from endpoints.http.models import (
+    LARGEST_NUMBER,
+    Body,
+    ClientMessageId,
+    Done,
+    Id,
+    JsonObject,
+    Query,
+    References,
+    Shape,
+    Text,
+)
 
 
 class Outgoing(BaseModel):
@@ -29,6 +40,35 @@ class Repetition(Body):
 
     model: Annotated[Text, Field(max_length=200)] | None = None
     client_message_id: ClientMessageId | None = None
+
+
+class Alternative(Body):
+    """A question in the place of another."""
+
+    text: Text
+    client_message_id: ClientMessageId | None = None
+
+
+class BranchItem(Shape):
+    """One of the questions that stand in the same place, counted from 1."""
+
+    number: int
+    message_id: str
+    message_short_hash: str | None
+    preview: str
+    created_at: str
+
+
+class BranchingItem(Shape):
+    """A place where branches begin. `message_id`: the question that stood there first.
+
+    `branch_id`: the branch that it lies in, named by the question that begins that one; null for the first branch.
+    """
+
+    message_id: str
+    branch_id: str | None
+    chosen: int
+    branches: list[BranchItem]
 
 
 class StreamPosition(Query):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
-from chat.turns.accept import ANSWER_AGAIN
+from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
 from database.conversations.repository import FIELD as PINNED
-from database.messages import variants
+from database.messages import branches, variants
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.responses import ok
+from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,
@@ -66,6 +66,46 @@ def choose_variant(message_id: str, number: int) -> Response:
     """Let an answer that was made again be another of its variants, counted from 1."""
     variants.choose_variant(**current_user_scope(), message_id=message_id, number=number)
     return ok()
+
+
+@blueprint.post("/branch/<conversation_id>/<message_id>")
+@takes(turn_models.Alternative)
+@answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+def branch(conversation_id: str, message_id: str, body: turn_models.Alternative) -> StreamResponse:
+    """Ask a question in the place of another one; the events of its answer follow as they come.
+
+    The former question and what followed it stay, as another branch. 409 `turn_in_progress` as above.
+    """
+    conversation = access_conversation(conversation_id)
+    asked = turn_models.Outgoing(messageText=body.text, client_message_id=body.client_message_id)
+    query = _query(conversation, asked) | {ASKED_INSTEAD_OF: message_id}
+    return stream_response(current_state().turns.start(conversation, query))
+
+
+@blueprint.put("/branch/<message_id>/<int:number>")
+@answers(http_models.Done)
+@fails("branch_not_found", "turn_in_progress")
+def choose_branch(message_id: str, number: int) -> Response:
+    """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one."""
+    branches.choose_branch(**own(), message_id=message_id, number=number)
+    return ok()
+
+
+@blueprint.put("/branch/<message_id>")
+@answers(http_models.Done)
+@fails("turn_in_progress")
+def choose_branch_with(message_id: str) -> Response:
+    """Let the branch that a message lies in be the active one, so that lists show the message."""
+    branches.choose_branch_with(**own(), message_id=message_id)
+    return ok()
+
+
+@blueprint.get("/branches/<conversation_id>")
+@answers(list[turn_models.BranchingItem])
+def list_branches(conversation_id: str) -> Response:
+    """The places of a conversation where branches begin, and the questions that stand there."""
+    return json_reply(branches.list_branches(**own(), conversation_id=conversation_id))
 
 
 @blueprint.get("/stream/<message_id>")

@@ -92,6 +92,7 @@ def test_a_huge_body_is_refused(ada: Person) -> None:
         ("GET", f"/stream/x?after={2**70}", 400),
         ("GET", f"/list_messages_by_conversation/x?before={2**70}", 400),
         ("PUT", f"/variant/x/{2**70}", 404),
+        ("PUT", f"/branch/x/{2**70}", 404),
         ("GET", "/static/v/../../server.py", 404),
         ("GET", "/static/v/%2e%2e/%2e%2e/server.py", 404),
         ("GET", "/static/v//etc/passwd", 404),
