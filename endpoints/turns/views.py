@@ -88,7 +88,7 @@ def branch(conversation_id: str, message_id: str, body: turn_models.Alternative)
 @fails("branch_not_found", "turn_in_progress")
 def choose_branch(message_id: str, number: int) -> Response:
     """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one."""
-    branches.choose_branch(**own(), message_id=message_id, number=number)
+    branches.choose_branch(**current_user_scope(), message_id=message_id, number=number)
     return ok()
 
 
@@ -97,7 +97,7 @@ def choose_branch(message_id: str, number: int) -> Response:
 @fails("turn_in_progress")
 def choose_branch_with(message_id: str) -> Response:
     """Let the branch that a message lies in be the active one, so that lists show the message."""
-    branches.choose_branch_with(**own(), message_id=message_id)
+    branches.choose_branch_with(**current_user_scope(), message_id=message_id)
     return ok()
 
 
@@ -105,7 +105,7 @@ def choose_branch_with(message_id: str) -> Response:
 @answers(list[turn_models.BranchingItem])
 def list_branches(conversation_id: str) -> Response:
     """The places of a conversation where branches begin, and the questions that stand there."""
-    return json_reply(branches.list_branches(**own(), conversation_id=conversation_id))
+    return json_reply(branches.list_branches(**current_user_scope(), conversation_id=conversation_id))
 
 
 @blueprint.get("/stream/<message_id>")
