@@ -365,22 +365,22 @@ def _described(connection: Connection, seqs: Sequence[int], query: SearchQuery) 
     ids = {row.conversation_id for row in rows.values()}
     names = select(c.conversation_id, c.title, c.conversation_friendly_id).where(c.conversation_id.in_(ids))
     named = {row.conversation_id: row for row in connection.execute(names)}
+    forms = frozenset[str]().union(*terms(query.text.split()))
     return [
         FoundMessage(
             message=row,
             conversation_title=named[row.conversation_id].title,
             conversation_friendly_id=named[row.conversation_id].conversation_friendly_id,
-            snippet=_snippet(row.text, query),
+            snippet=_snippet(row.text, query, forms),
         )
         for row in (rows[seq] for seq in seqs if seq in rows)
     ]
 
 
-def _snippet(text: str, query: SearchQuery) -> Snippet:
+def _snippet(text: str, query: SearchQuery, forms: frozenset[str]) -> Snippet:
     """A piece of `text` with the words that were sought; with their other forms, where it does not say them all."""
     if holds(text, query.phrases, beginning=query.beginning):
         return snippet(text, query.phrases, beginning=query.beginning)
-    forms = frozenset[str]().union(*terms(query.text.split()))
     said = [(word,) for word in dict.fromkeys(words(text)) if word in forms]
     return snippet(text, said, beginning=False)
 

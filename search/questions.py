@@ -200,7 +200,8 @@ def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float]) -> li
     for seqs, weight in zip(said, rarities, strict=True):
         for seq in seqs:
             covered[seq] = covered.get(seq, 0.0) + weight
-    return sorted(covered, key=lambda seq: (-covered[seq], -seq))
+    ordered = sorted(((weight, seq) for seq, weight in covered.items()), reverse=True)
+    return [seq for _, seq in ordered]
 
 
 def _first_visible(connection: Connection, scope: Scope, rankings: Sequence[Sequence[int]]) -> set[int]:
