@@ -21,6 +21,7 @@ from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
 from .questions.measure import questions
+from .questions.scale import meaning
 from .seeded import FULL, QUICK, Bench
 
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "backfill": history.backfill,
     "search": search.search,
     "questions": questions,
+    "meaning": meaning,
     "knowledge": knowledge.knowledge,
     "acceptance": answers.acceptance,
     "streams": answers.streams,
