@@ -1,5 +1,59 @@
 """Search: what a person wrote, found by words, by patterns of operators, and by meaning.
 
 `questions` answers a query in a person's own words, `query` reads operators, `meaning` keeps the vectors of messages,
-`vectors` compares them; SQL of one engine lies in the module of that engine (`sqlite`).
+`vectors` compares them; SQL of one engine lies in its module (`sqlite`, `postgresql`), chosen by `engine_of`.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Row, Select
+
+from . import postgresql, sqlite
+
+
+class Engine(Protocol):
+    """The functions that both modules have."""
+
+    def listed(self, numbers: Iterable[int]) -> Select[tuple[int]]:
+        """`numbers` as a subquery."""
+
+    def saying(
+        self,
+        connection: Connection,
+        forms: Iterable[str],
+        *,
+        user_email: str,
+        conversation_id: str | None,
+        excluded: Sequence[Sequence[str]],
+        not_in: Sequence[str],
+        most: int,
+    ) -> Sequence[int]:
+        """`seq` of the newest of a person's messages that say one of `forms`."""
+
+    def candidates(
+        self,
+        connection: Connection,
+        expression: str,
+        *,
+        user_email: str,
+        up_to: int,
+        conditions: Mapping[str, str],
+        by_length: bool,
+    ) -> tuple[list[tuple[int, str]], bool]:
+        """(seq, text) of messages that fit `expression`, and whether more fit."""
+
+    def left_out(self, connection: Connection, *, user_email: str) -> Sequence[str]:
+        """The conversations whose messages are not to be found."""
+
+    def titled(
+        self, connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+    ) -> Iterable[Row[Any]]:
+        """The conversations whose titles hold all `fragments`, newest first."""
+
+
+def engine_of(connection: Connection) -> Engine:
+    """The module for the database that `connection` leads to."""
+    return postgresql if connection.dialect.name == "postgresql" else sqlite

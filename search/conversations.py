@@ -13,18 +13,12 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.schema import conversations
 
+from . import engine_of
+
 _LONGEST_QUERY = 200
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 _WORD = re.compile(r"[^\W_]+")
-# Left alone, SQLite reads each row by another index. This one holds the titles, so rows are read of matches alone.
-_TITLED = """
-    SELECT conversation_friendly_id, title, conversation_id, updated_at
-    FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_title"
-    WHERE user_email = ? AND deleted_at IS NULL {conditions}
-        AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
-    ORDER BY updated_at DESC, conversation_id DESC
-"""
 
 _c = conversations.c
 
@@ -101,14 +95,10 @@ def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limi
 
 
 def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
-    """Titles are compared here, since LIKE ignores the case of ASCII letters alone; what it can rule out, it does."""
-    # A word has neither of LIKE's wildcards in it.
-    conditions = {"title LIKE ?": [f"%{word}%" for word in words if word.isascii() or word.upper() == word]}
-    conditions["domain = ?"] = [domain] if domain is not None else []
-    sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
-    parameters = (user_email, *(value for values in conditions.values() for value in values))
+    """Titles are compared here, since SQL ignores the case of ASCII letters alone; what it can rule out, it does."""
+    sure = [word for word in words if word.isascii() or word.upper() == word]
     folded = [word.casefold() for word in words]
-    for row in connection.exec_driver_sql(_TITLED.format(conditions=sql), parameters):
+    for row in engine_of(connection).titled(connection, user_email=user_email, domain=domain, fragments=sure):
         if _begins_words(folded, row.title.casefold()):
             yield row
 

@@ -19,7 +19,7 @@ from database.schema import message_vectors, messages, search_state, unembedded_
 from database.search.vectors import queue_all_vectors
 from language_models.ports import EmbeddingModel
 
-from . import sqlite
+from . import engine_of
 from .embedding import Embedder
 from .relevance import Unrelated, unrelated_for
 from .vectors import SignCache, decoded, encoded, fitted
@@ -114,7 +114,7 @@ class MessageVectors:
         most = _SHORTLISTED_OF_FEW if narrow else _SHORTLISTED
         ids, total = self._cache.nearest((user_email, model.name), query, read, most)
         found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model), total=total)
-        found.add(v.vector_id.in_(sqlite.listed(ids.tolist())))
+        found.add(v.vector_id.in_(engine_of(connection).listed(ids.tolist())))
         return found
 
     def forget(self, user_email: str) -> None:
@@ -163,7 +163,7 @@ class Nearness:
     def of(self, seqs: Iterable[int]) -> Mapping[int, float]:
         """How near these messages are, and some others; one without a vector is missing."""
         if missing := set(seqs) - self._known.keys():
-            self.add(message_vectors.c.seq.in_(sqlite.listed(missing)))
+            self.add(message_vectors.c.seq.in_(engine_of(self._connection).listed(missing)))
         return self._known
 
     def add(self, which: ColumnElement[bool]) -> None:

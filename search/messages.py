@@ -28,7 +28,7 @@ from database.search.index import completions, expression_for, folded, words
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
-from . import sqlite
+from . import engine_of
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
@@ -232,6 +232,7 @@ class _Search:
 
     def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         expression = expression_for(
+            self.connection,
             user_email=self.user_email,
             conversation_id=self.conversation_id,
             phrases=self.query.phrases,
@@ -240,7 +241,7 @@ class _Search:
             excluded=self.query.excluded,
             not_in=self._left_out(),
         )
-        rows, is_part = sqlite.candidates(
+        rows, is_part = engine_of(self.connection).candidates(
             self.connection,
             expression,
             user_email=self.user_email,
@@ -307,7 +308,7 @@ class _Search:
 
     def _left_out(self) -> Sequence[str]:
         """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
-        return sqlite.left_out(self.connection, user_email=self.user_email)
+        return engine_of(self.connection).left_out(self.connection, user_email=self.user_email)
 
 
 def _shown_to_models(connection: Connection, seqs: Sequence[int]) -> list[int]:

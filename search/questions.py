@@ -24,7 +24,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect,
 from database.schema import conversations, messages
 from database.search.index import words
 
-from . import sqlite
+from . import engine_of
 from .language import Terms
 from .meaning import Nearness
 from .relevance import NEAR
@@ -163,7 +163,7 @@ def is_related(found: Found) -> bool:
 
 
 def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:
-    found = sqlite.saying(
+    found = engine_of(connection).saying(
         connection,
         forms,
         user_email=scope.user_email,
@@ -215,7 +215,7 @@ def _first_visible(connection: Connection, scope: Scope, rankings: Sequence[Sequ
 def _visible(connection: Connection, scope: Scope, seqs: Collection[int]) -> set[int]:
     if not seqs:
         return set()
-    query = select(messages.c.seq).where(messages.c.seq.in_(sqlite.listed(seqs)), *scope.visible())
+    query = select(messages.c.seq).where(messages.c.seq.in_(engine_of(connection).listed(seqs)), *scope.visible())
     return set(connection.execute(query).scalars())
 
 
@@ -226,7 +226,7 @@ def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) 
     links |= {row.seq: row for row in _linked(connection, scope, around)}
     places = {form: place for place, forms in enumerate(terms) for form in forms}
     wanted = links.keys() | {row.before for row in links.values()} - {None}
-    texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(sqlite.listed(wanted)))
+    texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(wanted)))
     counted = {seq: _counted(text, places) for seq, text in connection.execute(texts)}
     return {seq: _text(row, counted) for seq, row in links.items()}
 
@@ -235,7 +235,7 @@ def _linked(connection: Connection, scope: Scope, seqs: set[int]) -> Sequence[Ro
     """These messages, without their texts, with their neighbours."""
     m = messages.c
     columns = select(m.seq, m.conversation_id, m.created_at, _BEFORE.label("before"), _AFTER.label("after"))
-    these = columns.where(m.seq.in_(sqlite.listed(seqs)), m.user_email == scope.user_email)
+    these = columns.where(m.seq.in_(engine_of(connection).listed(seqs)), m.user_email == scope.user_email)
     return connection.execute(these).all()
 
 

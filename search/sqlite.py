@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
 from database.search.index import expression_for
 
@@ -73,6 +73,16 @@ _CONDITIONS = {
 }
 
 
+# Left alone, SQLite reads each row by another index. This one holds the titles, so rows are read of matches alone.
+_TITLED = """
+    SELECT conversation_friendly_id, title, conversation_id, updated_at
+    FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_title"
+    WHERE user_email = ? AND deleted_at IS NULL {conditions}
+        AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
+    ORDER BY updated_at DESC, conversation_id DESC
+"""
+
+
 def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
     """`numbers` as a subquery: one parameter, however many there are."""
     return select(func.json_each(orjson.dumps(list(numbers)).decode()).table_valued("value").c.value)
@@ -94,6 +104,7 @@ def saying(
     """
     words = sorted(forms)
     expression = expression_for(
+        connection,
         user_email=user_email,
         conversation_id=conversation_id,
         phrases=[words[:1]],
@@ -140,3 +151,18 @@ def candidates(
 def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:
     """A person's temporary conversations, and those in the bin, the last 200 of each."""
     return connection.exec_driver_sql(_LEFT_OUT, {"user_email": user_email, "most": _BINS}).scalars().all()
+
+
+def titled(
+    connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+) -> Iterable[Row[Any]]:
+    """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
+
+    Case of ASCII letters doesn't count. Temporary conversations, and those without a friendly id, are left out.
+    """
+    # A word has neither of LIKE's wildcards in it.
+    conditions = {"title LIKE ?": [f"%{fragment}%" for fragment in fragments]}
+    conditions["domain = ?"] = [domain] if domain is not None else []
+    sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
+    parameters = (user_email, *(value for values in conditions.values() for value in values))
+    return connection.exec_driver_sql(_TITLED.format(conditions=sql), parameters)

@@ -55,7 +55,7 @@ SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S
 )
 SQL_OWNERS = OWNERS["sqlalchemy"]
-# Text that only one engine understands. Migrations up to 0011 and checks of the file are SQLite's alone.
+# Text that only one engine understands. Old migrations and checks of the file are SQLite's alone.
 SQLITE_TEXT = re.compile(
     r"\bPRAGMA\s|sqlite_(master|schema|stat)|json_each|json_extract|\browid\b|\bGLOB\b|\bfts5|_fts\s+MATCH|"
     r"\bINSERT OR |COLLATE NOCASE|julianday|BEGIN IMMEDIATE"
@@ -70,7 +70,7 @@ ENGINE_TEXT_OWNERS = {
         "search.sqlite",
         "truth_management_system",
     ),
-    POSTGRESQL_TEXT: ("database.engine.postgresql", "search.postgresql"),
+    POSTGRESQL_TEXT: ("database.engine.postgresql", "database.search.postgresql", "search.postgresql"),
 }
 
 # Imported when first needed: a server without them starts faster and takes less memory.

@@ -63,7 +63,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0017_branches.upgrade,
 )
 
-POSTGRESQL_BASELINE = 14
+POSTGRESQL_BASELINE = 16
 
 
 def current_version(connection: Connection) -> int:

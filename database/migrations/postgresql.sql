@@ -1,4 +1,4 @@
--- Frozen: the tables as they were at schema version 14, with which an empty PostgreSQL database begins.
+-- Frozen: the tables as they were at schema version 16, with which an empty PostgreSQL database begins.
 -- Texts compare by code point, as in SQLite, whatever the database's own collation is.
 
 CREATE SCHEMA IF NOT EXISTS anaphora;
@@ -88,6 +88,26 @@ CREATE TABLE changes (
     at TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (user_email, seq)
 );
+
+CREATE TABLE jobs (
+    job_id TEXT COLLATE "C" NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    user_email TEXT COLLATE "C",
+    status TEXT COLLATE "C" NOT NULL,
+    state JSON NOT NULL,
+    done BIGINT NOT NULL,
+    total BIGINT,
+    attempts BIGINT NOT NULL,
+    error TEXT COLLATE "C" NOT NULL,
+    due_at TEXT COLLATE "C",
+    owner TEXT COLLATE "C",
+    lease_until TEXT COLLATE "C",
+    created_at TEXT COLLATE "C" NOT NULL,
+    updated_at TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (job_id)
+);
+
+CREATE INDEX idx_jobs_user ON jobs (user_email);
 
 CREATE TABLE login_attempts (
     attempt_id BIGSERIAL NOT NULL,
@@ -196,6 +216,8 @@ CREATE TABLE messages (
     pinned_at TEXT COLLATE "C",
     client_message_id TEXT COLLATE "C",
     has_parts BIGINT DEFAULT '0' NOT NULL,
+    owner TEXT COLLATE "C",
+    lease_until TEXT COLLATE "C",
     PRIMARY KEY (seq),
     CONSTRAINT uq_messages_ordinal UNIQUE (conversation_id, ordinal),
     CONSTRAINT uq_messages_short_hash UNIQUE (conversation_id, message_short_hash),
@@ -330,4 +352,15 @@ CREATE TABLE unembedded_messages (
     PRIMARY KEY (seq),
     FOREIGN KEY(seq) REFERENCES messages (seq) ON DELETE CASCADE
 );
+
+-- The full-text index over messages: database/search/postgresql.py.
+CREATE TABLE messages_fts (
+    seq BIGINT NOT NULL,
+    length BIGINT NOT NULL,
+    words TSVECTOR NOT NULL,
+    PRIMARY KEY (seq)
+);
+
+CREATE INDEX idx_messages_fts_words ON messages_fts USING gin (words);
+
 INSERT INTO search_state (name, indexed_seq) VALUES ('messages', 0);

@@ -1,4 +1,4 @@
-"""The full-text index over messages: SQLite's FTS5, its rows joined to messages by `seq`.
+"""The full-text index over messages: SQLite's FTS5 (here) or PostgreSQL's (`postgresql`), joined to them by `seq`.
 
 It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its
 owner and one for its conversation, so that a search touches only the caller's rows however many others there are. The
@@ -19,6 +19,8 @@ from sqlalchemy import Connection, insert, select, update
 from database.messages.message import MessageRow
 from database.schema import messages, search_state
 from database.search.vectors import queue_vectors, renew_vectors
+
+from . import postgresql
 
 _NAME = "messages"
 _SHORT = 3
@@ -106,7 +108,7 @@ def indexed_seq(connection: Connection) -> int:
 
 def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int) -> None:
     """Add `texts` and move the mark to `up_to`."""
-    _execute(connection, _PUT, texts)
+    _put(connection, texts)
     queue_vectors(connection, [text.seq for text in texts])
     connection.execute(update(search_state).where(search_state.c.name == _NAME).values(indexed_seq=up_to))
 
@@ -119,16 +121,16 @@ def reindex(connection: Connection, message: MessageRow, *, text: str | None) ->
     if message.seq > indexed_seq(connection):
         return  # its turn is still to come
     known = _as_indexed(message, message.text)
-    _execute(connection, _REMOVE, [known])
+    _remove(connection, [known])
     if text is not None:
-        _execute(connection, _PUT, [_as_indexed(message, text)])
+        _put(connection, [_as_indexed(message, text)])
     renew_vectors(connection, message, keep=text is not None)
 
 
 def readmit(connection: Connection, message: MessageRow) -> None:
     """Index `message` again, which had been taken out."""
     if message.seq <= indexed_seq(connection):
-        _execute(connection, _PUT, [_as_indexed(message, message.text)])
+        _put(connection, [_as_indexed(message, message.text)])
         renew_vectors(connection, message, keep=True)
 
 
@@ -137,7 +139,7 @@ def forget(connection: Connection, seqs: Sequence[int]) -> None:
     query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
         messages.c.seq.in_(seqs), messages.c.deleted_at.is_(None), messages.c.seq <= indexed_seq(connection)
     )
-    _execute(connection, _REMOVE, [indexed_text(**row._mapping) for row in connection.execute(query)])
+    _remove(connection, [indexed_text(**row._mapping) for row in connection.execute(query)])
 
 
 def newest_hits(
@@ -146,11 +148,14 @@ def newest_hits(
     """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
     beginning = len(phrases[-1][-1]) > 1
     expression = expression_for(
+        connection,
         conversation_id=conversation_id,
         phrases=phrases,
         beginning=beginning,
         completions=completions(connection, phrases[-1][-1]) if beginning else None,
     )
+    if _is_postgresql(connection):
+        return list(postgresql.newest(connection, expression, most=limit))
     return list(
         connection.exec_driver_sql(
             "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)
@@ -163,9 +168,9 @@ def completions(connection: Connection, beginning: str) -> list[str] | None:
 
     FTS5 collects all that say a word of an open beginning before it looks at anything else: other people's messages
     too, and those that are too old. Words it walks through only as far as they are asked for. Short beginnings have an
-    index of their own.
+    index of their own. PostgreSQL needs none of this.
     """
-    if len(beginning) <= _SHORT:
+    if len(beginning) <= _SHORT or _is_postgresql(connection):
         return None
     parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
     found = list(connection.exec_driver_sql(_BEGINNING_WITH, parameters).scalars())
@@ -173,6 +178,7 @@ def completions(connection: Connection, beginning: str) -> list[str] | None:
 
 
 def expression_for(
+    connection: Connection,
     *,
     phrases: Sequence[Sequence[str]],
     beginning: bool,
@@ -182,22 +188,33 @@ def expression_for(
     excluded: Sequence[Sequence[str]] = (),
     not_in: Sequence[str] = (),
 ) -> str:
-    """What FTS5 is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
+    """What the index is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
 
     beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
     index and match nearly everything. completions: the words that it may be, where that is known. excluded: phrases
     that are not said. not_in: conversations that are left out.
     """
+    owners = [_token("u", user_email)] if user_email is not None else []
+    places = [_token("c", conversation_id)] if conversation_id is not None else []
+    elsewhere = [_token("c", one) for one in not_in]
+    if _is_postgresql(connection):
+        return postgresql.expression_of(
+            tokens=[*owners, *places],
+            phrases=phrases,
+            beginning=beginning,
+            completions=completions,
+            excluded=excluded,
+            unwanted_tokens=elsewhere,
+        )
     terms = [_quoted(phrase) for phrase in phrases]
     if beginning and completions:
         terms[-1] = f"({' OR '.join(_quoted([*phrases[-1][:-1], word]) for word in completions)})"
     elif beginning:
         terms[-1] += " *"
-    wanted = [f'owner : "{_token("u", user_email)}"'] if user_email is not None else []
-    wanted += [f'conversation : "{_token("c", conversation_id)}"'] if conversation_id is not None else []
+    wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places]
     wanted += [f"body : ({' AND '.join(terms)})"] if terms else []
     unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
-    unwanted += [f'conversation : "{_token("c", one)}"' for one in not_in]
+    unwanted += [f'conversation : "{token}"' for token in elsewhere]
     expression = " AND ".join(wanted)
     return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
 
@@ -212,9 +229,22 @@ def _as_indexed(message: MessageRow, text: str) -> IndexedText:
     )
 
 
-def _execute(connection: Connection, statement: str, texts: Sequence[IndexedText]) -> None:
-    if texts:
-        connection.exec_driver_sql(statement, [tuple(text) for text in texts])
+def _put(connection: Connection, texts: Sequence[IndexedText]) -> None:
+    if _is_postgresql(connection):
+        postgresql.put(connection, texts)
+    elif texts:
+        connection.exec_driver_sql(_PUT, [tuple(text) for text in texts])
+
+
+def _remove(connection: Connection, texts: Sequence[IndexedText]) -> None:
+    if _is_postgresql(connection):
+        postgresql.remove(connection, [text.seq for text in texts])
+    elif texts:
+        connection.exec_driver_sql(_REMOVE, [tuple(text) for text in texts])
+
+
+def _is_postgresql(connection: Connection) -> bool:
+    return connection.dialect.name == "postgresql"
 
 
 def _token(kind: str, name: str) -> str:

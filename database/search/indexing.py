@@ -11,6 +11,7 @@ from database.engine.database import Database, Urgency
 from database.schema import messages
 
 from . import index as fulltext_index
+from . import postgresql
 from .index import IndexedText, indexed_text
 
 
@@ -106,7 +107,10 @@ def newest_seq(*, database: Database) -> int:
 
 
 def _begin(connection: Connection) -> None:
-    if not _has_retired(connection):
+    if connection.dialect.name == "postgresql":
+        postgresql.empty(connection)
+        fulltext_index.advance(connection, [], up_to=0)
+    elif not _has_retired(connection):
         connection.exec_driver_sql(f"ALTER TABLE messages_fts RENAME TO {_RETIRED}")
         fulltext_index.create_table(connection)
         fulltext_index.advance(connection, [], up_to=0)
@@ -122,4 +126,4 @@ def _clear_slice(connection: Connection) -> bool:
 
 
 def _has_retired(connection: Connection) -> bool:
-    return bool(connection.exec_driver_sql(_IS_THERE, (_RETIRED,)).scalar())
+    return connection.dialect.name == "sqlite" and bool(connection.exec_driver_sql(_IS_THERE, (_RETIRED,)).scalar())

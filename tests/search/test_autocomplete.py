@@ -10,6 +10,8 @@ from database.conversations import repository as conversations
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
 
+pytestmark = pytest.mark.contract
+
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 

@@ -30,6 +30,8 @@ from search.query import SearchQuery, first_day, parse_query
 from search.ranking import snippet
 from tests.tiers import examples
 
+pytestmark = pytest.mark.contract
+
 ANN, BOB = "ann@example.org", "bob@example.org"
 TakeTurn = Callable[..., FinishedTurn]
 SAID = {
@@ -233,7 +235,8 @@ def test_of_very_many_hits_the_last_page_says_that_there_are_more(
         take_turn(ANN, where, text=f"apple {number}", answer="ok")
     index_pending(database=database)
     assert search(database, "apple").warnings == []
-    monkeypatch.setattr("search.sqlite._READ", 4)
+    for engine in ("sqlite", "postgresql"):
+        monkeypatch.setattr(f"search.{engine}._READ", 4)
     few = search(database, "apple")
     assert (texts(few), len(few.warnings), few.next) == (["apple 5", "apple 4"], 1, None)
 

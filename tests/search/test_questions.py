@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sqlalchemy import update
 
 from database.conversations.repository import create_conversation, delete_conversation, update_conversation
 from database.engine.database import Database
 from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
-from database.schema import message_vectors, unembedded_messages
+from database.schema import message_vectors, messages, unembedded_messages
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelUnavailableError
@@ -22,6 +23,8 @@ from search.meaning import MessageVectors, windows
 from search.messages import Asking, FoundMessages, search_messages
 from search.query import parse_query
 from tests.search.thesaurus import Thesaurus
+
+pytestmark = pytest.mark.contract
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 TakeTurn = Callable[..., FinishedTurn]
@@ -136,11 +139,8 @@ def test_a_time_in_the_question_counts(say: Any, ask: Any, database: Database) -
     second = say(("The puppy weighs 23 kilos.", "Thanks."))
     with_times = {first: "2026-02-10T08:00:00.000000+00:00", second: "2025-12-20T08:00:00.000000+00:00"}
     for conversation_id, time in with_times.items():
-        database.write(
-            lambda connection, one=conversation_id, then=time: connection.exec_driver_sql(
-                "UPDATE messages SET created_at = ? WHERE conversation_id = ?", (then, one)
-            )
-        )
+        said = update(messages).where(messages.c.conversation_id == conversation_id).values(created_at=time)
+        database.write(lambda connection, said=said: connection.execute(said).rowcount)
     assert ask("What did the dog weigh in February?")[0] == "The puppy weighs 20 kilos."
     assert ask("What did the dog weigh around Christmas?")[0] == "The puppy weighs 23 kilos."
 

@@ -53,7 +53,6 @@ def texts(own: dict[str, str]) -> list[str]:
     return [row.text for row in reading.list_messages(**own)]
 
 
-@pytest.mark.only_sqlite
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_deleted_message_comes_back_to_its_place_with_its_hash(
     indexed: bool, own: dict[str, str], six: list[MessageRow]

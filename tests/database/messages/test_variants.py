@@ -117,7 +117,6 @@ def test_an_attempt_that_came_to_nothing_is_kept_but_not_chosen(
     assert shown(after) == [(1, "complete", None, True), (2, status, "second", False)]
 
 
-@pytest.mark.only_sqlite
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_search_finds_the_words_that_are_chosen(indexed: bool, own: Own, answer: MessageRow) -> None:
     if indexed:

@@ -15,6 +15,8 @@ from database.turns.identity import FinishedTurn
 from search.messages import search_messages
 from search.query import parse_query
 
+pytestmark = pytest.mark.contract
+
 ANN = "ann@example.org"
 TURNS = 20
 
@@ -38,6 +40,13 @@ def tables(database: Database) -> set[str]:
         return set(connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name GLOB '*retired*'").scalars())
 
 
+def test_a_new_index_finds_what_the_old_one_found(indexed: Database) -> None:
+    assert sum(count for count, _ in reindex_messages(database=indexed)) == 2 * TURNS
+    assert found(indexed, "whale") == TURNS
+    assert found(indexed, "number7") == 1
+
+
+@pytest.mark.only_sqlite
 def test_searches_find_everything_at_each_moment(indexed: str) -> None:
     slices = reindex_messages(database=indexed, slice_ms=0)
     reached = []
@@ -51,6 +60,7 @@ def test_searches_find_everything_at_each_moment(indexed: str) -> None:
     assert list(verify_store(database=indexed)) == []
 
 
+@pytest.mark.only_sqlite
 def test_what_was_stopped_is_gone_on_with(indexed: str) -> None:
     stopped = list(islice(reindex_messages(database=indexed, slice_ms=0), 5))
     again = list(reindex_messages(database=indexed, slice_ms=0))
@@ -60,6 +70,7 @@ def test_what_was_stopped_is_gone_on_with(indexed: str) -> None:
     assert list(verify_store(database=indexed)) == []
 
 
+@pytest.mark.only_sqlite
 def test_a_server_goes_on_with_what_was_stopped(indexed: str) -> None:
     done = sum(count for count, _ in islice(reindex_messages(database=indexed, slice_ms=0), 5))
     assert index_pending(database=indexed) == 2 * TURNS - done

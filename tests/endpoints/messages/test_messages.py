@@ -103,7 +103,6 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused(ada: Person, talk: str
     assert listed(ada, talk)[0]["text"] == "Who knows?"
 
 
-@pytest.mark.only_sqlite
 def test_who_answered_has_the_same_name_wherever_an_answer_is_listed(ada: Person, talk: str) -> None:
     question, answer, _, _ = listed(ada, talk)
     name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]

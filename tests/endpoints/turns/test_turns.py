@@ -148,7 +148,6 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
     assert ada.get(f"/r/{friendly_id}/99").status_code == 404
 
 
-@pytest.mark.only_sqlite
 def test_conversations_and_messages_are_offered_while_typing(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "Where is the towel?")

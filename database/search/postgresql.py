@@ -1,0 +1,104 @@
+"""The full-text index over messages on PostgreSQL: a `tsvector` for each message, found by a GIN index.
+
+The words are those of `database.search.index`, put into the vector with their places as they are: no dictionary of the
+database changes them. The private tokens of owner and conversation are lexemes of it too, with a colon that no word
+has, so that one query of the index touches only the caller's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, text
+
+_COLON = ":"
+# Limits of a `tsvector`: beyond them, words of a very long message are not in the index.
+_LONGEST_WORD = 500
+_PLACES_OF_A_WORD = 255
+_LAST_PLACE = 16_383
+_MOST_BYTES = 900_000
+_BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 8
+
+_PUT = text("INSERT INTO messages_fts (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")
+_REMOVE = text("DELETE FROM messages_fts WHERE seq = ANY(CAST(:seqs AS bigint[]))")
+# The query of the words first: asked for the newest, the planner might walk through everybody's messages instead.
+_NEWEST = text("""
+    WITH hits AS MATERIALIZED (SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery))
+    SELECT seq FROM hits ORDER BY seq DESC LIMIT :most
+""")
+_EMPTY = text("TRUNCATE messages_fts")
+
+
+def put(connection: Connection, texts: Iterable[tuple[int, str, str, str]]) -> None:
+    """Add rows of the index: (seq, token of the owner, token of the conversation, words parted by spaces)."""
+    rows = [_row(*each) for each in texts]
+    if rows:
+        connection.execute(_PUT, rows)
+
+
+def remove(connection: Connection, seqs: Sequence[int]) -> None:
+    """Take messages out of the index."""
+    if seqs:
+        connection.execute(_REMOVE, {"seqs": "{" + ",".join(map(str, seqs)) + "}"})
+
+
+def empty(connection: Connection) -> None:
+    """Take all messages out of the index."""
+    connection.execute(_EMPTY)
+
+
+def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
+    """`seq` of the newest messages that fit `expression`, at most `most`."""
+    return connection.execute(_NEWEST, {"expression": expression, "most": most}).scalars().all()
+
+
+def expression_of(
+    *,
+    tokens: Sequence[str],
+    phrases: Sequence[Sequence[str]],
+    beginning: bool,
+    completions: Sequence[str] | None,
+    excluded: Sequence[Sequence[str]],
+    unwanted_tokens: Sequence[str],
+) -> str:
+    """A `tsquery`: messages with all `tokens` and `phrases`, without those that are `excluded` or unwanted.
+
+    beginning: the last word may go on. completions: the words that it may be, where that is known.
+    """
+    terms = [_phrase(phrase) for phrase in phrases]
+    if beginning and completions:
+        *before, _ = phrases[-1]
+        terms[-1] = f"({' | '.join(_phrase([*before, word]) for word in completions)})"
+    elif beginning:
+        terms[-1] = f"{terms[-1][:-1]}:*)"
+    wanted = [_quoted(_COLON + token) for token in tokens] + terms
+    unwanted = [_phrase(phrase) for phrase in excluded] + [_quoted(_COLON + token) for token in unwanted_tokens]
+    return " & ".join(wanted + [f"!{each}" for each in unwanted])
+
+
+def _phrase(phrase: Sequence[str]) -> str:
+    return f"({' <-> '.join(_quoted(word) for word in phrase)})"
+
+
+def _quoted(word: str) -> str:
+    """A lexeme; words hold neither quotes nor backslashes."""
+    return f"'{word[:_LONGEST_WORD]}'"
+
+
+def _row(seq: int, owner: str, conversation: str, body: str) -> dict[str, object]:
+    words = body.split()
+    places: dict[str, list[str]] = {}
+    room = _MOST_BYTES
+    for place, word in enumerate(words, start=1):
+        lexeme = word[:_LONGEST_WORD]
+        known = places.get(lexeme)
+        room -= _BYTES_OF_A_PLACE if known is not None else len(lexeme.encode()) + _BYTES_OF_A_WORD
+        if room < 0:
+            break
+        if known is None:
+            known = places[lexeme] = []
+        if len(known) < _PLACES_OF_A_WORD:
+            known.append(str(min(place, _LAST_PLACE)))
+    vector = [f"'{word}':{','.join(at)}" for word, at in places.items()]
+    tokens = [_quoted(_COLON + token) for token in (owner, conversation)]
+    return {"seq": seq, "length": len(words), "words": " ".join([*tokens, *vector])}

@@ -1,0 +1,136 @@
+"""What only PostgreSQL understands of searching: queries of `tsvector`, and lists of numbers as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Row, Select, func, literal, select, text, union
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from database.schema import conversations
+from database.search.index import expression_for
+from database.search.postgresql import newest
+
+_HITS = 5_000
+_LOOKED_AT = 100_000
+_READ = 400
+_BINS = 200
+# The query of the words comes first; the planner may not walk through all messages from the newest on instead.
+_CANDIDATES = """
+    WITH said AS MATERIALIZED (
+        SELECT seq, length FROM messages_fts WHERE words @@ CAST(:expression AS tsquery) AND seq <= :up_to
+    ), looked_at AS (
+        SELECT seq, length FROM said ORDER BY seq DESC LIMIT :looked_at
+    ), hits AS MATERIALIZED (
+        SELECT found.seq, found.length FROM looked_at AS found {filtered} ORDER BY found.seq DESC LIMIT :hits
+    ), chosen AS (
+        (SELECT seq FROM hits ORDER BY seq DESC LIMIT :newest)
+        UNION
+        (SELECT seq FROM hits ORDER BY length, seq DESC LIMIT :shortest)
+    )
+    SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
+    FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
+    WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email
+        AND messages.deleted_at IS NULL AND conversations.deleted_at IS NULL AND conversations.expires_at IS NULL
+    ORDER BY messages.seq DESC
+"""
+_FILTERED = "JOIN activities ON activities.seq = found.seq WHERE "
+_CONDITIONS = {
+    "actor": "activities.actor_type = :actor",
+    "after": "activities.created_at >= :after",
+    "before": "activities.created_at < :before",
+}
+
+
+def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
+    """`numbers` as a subquery: one parameter, however many there are."""
+    return select(func.unnest(literal(list(numbers), ARRAY(BigInteger))))
+
+
+def saying(
+    connection: Connection,
+    forms: Iterable[str],
+    *,
+    user_email: str,
+    conversation_id: str | None,
+    excluded: Sequence[Sequence[str]],
+    not_in: Sequence[str],
+    most: int,
+) -> Sequence[int]:
+    """`seq` of the newest of a person's messages that say one of `forms`, at most `most`.
+
+    conversation_id: only there. excluded: phrases that are not said. not_in: conversations that are left out.
+    """
+    words = sorted(forms)
+    expression = expression_for(
+        connection,
+        user_email=user_email,
+        conversation_id=conversation_id,
+        phrases=[words[:1]],
+        beginning=True,
+        completions=words,
+        excluded=excluded,
+        not_in=not_in,
+    )
+    return newest(connection, expression, most=most)
+
+
+def candidates(
+    connection: Connection,
+    expression: str,
+    *,
+    user_email: str,
+    up_to: int,
+    conditions: Mapping[str, str],
+    by_length: bool,
+) -> tuple[list[tuple[int, str]], bool]:
+    """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
+
+    Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
+    "actor", "after" and "before".
+    """
+    chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
+    shortest = _READ // 2 if by_length else 0
+    parameters = {
+        **conditions,
+        "expression": expression,
+        "user_email": user_email,
+        "up_to": up_to,
+        "looked_at": _LOOKED_AT if chosen else _HITS,
+        "hits": _HITS,
+        "newest": _READ - shortest,
+        "shortest": shortest,
+    }
+    query = text(_CANDIDATES.format(filtered=_FILTERED + chosen if chosen else ""))
+    rows = connection.execute(query, parameters).all()
+    return [(seq, said) for seq, said, _ in rows], any(is_part for *_, is_part in rows)
+
+
+def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:
+    """A person's temporary conversations, and those in the bin, the last 200 of each."""
+    c = conversations.c
+    own = select(c.conversation_id).where(c.user_email == user_email)
+    temporary = own.where(c.expires_at.is_not(None)).limit(_BINS)
+    deleted = own.where(c.deleted_at.is_not(None)).order_by(c.deleted_at.desc()).limit(_BINS)
+    return connection.execute(union(temporary, deleted)).scalars().all()
+
+
+def titled(
+    connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+) -> Iterable[Row[Any]]:
+    """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
+
+    Case of ASCII letters doesn't count. Temporary conversations, and those without a friendly id, are left out.
+    """
+    c = conversations.c
+    query = select(c.conversation_friendly_id, c.title, c.conversation_id, c.updated_at).where(
+        c.user_email == user_email,
+        c.deleted_at.is_(None),
+        c.expires_at.is_(None),
+        c.conversation_friendly_id.is_not(None),
+        *(func.lower(c.title).contains(fragment.lower(), autoescape=True) for fragment in fragments),
+    )
+    if domain is not None:
+        query = query.where(c.domain == domain)
+    return connection.execute(query.order_by(c.updated_at.desc(), c.conversation_id.desc()))
