@@ -88,15 +88,14 @@ def find_token(*, database: Database, token: str) -> TokenOwner | None:
     Records the last use at most once a minute, in the background.
     """
     token_hash, moment = fingerprint(token), now()
-    store = database
-    with store.reading() as connection:
+    with database.reading() as connection:
         row = _OWNER.row(connection, fingerprint=token_hash)
     if row is None:
         return None
     user_email, token_id, read_only, last_used_at = row
     if last_used_at is None or last_used_at < iso(moment - _USED_EVERY):
         used = update(api_tokens).where(_c.token_hash == token_hash).values(last_used_at=iso(moment))
-        store.submit(lambda connection: connection.execute(used).rowcount, urgency=Urgency.INDEX)
+        database.submit(lambda connection: connection.execute(used).rowcount, urgency=Urgency.INDEX)
     return TokenOwner(user_email=user_email, token_id=token_id, read_only=bool(read_only))
 
 

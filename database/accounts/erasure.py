@@ -94,21 +94,20 @@ def has_running_turn(*, database: Database, user_email: str) -> bool:
 
 def erase_account(*, database: Database, user_email: str) -> None:
     """Erase all rows of a closed account, the account itself last. No conversation of it may have a running answer."""
-    store = database
     theirs = conversations.c.user_email == user_email
-    store.write(lambda connection: mark_for_deletion(connection, theirs, recorded=False), urgency=Urgency.INDEX)
-    _erase_rows(store, changes, user_email)
-    with store.reading() as connection:
+    database.write(lambda connection: mark_for_deletion(connection, theirs, recorded=False), urgency=Urgency.INDEX)
+    _erase_rows(database, changes, user_email)
+    with database.reading() as connection:
         found = connection.execute(select(conversations.c.conversation_id).where(theirs)).scalars().all()
-    erase(store, found)
+    erase(database, found)
     # What is left of activities: those of memories, which belong to no conversation.
-    _erase_rows(store, activities, user_email)
+    _erase_rows(database, activities, user_email)
 
     def end(connection: Connection) -> None:
         _delete_all(connection, (*_LEFT_TO_THE_END, *_WAYS_IN), user_email)
         connection.execute(delete(users).where(_c.user_email == user_email, _c.erasing_since.is_not(None)))
 
-    store.write(end)
+    database.write(end)
 
 
 def _erase_rows(store: Database, table: Table, user_email: str) -> None:

@@ -75,15 +75,14 @@ def find_session(*, database: Database, token: str) -> str | None:
     Records the last use at most once a minute, in the background.
     """
     session_hash, moment = fingerprint(token), now()
-    store = database
-    with store.reading() as connection:
+    with database.reading() as connection:
         row = _OWNER.row(connection, fingerprint=session_hash, moment=iso(moment))
     if row is None:
         return None
     user_email, last_seen_at = row
     if last_seen_at < iso(moment - _SEEN_EVERY):
         seen = update(sessions).where(_c.session_hash == session_hash).values(last_seen_at=iso(moment))
-        store.submit(lambda connection: connection.execute(seen).rowcount, urgency=Urgency.INDEX)
+        database.submit(lambda connection: connection.execute(seen).rowcount, urgency=Urgency.INDEX)
     return str(user_email)
 
 

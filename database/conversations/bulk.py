@@ -44,12 +44,11 @@ def change_conversations(
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
     ids = list(dict.fromkeys(conversation_ids))
     fates: dict[str, Fate] = dict.fromkeys(ids, "not_found")
-    store = database
     for some in slices(ids):
         if change == "move":
-            fates |= store.write(partial(_move, user_email=user_email, ids=some, workspace_id=str(value)))
+            fates |= database.write(partial(_move, user_email=user_email, ids=some, workspace_id=str(value)))
         else:
-            fates |= store.write(partial(_mark, user_email=user_email, ids=some, change=change, value=value))
+            fates |= database.write(partial(_mark, user_email=user_email, ids=some, change=change, value=value))
     return fates
 
 

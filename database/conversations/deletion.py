@@ -45,10 +45,9 @@ def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
     def job(connection: Connection) -> Sequence[str]:
         return mark_for_deletion(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
 
-    store = database
-    mark_for_deletioned = store.write(job, urgency=Urgency.INDEX)
-    erase(store, mark_for_deletioned)
-    return len(mark_for_deletioned)
+    marked = database.write(job, urgency=Urgency.INDEX)
+    erase(database, marked)
+    return len(marked)
 
 
 def _is_clock_trusted(connection: Connection) -> bool:
@@ -90,19 +89,18 @@ def mark_for_deletion(connection: Connection, which: ColumnElement[bool], *, rec
 _owner: Callable[[Any], str] = attrgetter("user_email")
 
 
-def erase(store: Database, mark_for_deletioned: Sequence[str]) -> None:
+def erase(store: Database, marked: Sequence[str]) -> None:
     """Erase marked conversations, slice by slice."""
-    for conversation_id in mark_for_deletioned:
+    for conversation_id in marked:
         _erase(store, conversation_id)
 
 
 def erase_incomplete(*, database: Database) -> int:
     """At the start of a server: erase conversations that a crash left half copied or half erased; how many."""
-    store = database
-    with store.reading() as connection:
+    with database.reading() as connection:
         query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
         found = connection.execute(query).scalars().all()
-    erase(store, found)
+    erase(database, found)
     return len(found)
 
 
@@ -207,18 +205,16 @@ def erase_binned(*, database: Database, user_email: str, conversation_id: str) -
             raise TurnInProgressError
         mark_for_deletion(connection, which)
 
-    store = database
-    store.write(job)
-    erase(store, [conversation_id])
+    database.write(job)
+    erase(database, [conversation_id])
 
 
 def empty_bin(*, database: Database, user_email: str, domain: str) -> int:
     """Permanently erase the bin of `domain`, except conversations with a running answer; how many."""
     which = and_(_in_bin(user_email), _c.domain == domain, _c.running_message_id.is_(None))
-    store = database
-    mark_for_deletioned = store.write(lambda connection: mark_for_deletion(connection, which))
-    erase(store, mark_for_deletioned)
-    return len(mark_for_deletioned)
+    marked = database.write(lambda connection: mark_for_deletion(connection, which))
+    erase(database, marked)
+    return len(marked)
 
 
 def _in_bin(user_email: str) -> ColumnElement[bool]:

@@ -99,13 +99,12 @@ def backfill_friendly_ids(*, database: Database, user_email: str, domain: str, a
     hashes follow in slices of their own, 2,000 messages a call unless `all_messages` are asked for. Where nothing is
     missing, one indexed query says so and nothing is written.
     """
-    store = database
-    with store.reading() as connection:
+    with database.reading() as connection:
         work_to_do = connection.execute(_WORK_TO_DO, {"user_email": user_email, "domain": domain}).scalar_one()
     if not work_to_do:
         return 0
-    named = sum(_until_zero(lambda: store.write(lambda connection: _name_some(connection, user_email, domain))))
-    slices = _until_zero(lambda: store.write(lambda connection: _hash_some(connection, user_email, domain)))
+    named = sum(_until_zero(lambda: database.write(lambda connection: _name_some(connection, user_email, domain))))
+    slices = _until_zero(lambda: database.write(lambda connection: _hash_some(connection, user_email, domain)))
     sum(slices if all_messages else islice(slices, _SLICES_WAITED_FOR))
     return named
 

@@ -33,8 +33,7 @@ def merge_fulltext(index: str, run: Run) -> None:
 
 def merge_message_index(*, database: Database) -> None:
     """`merge_fulltext` of the index over messages. A database server clears its indexes by itself."""
-    store = database
-    if store.backend.file is None:
+    if database.backend.file is None:
         return
 
     def run(statement: str, parameters: tuple[Any, ...]) -> int:
@@ -43,7 +42,7 @@ def merge_message_index(*, database: Database) -> None:
             connection.exec_driver_sql(statement, parameters)
             return _total_changes(connection) - before
 
-        return store.write(job, urgency=Urgency.INDEX)
+        return database.write(job, urgency=Urgency.INDEX)
 
     merge_fulltext("messages_fts", run)
 

@@ -129,18 +129,17 @@ def require_usable(*, database: Database) -> None:
 
     A disk with less than 1 MB of room counts as full.
     """
-    store = database
     if shutil.disk_usage(database.folder).free < _LEAST_ROOM:
         # A small write may still fit into the log of changes; a message may not.
         raise StorageFailedError("The disk is full.")
-    with store.reading() as connection:
+    with database.reading() as connection:
         connection.exec_driver_sql("SELECT 1 FROM search_state").first()
-    if time.monotonic() >= store.next_probe:
-        store.next_probe = time.monotonic() + _PROBE_EVERY
-        probe = store.submit(lambda connection: connection.exec_driver_sql(_PROBE).rowcount)
+    if time.monotonic() >= database.next_probe:
+        database.next_probe = time.monotonic() + _PROBE_EVERY
+        probe = database.submit(lambda connection: connection.exec_driver_sql(_PROBE).rowcount)
         try:
             probe.result(_PROBE_SECONDS)
         except TooLong:
             raise StorageBusyError("The store takes long to write.") from None
-    if store.write_failure is not None:
-        raise StorageFailedError(store.write_failure.message)
+    if database.write_failure is not None:
+        raise StorageFailedError(database.write_failure.message)

@@ -26,11 +26,10 @@ def optimize(*, database: Database) -> None:
     Each table is a small job of the writer: `PRAGMA analysis_limit` bounds what is read of it. A database server does
     this by itself.
     """
-    store = database
-    if store.backend.file is None:
+    if database.backend.file is None:
         return
     renew_statistics(
-        lambda sql: store.write(
+        lambda sql: database.write(
             lambda connection: connection.connection.cursor().execute(sql).fetchall(), urgency=Urgency.INDEX
         )
     )

@@ -94,9 +94,8 @@ def share_conversation(
         NotShareableError: temporary, or without a finished message that is not hidden.
         ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
     """
-    store = database
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    with store.reading() as connection:
+    with database.reading() as connection:
         if read_live(connection, **own).expires_at is not None:
             raise NotShareableError("A temporary conversation can't be shared: it will not last.")
         if not count_messages(connection, **own)[0]:
@@ -104,14 +103,14 @@ def share_conversation(
     try:
         for _ in range(_ATTEMPTS):
             # Whoever publishes or withdraws a snapshot deletes the pages of all others, unfinished ones included.
-            snapshot = take_snapshot(store, show_part=show_part, **own)
+            snapshot = take_snapshot(database, show_part=show_part, **own)
             publish = partial(_publish, user_email=user_email, conversation_id=conversation_id)
-            share = store.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
+            share = database.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
             if share is not None:
                 return share
         raise ConflictError("The conversation, or its share, changed at the same moment. Try again.")
     finally:
-        _delete_stale_pages(store, conversation_id)
+        _delete_stale_pages(database, conversation_id)
 
 
 def preview_share(*, database: Database, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
@@ -143,7 +142,6 @@ def revoke_share(*, database: Database, user_email: str, conversation_id: str) -
         ConversationNotFoundError: missing, or somebody else's.
         ShareNotFoundError: it is not shared.
     """
-    store = database
 
     def job(connection: Connection) -> None:
         head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
@@ -151,8 +149,8 @@ def revoke_share(*, database: Database, user_email: str, conversation_id: str) -
         if connection.execute(delete(shares).where(own)).rowcount == 0:
             raise ShareNotFoundError("This conversation is not shared.")
 
-    store.write(job)
-    _delete_stale_pages(store, conversation_id)
+    database.write(job)
+    _delete_stale_pages(database, conversation_id)
 
 
 def read_share(*, database: Database, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:

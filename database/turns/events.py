@@ -96,17 +96,16 @@ def numbered(contents: Sequence[Mapping[str, Any]], *, after: int) -> Iterator[t
 
 def purge_events(*, database: Database, older_than_hours: float = KEPT_HOURS) -> int:
     """Forget the events of answers begun (again) `older_than_hours` ago or earlier and finished; how many answers."""
-    store = database
     since = iso_in(hours=-older_than_hours)
     made_again = select(message_variants.c.message_id).where(message_variants.c.created_at >= since)
     kept = exists().where(
         messages.c.message_id == _e.message_id,
         (messages.c.status == "streaming") | (messages.c.created_at >= since) | messages.c.message_id.in_(made_again),
     )
-    with store.reading() as connection:
+    with database.reading() as connection:
         expired = connection.execute(select(_e.message_id).where(~kept).distinct()).scalars().all()
     for start in range(0, len(expired), _PURGED_AT_ONCE):
-        store.write(partial(_forget, answers=expired[start : start + _PURGED_AT_ONCE]), urgency=Urgency.INDEX)
+        database.write(partial(_forget, answers=expired[start : start + _PURGED_AT_ONCE]), urgency=Urgency.INDEX)
     return len(expired)
 
 

@@ -39,11 +39,10 @@ def restore_workspace(*, database: Database, user_email: str, domain: str, remov
     """
     if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
         raise InvalidChangeError("The default workspace can't be deleted.")
-    store = database
-    new_parent = store.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
+    new_parent = database.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
     taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], new_parent=new_parent)
     for some in slices(removed["conversation_ids"]):
-        store.write(partial(taking, ids=some))
+        database.write(partial(taking, ids=some))
 
 
 def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: str, domain: str) -> str:
