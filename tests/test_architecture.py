@@ -133,6 +133,17 @@ def test_imports_only_point_down():
     assert sorted(wrong) == []
 
 
+def test_a_migration_knows_nothing_of_today():
+    wrong = {
+        f"{module} imports {name}"
+        for module in modules()
+        if module.startswith("database.migrations.")
+        for name in imports(module)
+        if part_of(name) is not None
+    }
+    assert sorted(wrong) == []
+
+
 def test_server_alone_is_where_everything_comes_together():
     assert [module for module in modules() if "server" in imports(module)] == []
 

@@ -107,4 +107,6 @@ def _apply(number: int, connection: Connection) -> None:
     else:
         schema_version.create(connection, checkfirst=True)
         MIGRATIONS[number - 1](connection)
+        if number == 1:
+            number = m0001_initial.VERSION
     connection.execute(insert(schema_version).values(version=number, applied_at=now_iso()))

@@ -1,15 +1,18 @@
-"""The first schema: accounts, conversations, workspaces, activities, messages, references, streams, full text."""
+"""A new store: the tables of version 5, which the later migrations bring up to date."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sqlalchemy import Connection
 
-from database.search import index as fulltext_index
-
-from .. import schema
+VERSION = 5
+"""The version that a store has afterwards."""
 
 
 def upgrade(connection: Connection) -> None:
-    """Create every table as it is today; what a store made earlier lacks, the later migrations add."""
-    schema.metadata.create_all(connection, checkfirst=True)
-    fulltext_index.create_index(connection)
+    """Create the tables, the indexes and the full-text index."""
+    schema = Path(__file__).with_name("sqlite.sql").read_text(encoding="utf-8")
+    for statement in schema.split(";\n"):
+        if statement.strip():
+            connection.exec_driver_sql(statement)

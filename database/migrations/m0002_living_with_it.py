@@ -1,25 +1,42 @@
-"""Pins of conversations and messages, variants of answers, shares."""
+"""Pins of conversations and messages, variants of answers, shares.
+
+The statements are literal: a migration describes the schema of its own time, never that of today.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Table, inspect
-from sqlalchemy.schema import CreateColumn
+from sqlalchemy import Connection
 
-from .. import schema
-
-_COLUMNS: tuple[tuple[Table, str], ...] = (
-    (schema.conversations, "pinned_at"),
-    (schema.messages, "chosen_variant"),
-    (schema.messages, "pinned_at"),
+_STATEMENTS = (
+    'ALTER TABLE "UserToConversationId" ADD COLUMN pinned_at TEXT',
+    "ALTER TABLE messages ADD COLUMN chosen_variant INTEGER",
+    "ALTER TABLE messages ADD COLUMN pinned_at TEXT",
+    """
+    CREATE TABLE message_variants (
+        message_id TEXT NOT NULL REFERENCES messages (message_id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        status TEXT NOT NULL,
+        config JSON NOT NULL,
+        created_at TEXT NOT NULL,
+        PRIMARY KEY (message_id, number)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE shares (
+        token_hash TEXT NOT NULL PRIMARY KEY,
+        user_email TEXT NOT NULL,
+        conversation_id TEXT NOT NULL REFERENCES "UserToConversationId" (conversation_id) ON DELETE CASCADE,
+        title TEXT NOT NULL,
+        snapshot JSON NOT NULL,
+        created_at TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX idx_shares_conversation ON shares (user_email, conversation_id)",
 )
-_TABLES = (schema.message_variants, schema.shares)
 
 
 def upgrade(connection: Connection) -> None:
-    """Add what a store of the first version lacks; one that was made with today's schema has it all."""
-    for table in _TABLES:
-        table.create(connection, checkfirst=True)
-    for table, name in _COLUMNS:
-        if name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
-            added = CreateColumn(table.c[name]).compile(connection)
-            connection.exec_driver_sql(f'ALTER TABLE "{table.name}" ADD COLUMN {added}')
+    """Add the columns and tables."""
+    for statement in _STATEMENTS:
+        connection.exec_driver_sql(statement)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from database.search import index as fulltext_index
-
-from .. import schema
-
 
 def upgrade(connection: Connection) -> None:
-    """Add both, where a store was not made with them. Nothing is indexed again: the list reads the index itself."""
-    fulltext_index.create_word_list(connection)
-    index = next(index for index in schema.conversations.indexes if index.name == "idx_UserToConversationId_temporary")
-    index.create(connection, checkfirst=True)
+    """Add both. Nothing is indexed again: the list reads the index itself."""
+    connection.exec_driver_sql("CREATE VIRTUAL TABLE messages_words USING fts5vocab('messages_fts', 'instance')")
+    connection.exec_driver_sql(
+        'CREATE INDEX "idx_UserToConversationId_temporary" ON "UserToConversationId" (user_email) '
+        "WHERE expires_at IS NOT NULL"
+    )

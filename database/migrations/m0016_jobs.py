@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS jobs ("
     "job_id TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, user_email TEXT, status TEXT NOT NULL, state JSON NOT NULL, "
-    "done BIGINT NOT NULL, total BIGINT, attempts INTEGER NOT NULL, error TEXT NOT NULL, due_at TEXT, owner TEXT, "
+    "done BIGINT NOT NULL, total BIGINT, attempts BIGINT NOT NULL, error TEXT NOT NULL, due_at TEXT, owner TEXT, "
     "lease_until TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
 )
 _INDEX = "CREATE INDEX IF NOT EXISTS idx_jobs_user ON jobs (user_email)"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from hashlib import blake2s
 from typing import NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
 from database.messages.message import MessageRow
 from database.schema import messages, search_state
@@ -58,25 +58,12 @@ class IndexedText(NamedTuple):
     body: str
 
 
-def create_index(connection: Connection) -> None:
-    """Create the full-text table, with nothing indexed yet."""
-    create_table(connection)
-    connection.execute(insert(search_state).values(name=_NAME, indexed_seq=0))
-
-
 def create_table(connection: Connection) -> None:
     """Create an empty full-text table where there is none; the mark is left as it is."""
     # The words arrive cut and folded; `ascii` parts them at spaces and leaves every other script alone.
     connection.exec_driver_sql(
         "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5("
         "owner, conversation, body, content='', tokenize='ascii', prefix='2 3')"
-    )
-
-
-def create_word_list(connection: Connection) -> None:
-    """Create the view of the index that lists its words; it holds nothing itself."""
-    connection.exec_driver_sql(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS messages_words USING fts5vocab('messages_fts', 'instance')"
     )
 
 

@@ -57,14 +57,24 @@ def shape(connection: Connection, table: str) -> dict[str, object]:
     inspector = inspect(connection)
     columns = inspector.get_columns(table)
     indexes = [each for each in inspector.get_indexes(table) if "duplicates_constraint" not in each]
-    foreign = inspector.get_foreign_keys(table)
     return {
         "columns": {each["name"]: each["nullable"] for each in columns},
         "key": inspector.get_pk_constraint(table)["constrained_columns"],
         "unique": sorted(sorted(each["column_names"]) for each in inspector.get_unique_constraints(table)),
         "indexes": {each["name"]: (each["column_names"], bool(each["unique"])) for each in indexes},
-        "foreign": [(each["constrained_columns"], each["referred_table"], each["options"]) for each in foreign],
+        "foreign": sorted(foreign_keys(connection, table)),
     }
+
+
+def foreign_keys(connection: Connection, table: str) -> list[tuple[str, str, str]]:
+    """Column, table that it refers to, what deleting there does. SQLAlchemy misses some of SQLite's."""
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql("SELECT * FROM pragma_foreign_key_list(?)", (table,)).mappings()
+        return [(row["from"], row["table"], row["on_delete"]) for row in rows]
+    return [
+        (each["constrained_columns"][0], each["referred_table"], each["options"].get("ondelete", "NO ACTION"))
+        for each in inspect(connection).get_foreign_keys(table)
+    ]
 
 
 def test_an_empty_database_gets_the_tables_that_the_sqlite_file_has(store: Database, tmp_path: Path) -> None:
