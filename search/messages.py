@@ -32,7 +32,7 @@ from . import engine_of
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
-from .questions import Found, Scope, answering, is_related, relevant
+from .questions import Found, Scope, answering, is_related, near, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
 from .relevance import unrelated_for
 from .times import spoken_period
@@ -199,10 +199,10 @@ class _Search:
         candidates, is_part = self._candidates(up_to)
         return best(candidates, self.query.phrases), is_part
 
-    def by_meaning(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[int]:
-        """The messages that say or mean what is asked, best first."""
-        found = relevant(self.answers(asking, meaning, up_to))
-        return self._without_excluded([each.seq for each in found])
+    def by_meaning(self, asking: Asking, meaning: _Meaning | None, up_to: int, *, keywords: bool) -> list[int]:
+        """The messages that say or mean what is asked, best first; of keywords, those alone that mean it."""
+        found = self.answers(asking, meaning, up_to)
+        return self._without_excluded([each.seq for each in (near(found) if keywords else relevant(found))])
 
     def answers(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[Found]:
         """What the messages have to do with what is asked, best first."""
@@ -346,7 +346,8 @@ def _ranked(
     meaning = asking.meaning(warnings)
     with database.reading() as connection:
         search = replace(search, connection=connection)
-        by_meaning = search.by_meaning(asking, meaning, up_to)
+        keywords = mode == "auto" and not is_by_meaning_alone
+        by_meaning = search.by_meaning(asking, meaning, up_to, keywords=keywords)
     first = [] if is_by_meaning_alone else by_words
     return _Ranked([*first, *(seq for seq in by_meaning if seq not in set(first))], query, warnings)
 

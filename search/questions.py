@@ -153,6 +153,11 @@ def relevant(found: Sequence[Found]) -> list[Found]:
     return [each for each in found if each.score >= found[0].score * _WORST][:_SHOWN]
 
 
+def near(found: Sequence[Found]) -> list[Found]:
+    """Those that mean something like it, whatever words they share."""
+    return [each for each in found if each.similarity is not None and each.similarity >= NEAR][:_SHOWN]
+
+
 def is_related(found: Found) -> bool:
     """Whether a message has so much to do with a text that a model should be given it unasked.
 
