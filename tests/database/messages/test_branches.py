@@ -30,6 +30,8 @@ from search.messages import search_conversation
 from tests.stores import put_empty_store
 from tests.tiers import examples
 
+pytestmark = pytest.mark.contract
+
 ANN = "ann@example.org"
 Own = dict[str, Any]
 
@@ -67,6 +69,7 @@ def turns(own: Own) -> dict[str, AcceptedTurn]:
     return asked
 
 
+@pytest.mark.only_sqlite
 def test_a_question_asked_again_begins_a_branch_beside_what_followed(own: Own, turns: dict[str, AcceptedTurn]) -> None:
     assert path(own) == ["a", "A", "x", "X", "y", "Y"]
     assert (turns["x"].user_message_index, turns["y"].response_message_index) == (3, 6)
@@ -131,6 +134,7 @@ def test_all_branches_are_found_by_words_and_hash_and_count_as_backlinks(
     assert reading.list_messages(**own)[0].backlink_count == 1
 
 
+@pytest.mark.only_sqlite
 def test_deleting_beside_the_path_changes_no_index(own: Own, turns: dict[str, AcceptedTurn]) -> None:
     for message_id in (turns["b"].user_message_id, turns["c"].response_message_id):
         editing.delete_message(**own, message_id=message_id, index=None)
@@ -153,6 +157,7 @@ def test_nothing_moves_over_the_place_where_branches_begin(own: Own, turns: dict
     assert path(own) == ["a", "A", "b", "B", "c", "C"]
 
 
+@pytest.mark.only_sqlite
 def test_clones_have_all_branches_and_forks_the_way_to_their_message(own: Own, turns: dict[str, AcceptedTurn]) -> None:
     editing.delete_message(**own, message_id=turns["b"].user_message_id, index=None)
     clone = own | {"conversation_id": clone_conversation(**own).conversation_id}
@@ -184,6 +189,7 @@ def test_what_cannot_be_asked_again_changes_nothing(own: Own, turns: dict[str, A
     assert path(own) == ["a", "A", "x", "X", "y", "Y", "r", ""]
 
 
+@pytest.mark.only_sqlite
 def test_verify_tells_of_branches_that_are_not_there(own: Own, turns: dict[str, AcceptedTurn]) -> None:
     assert turns
     forget = update(message_table).values(chosen_branch=None)

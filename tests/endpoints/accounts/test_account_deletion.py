@@ -20,6 +20,8 @@ from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused
 from truth_management_system.search.vector_cache import VectorSet
 
+pytestmark = pytest.mark.contract
+
 MARK = {"ada@example.org": "zqxada", "eve@example.org": "zqxeve"}
 
 
@@ -127,6 +129,7 @@ def told(person: Person) -> list[Any]:
     return answers + [person.get(f"/list_messages_by_conversation/{each}").json for each in conversations]
 
 
+@pytest.mark.only_sqlite
 def test_no_file_of_the_data_folder_holds_a_byte_of_a_deleted_account(
     settings: Settings, state: AppState, ada: Person, eve: Person
 ) -> None:
@@ -298,6 +301,7 @@ def test_the_command_line_deletes_after_asking_and_compacts(
     assert "MB became" in compacted.output
 
 
+@pytest.mark.only_sqlite
 def test_retracted_memories_and_former_texts_are_erased_for_good(
     app: Flask, settings: Settings, state: AppState, ada: Person, eve: Person
 ) -> None:
