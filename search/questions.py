@@ -19,7 +19,7 @@ from datetime import date
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect, select
 
 from database.schema import conversations, messages
 from database.search.index import words
@@ -133,7 +133,7 @@ def answering(
     that is asked for. tail: messages that the index of words does not know yet.
     """
     said = [_saying(connection, scope, forms) for forms in terms]
-    rarities = _rarities(said, total=nearness.total if nearness else _message_count(connection, scope))
+    rarities = _rarities(said, total=nearness.total if nearness else None)
     ranked = (_by_coverage(said, rarities), nearness.ordered() if nearness else (), tail)
     chosen = _first_visible(connection, scope, ranked)
     texts = _read(connection, scope, chosen, terms)
@@ -180,16 +180,13 @@ def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequ
     return [seq for seq in found if seq <= scope.up_to]
 
 
-def _message_count(connection: Connection, scope: Scope) -> int:
-    c = conversations.c
-    counted = select(func.sum(c.message_count)).where(c.user_email == scope.user_email, c.deleted_at.is_(None))
-    return int(connection.execute(counted).scalar() or 1)
+def _rarities(said: Sequence[Sequence[int]], *, total: int | None) -> list[float]:
+    """The weight of each term, as BM25 has it: by how many of `total` messages say it.
 
-
-def _rarities(said: Sequence[Sequence[int]], *, total: int) -> list[float]:
-    """The weight of each term, as BM25 has it: by how many of the person's messages, `total` in all, say it."""
-    total = max(total, *map(len, said), 1)
+    total: how many the person has; None without vectors, and the number of the newest hit stands for it.
+    """
     newest = max((seqs[0] for seqs in said if seqs), default=1)
+    total = max(newest if total is None else total, *map(len, said), 1)
     rarities = []
     for seqs in said:
         # Of a common word only the newest messages are read; the older ones say it as often.
