@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from database.connection import open_store
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
@@ -20,9 +19,11 @@ from tests.load.invariants import broken_invariants
 # Reads calls, one a line, as (module, function, keywords), and says what came of each.
 OTHER_PROCESS = """
 import importlib, json, sys
+from database.connection import open_store
+database = open_store(sys.argv[1])
 for line in sys.stdin:
     module, function, keywords = json.loads(line)
-    result = getattr(importlib.import_module(module), function)(**keywords)
+    result = getattr(importlib.import_module(module), function)(database=database, **keywords)
     print(json.dumps(repr(result)), flush=True)
 """
 
@@ -35,12 +36,11 @@ def ada(live_server: LiveServer) -> Client:
 @pytest.fixture
 def elsewhere(live_server: LiveServer) -> Iterator[Callable[..., str]]:
     """Call a function in the other process: elsewhere("database.messages.editing", "edit_message", …)."""
-    with subprocess.Popen(
-        [sys.executable, "-c", OTHER_PROCESS], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-c", OTHER_PROCESS, str(live_server.users_dir)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
 
         def call(module: str, function: str, **keywords: Any) -> str:
-            own = {"database": open_store(live_server.users_dir), "user_email": "ada@example.org"}
+            own = {"user_email": "ada@example.org"}
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(json.dumps([module, function, own | keywords]) + "\n")
