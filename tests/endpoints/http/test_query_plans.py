@@ -425,6 +425,7 @@ def test_it_costs_as_much_among_ten_thousand_conversations_as_among_a_hundred(
         with recorder() as seen:
             HOT[what].ask(world)
         steps[name] = seen.steps
-    # Walking through ten thousand rows takes 30,000 steps or more, so a thousand more are rounding and deeper trees.
-    most = steps["small"].total() * GROWTH_ALLOWED + 1_000
+    # Walking through ten thousand rows takes 30,000 steps or more. A sixth of that is rounding, deeper trees, and the
+    # memories that a search ranks: as many as it may, where there are that many.
+    most = steps["small"].total() * GROWTH_ALLOWED + 5_000
     assert steps["large"].total() <= most, steps["large"] - steps["small"]
