@@ -19,7 +19,13 @@ _EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
 # Whoever asks for one of these fixtures starts a server, a browser, or pip (`links`).
 # Folders whose tests are left out of `make check`; single modules there say `pytestmark = pytest.mark.thorough`.
-_THOROUGH_FOLDERS = ("tests/attack/", "tests/benchmarks/", "tests/load/")
+_THOROUGH_FOLDERS = (
+    "tests/attack/",
+    "tests/benchmarks/",
+    "tests/language_models/download/",
+    "tests/load/",
+    "tests/portability/",
+)
 _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "links"})
 
 
