@@ -41,6 +41,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("database_url", ["sqlite", "postgresql"] if both else [chosen], indirect=True)
 
 
+@pytest.fixture(autouse=True)
+def patient_with_the_knowledge_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a busy machine takes to open a knowledge base is no matter of a test."""
+    monkeypatch.setattr("chat.runtime.knowledge._PATIENCE", 60.0)
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgreSQLServer]:
     """A PostgreSQL server, started by the first test that needs one."""
