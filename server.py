@@ -19,15 +19,15 @@ from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
-from chat.runtime.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.services import models_from, services_from
+from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.upkeep import keep_up
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
 from database.errors import StoreError
-from endpoints.http.logs import write_logs_as
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
+from endpoints.operations.logs import write_logs_as
 from language_models.roles import ModelRoles
 from portability import restoring
 from search.meaning import MessageVectors
@@ -204,7 +204,7 @@ def main() -> int:
 
 
 def _serve(settings: Settings) -> int:
-    from endpoints.http.serving import serve  # commands and scripts do without a web server
+    from endpoints.http.asgi_server import serve  # commands and scripts do without a web server
 
     app = create_app(settings)
     app.extensions[EXTENSION].server.begin(upkeep=False)  # the web server's own loop does that

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.cli import FlaskGroup, run_command
 from flask.helpers import get_debug_flag
 
-from chat.runtime.server_process import ServerProcess, ServerRunningError
+from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
 from . import bench, data, models, users

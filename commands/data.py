@@ -10,7 +10,7 @@ import click
 from flask.cli import AppGroup
 
 from chat.runtime.knowledge import close_knowledge, knowledge_in
-from chat.runtime.server_process import ServerRunningError, sole_server
+from chat.runtime.startup import ServerRunningError, sole_server
 from database.accounts.users import get_user
 from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids

@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 from pydantic import ValidationError
 
-from chat.runtime.server_process import ServerRunningError, bring_in_order, sole_server
+from chat.runtime.startup import ServerRunningError, bring_in_order, sole_server
 from database.accounts import api_tokens, users
 from database.accounts.erasure import close_account
 from database.errors import StoreError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from language_models.download.catalogue import CatalogueEntry, entries
-from language_models.embedded.process import CONTEXT
 from language_models.embedded.runtime import ModelFile, model_file
+from language_models.embedded.supervised_process import CONTEXT
 from language_models.errors import ModelNotAllowedError
 from language_models.names import Kind, ModelSetting, RoleName
 from language_models.openai.model_list import OfferedModels, ProviderList

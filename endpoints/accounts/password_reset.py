@@ -10,9 +10,9 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import password_links, throttle, users
 from database.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
-from endpoints.http.pools import Work, works
 from endpoints.http.scope import current_access, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
+from endpoints.http.work_queues import Work, works
 
 from . import models as account_models
 from .sign_in import shown_again_in, signed_in

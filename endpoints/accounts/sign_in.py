@@ -24,10 +24,10 @@ from endpoints.http import models as http_models
 from endpoints.http.error_responses import retry_after
 from endpoints.http.errors import RateLimitedError, RequestError, UnauthorizedError, row_of
 from endpoints.http.guards import SESSION_COOKIE
-from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
+from endpoints.http.work_queues import Work, works
 from portability.restoring import is_incomplete
 
 from . import models as account_models

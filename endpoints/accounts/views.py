@@ -14,10 +14,10 @@ from database.accounts.erasure import close_account
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
-from endpoints.http.pools import Work, works
 from endpoints.http.responses import ok
 from endpoints.http.scope import current_access, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
+from endpoints.http.work_queues import Work, works
 
 from . import models as account_models
 from .sign_in import signed_in, user_info

@@ -10,10 +10,10 @@ from flask import Blueprint
 from pydantic import Field
 
 from endpoints.http.models import Query
-from endpoints.http.pools import Work, works
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks
+from endpoints.http.work_queues import Work, works
 from portability.exports import MEDIA_TYPES
 from portability.exports import export_conversation as export
 

@@ -30,10 +30,10 @@ from . import assets, openapi
 from .bodies import STRANGERS_BYTES
 from .error_responses import register_error_handlers
 from .guards import register_guards
-from .pools import Work, works
-from .responses import register_response_headers
+from .headers import register_response_headers
 from .scope import EXTENSION, AppState
 from .validation import BoundedInteger
+from .work_queues import Work, works
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 # A whole knowledge base is imported in one request, as it was exported.

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from database.accounts.throttle import network_of
 
-from .responses import DEFAULT_HEADERS
+from .headers import DEFAULT_HEADERS
 from .scope import new_request_id
 
 BEGAN_AT = "anaphora.began_at"

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from .errors import ERROR_TABLE, row_of
-from .responses import json_reply, request_labels
+from .headers import request_labels
+from .responses import json_reply
 from .scope import remember_error_code, request_id
 from .wsgi import WsgiApp
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from chat.runtime.server_process import ServerRunningError
+from chat.runtime.startup import ServerRunningError
 from chat.turns import errors
 from database import errors as store
 from language_models import errors as models

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chat.runtime.changes import ChangeFeed
     from chat.runtime.knowledge import KnowledgeAccess
     from chat.runtime.metrics import Metrics
-    from chat.runtime.server_process import ServerProcess
+    from chat.runtime.startup import ServerProcess
     from chat.turns.runner import TurnRunner
     from Conversation import Conversation
     from language_models.roles import ModelRoles

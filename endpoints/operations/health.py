@@ -9,7 +9,8 @@ from flask import Blueprint, Response
 
 from database.errors import DatabaseDamagedError, StoreError
 from database.maintenance.soundness import require_usable
-from endpoints.http.responses import DEFAULT_HEADERS, json_reply
+from endpoints.http.headers import DEFAULT_HEADERS
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import AppState, current_state, new_request_id
 from endpoints.http.validation import answers, public
 from endpoints.http.wsgi import Answer, Scope

@@ -11,10 +11,10 @@ from database.conversations.repository import FIELD as PINNED
 from database.conversations.repository import pin_claim, unpin_claim
 from database.messages.reading import message_location
 from endpoints.http.models import shape
-from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI

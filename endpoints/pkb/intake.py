@@ -8,10 +8,10 @@ from flask import Blueprint, Response
 
 from chat.runtime.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
-from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, fails, takes
+from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import described_all, knowledge, unwrap
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller

@@ -11,10 +11,10 @@ from flask import Blueprint, Response
 from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.pools import Work, works
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, asks
+from endpoints.http.work_queues import Work, works
 from endpoints.pkb.common import described_all, knowledge, unwrap
 from search.conversations import autocomplete_conversations
 from search.messages import Asking, FoundMessage, search_messages

@@ -11,9 +11,9 @@ from chat.turns import parts
 from database.sharing import shares
 from database.sharing.shares import Share
 from endpoints.http.models import Done
-from endpoints.http.pools import Work, works
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, fails
+from endpoints.http.work_queues import Work, works
 
 from . import models as share_models
 

@@ -13,9 +13,9 @@ from database.workspaces import undo
 from endpoints.conversations.views import check_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.pools import Work, works
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
+from endpoints.http.work_queues import Work, works
 
 from . import models as workspace_models
 

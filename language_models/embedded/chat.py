@@ -11,9 +11,9 @@ from typing import Any, Unpack
 
 import orjson
 
-from language_models.embedded.process import CONTEXT, EmbeddedProcess
 from language_models.embedded.runtime import EmbeddedRuntime
 from language_models.embedded.slots import Urgency
+from language_models.embedded.supervised_process import CONTEXT, EmbeddedProcess
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts

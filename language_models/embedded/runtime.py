@@ -14,8 +14,8 @@ from typing import Protocol
 
 from language_models.download.catalogue import CatalogueEntry, entry_named
 from language_models.download.fetch import FetchCancelledError, Progress, fetch
-from language_models.embedded.process import SLOTS, EmbeddedProcess
 from language_models.embedded.slots import SlotGate
+from language_models.embedded.supervised_process import SLOTS, EmbeddedProcess
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState, Phase
 from language_models.speed import SpeedMeter

@@ -15,11 +15,11 @@ import pytest
 from flask import Flask
 
 from endpoints.http import validation
+from endpoints.http.asgi_server import Bridge
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.openapi import routes
-from endpoints.http.pools import Work, work_of
 from endpoints.http.scope import EXTENSION
-from endpoints.http.serving import Bridge
+from endpoints.http.work_queues import Work, work_of
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person

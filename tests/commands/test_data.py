@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from chat.runtime.knowledge import close_knowledge, knowledge_in
-from chat.runtime.server_process import sole_server
+from chat.runtime.startup import sole_server
 from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation

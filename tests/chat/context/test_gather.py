@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from chat.context.gather import lost_report
-from chat.runtime.server_process import bring_in_order
+from chat.runtime.startup import bring_in_order
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.references import backlinks

@@ -144,7 +144,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
 def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Flask]]:
     """Start an application that serves."""
     monkeypatch.setattr(soundness, "_WHILE_DAMAGED", 0.05)
-    monkeypatch.setattr("chat.runtime.server_process._CHECK_SECONDS", 30.0)
+    monkeypatch.setattr("chat.runtime.startup._CHECK_SECONDS", 30.0)
     made: list[Flask] = []
 
     def start() -> Flask:

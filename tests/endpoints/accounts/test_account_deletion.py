@@ -11,7 +11,7 @@ import pytest
 from flask import Flask, request
 
 from chat.runtime.knowledge import tell_changes
-from chat.runtime.server_process import sole_server
+from chat.runtime.startup import sole_server
 from database.search.indexing import index_pending
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import EXTENSION, AppState

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from endpoints.http import bodies, serving
+from endpoints.http import asgi_server, bodies
+from endpoints.http.asgi_server import Bridge, Server, configure
 from endpoints.http.scope import EXTENSION
-from endpoints.http.serving import Bridge, Server, configure
 from endpoints.http.streams import StreamBody
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
@@ -174,7 +174,7 @@ def test_who_has_signed_in_may_send_more(app: Flask, ada: Person, monkeypatch: p
 def test_a_slow_upload_of_a_person_goes_on_at_a_least_rate(
     app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "STRANGERS_SECONDS", 0.01)
+    monkeypatch.setattr(asgi_server, "STRANGERS_SECONDS", 0.01)
     connection = Connection("POST", "/pkb/import", body=[b"{", b"}"], headers=[JSON, cookie_of(ada)])
 
     async def receive() -> dict[str, Any]:
@@ -226,7 +226,7 @@ def test_memory_for_bodies_is_bounded_in_all_and_for_each_person(app: Flask, ada
 
 def test_a_body_that_never_ends_is_given_up(app: Flask, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setattr(serving, "STRANGERS_SECONDS", 0.01)
+    monkeypatch.setattr(asgi_server, "STRANGERS_SECONDS", 0.01)
     answer = ask(app, Connection("POST", "/setup", body=()))
     told = json.loads(answer.body)
     assert (answer.status, told["code"]) == (408, "request_timeout")

@@ -15,8 +15,8 @@ import pytest
 from flask import Flask, request
 
 from endpoints.http import connections
+from endpoints.http.asgi_server import Bridge, Server, configure
 from endpoints.http.scope import EXTENSION
-from endpoints.http.serving import Bridge, Server, configure
 from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import running_app

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from endpoints.http.logs import JsonLines, TextLines
+from endpoints.operations.logs import JsonLines, TextLines
 from tests.endpoints.conftest import Person
 
 

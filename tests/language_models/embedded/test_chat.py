@@ -312,7 +312,7 @@ def children_of(pid: int) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == pid and b"language_models.embedded.child" in (folder / "cmdline").read_bytes():
+            if parent == pid and b"language_models.embedded.child_main" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
     return sorted(found)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from language_models.download.catalogue import CatalogueEntry, HubSource
-from language_models.embedded import process as embedded_process
+from language_models.embedded import supervised_process as embedded_process
 from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, model_file
 from language_models.errors import ModelUnavailableError

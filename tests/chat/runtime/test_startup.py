@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.runtime.server_process import ServerProcess, ServerRunningError, is_held_here, sole_server
+from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from database.connection import close_store, create_connection, open_store
 from database.conversations.repository import create_conversation
 from database.messages.reading import list_messages
@@ -165,7 +165,7 @@ def test_an_application_that_is_asked_nothing_holds_nothing(settings: Settings) 
 def test_who_was_refused_begins_when_the_other_has_ended(
     settings: Settings, serving_app: Callable[[], ServerProcess]
 ) -> None:
-    holder = "from tests.chat.runtime.test_server_process import hold; hold()"
+    holder = "from tests.chat.runtime.test_startup import hold; hold()"
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(settings.data_dir)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:

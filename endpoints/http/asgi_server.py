@@ -25,9 +25,9 @@ from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
 from .errors import RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
-from .pools import Work, pools, work_of
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
+from .work_queues import Work, pools, work_of
 from .wsgi import Answer, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from language_models.errors import ModelUnavailableError
 log = logging.getLogger(__name__)
 SLOTS = 2
 CONTEXT = 8192
-_COMMAND = [sys.executable, "-m", "language_models.embedded.child"]
+_COMMAND = [sys.executable, "-m", "language_models.embedded.child_main"]
 _LINES_KEPT = 100
 _LONGEST_LINE = 1_000
 _LISTEN_SECONDS = 2.0

@@ -1,9 +1,9 @@
 """The process that holds an embedded model: the runtime's OpenAI-compatible server on a random loopback port.
 
-Run as `python -m language_models.embedded.child`. It reads one line of JSON from standard input ({"path", "api_key",
-"threads", "slots", "context"}) and writes one to standard output: {"url"} when the model is loaded, or {"error"}. The
-runtime's own output goes to standard error, of which the parent keeps the last lines. The process exits when standard
-input is closed, and on Linux when its parent dies.
+Run as `python -m language_models.embedded.child_main`. It reads one line of JSON from standard input ({"path",
+"api_key", "threads", "slots", "context"}) and writes one to standard output: {"url"} when the model is loaded, or
+{"error"}. The runtime's own output goes to standard error, of which the parent keeps the last lines. The process exits
+when standard input is closed, and on Linux when its parent dies.
 """
 
 from __future__ import annotations

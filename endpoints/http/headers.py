@@ -1,0 +1,70 @@
+"""Headers of every response, security headers first, and what is counted and logged of it."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from flask import Flask, Response, request
+
+from .scope import current_state, error_code, request_id
+
+log = logging.getLogger("anaphora.requests")
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+DEFAULT_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+_WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+def register_response_headers(app: Flask) -> None:
+    """Register the headers, metrics and logs of every response of `app`."""
+    app.after_request(add_headers)
+    app.after_request(count_request)
+    app.after_request(log_refusal)
+
+
+def add_headers(response: Response) -> Response:
+    """Set the default headers that the view has not set."""
+    own = set(response.headers.keys(lower=True))
+    for name, value in DEFAULT_HEADERS.items():
+        if name.lower() not in own:
+            response.headers.add(name, value)
+    response.headers["X-Request-ID"] = request_id()
+    return response
+
+
+def count_request(response: Response) -> Response:
+    """Count the request by route and status."""
+    current_state().metrics.count("requests", **request_labels(), status=str(response.status_code))
+    return response
+
+
+def log_refusal(response: Response) -> Response:
+    """Log refused requests; internal errors are logged where they are caught."""
+    status = response.status_code
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        level = logging.WARNING if status in _WORTH_A_LOOK else logging.INFO
+        fields = {"request_id": request_id(), **request_labels(), "status": status}
+        log.log(level, error_code() or "refused", extra=fields)
+    return response
+
+
+def request_labels() -> dict[str, str]:
+    """Labels of this request for metrics and logs: its route, never its address, which may contain secrets."""
+    return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": _method()}
+
+
+def _method() -> str:
+    # An invented method must not create a new metric series.
+    return request.method if request.method in {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"} else "other"
