@@ -1,3 +1,5 @@
+import { reduceParts } from './message_parts.js';
+
 /**
  * One answer while it is being written: what its events add up to. Events that were seen before change nothing.
  */
@@ -32,7 +34,7 @@ export class AnswerState {
     for (const field of ['references', 'conversation', 'usage', 'error']) {
       if (event[field]) this.#set(field, event[field], changed);
     }
-    this.#takePart(event, changed);
+    this.#set('parts', reduceParts(this.parts, event), changed);
     if (event.message_ids) this.#takeIds(event.message_ids, changed);
     if (event.done) {
       this.stored = event.answer_status ?? this.stored;
@@ -50,15 +52,6 @@ export class AnswerState {
     if (this[field] === value) return;
     this[field] = value;
     changed.push(field);
-  }
-
-  /** What the answer has beside its words: a part replaces the one of the same id, a text is appended to it. */
-  #takePart({ part, part_text: more }, changed) {
-    if (!part && !more) return;
-    const { id } = part ?? more;
-    const before = this.parts.find((each) => each.id === id);
-    const now = part ?? { ...before, text: (before?.text ?? '') + more.text };
-    this.#set('parts', before ? this.parts.map((each) => (each === before ? now : each)) : [...this.parts, now], changed);
   }
 
   #takeIds(ids, changed) {

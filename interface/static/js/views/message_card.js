@@ -2,13 +2,12 @@ import { strings } from '../lib/strings.js';
 import { isFromUser, isUnkept } from '../models/message.js';
 import { createBacklinks } from './backlinks.js';
 import { element, setHidden } from './dom.js';
-import { MarkdownView } from './markdown_view.js';
 import { createEditing } from './message_card_editor.js';
 import { createCardHeader } from './message_card_header.js';
 import { createMemoriesUsed } from './message_card_memories.js';
-import { createParts } from './message_card_parts.js';
 import { createReplyLine } from './message_card_reply.js';
 import { createVariantSwitch } from './message_card_variants.js';
+import { MessageContent } from './message_content.js';
 import { decorateReferences } from './reference_chips.js';
 import { createReport } from './reference_report.js';
 
@@ -38,14 +37,11 @@ export class MessageCard {
   #backlinks;
   #variants;
   #hiddenNote;
-  #markdown;
-  #body;
+  #content;
   #progress;
-  #parts;
   #ending;
   #again;
   #editing;
-  #shownText = null;
   #streaming = false;
   #flashing = 0;
 
@@ -54,9 +50,8 @@ export class MessageCard {
     const current = () => this.message;
     this.#header = createCardHeader({ ...page, message: current });
     this.#reply = createReplyLine(page);
-    this.#body = element('div', { class: 'message-body markdown' });
+    const body = element('div', { class: 'message-content' });
     this.#progress = element('p', { class: 'message-progress', hidden: true });
-    this.#parts = createParts();
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet message-again', hidden: true, text: strings.answer.again,
       onclick: () => page.onAction('regenerate', current()) });
@@ -66,11 +61,11 @@ export class MessageCard {
     this.#variants = createVariantSwitch(current, page);
     this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
       element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
-    this.#markdown = new MarkdownView(this.#body, {
+    this.#content = new MessageContent(body, {
       typed: isFromUser(message),
       decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
     });
-    this.#editing = createEditing(this.#body, {
+    this.#editing = createEditing(body, {
       message: current,
       edits: page.edits,
       save: (edit) => page.onAction('saveEdit', current(), edit),
@@ -78,7 +73,7 @@ export class MessageCard {
     });
     const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, this.#parts.before, this.#body, this.#progress, this.#parts.after, this.#ending, this.#again, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#progress, this.#ending, this.#again, foot);
     this.update(message);
     if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
   }
@@ -104,8 +99,7 @@ export class MessageCard {
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));
-    if (!this.#streaming) this.#showText(message.text);
-    this.#parts.update(message.parts ?? []);
+    if (!this.#streaming) this.#content.show(message.text, message.parts ?? []);
     this.#showEnding();
     this.#editing.follow();
   }
@@ -117,22 +111,22 @@ export class MessageCard {
 
   /** Draws the text again: what is known of its references changed. */
   redraw() {
-    if (this.#streaming) return;
-    this.#shownText = null;
-    this.#markdown.clear();
-    this.#showText(this.message.text);
+    if (!this.#streaming) this.#content.redraw();
   }
 
   /** The answer begins (again): its text comes piece by piece. */
-  beginStreaming(text = '') {
+  beginStreaming(text = '', parts = []) {
     this.#streaming = true;
-    this.#shownText = null;
-    this.#markdown.restart();
-    if (text) this.#markdown.append(text);
+    this.#content.begin(text, parts);
   }
 
   appendText(text) {
-    if (text) this.#markdown.append(text);
+    this.#content.append(text);
+  }
+
+  /** What an answer that is being written has beside its text. */
+  showParts(parts) {
+    this.#content.showParts(parts);
   }
 
   /** @param {string} text what is going on, '' for nothing */
@@ -143,8 +137,7 @@ export class MessageCard {
 
   endStreaming() {
     this.#streaming = false;
-    this.#shownText = this.message.text;
-    this.#markdown.finish();
+    this.#content.finish();
     this.showProgress('');
     this.update(this.message);
   }
@@ -194,12 +187,6 @@ export class MessageCard {
   }
 
   close() {
-    this.#markdown.close();
-  }
-
-  #showText(text) {
-    if (text === this.#shownText) return;
-    this.#shownText = text;
-    this.#markdown.setText(text);
+    this.#content.close();
   }
 }

@@ -145,7 +145,7 @@ export class Turns {
   adopt(card) {
     const turn = this.#following.get(card.message.message_id);
     if (!turn) return;
-    card.beginStreaming(turn.state.text);
+    card.beginStreaming(turn.state.text, turn.state.parts);
     card.showProgress(turn.state.status);
   }
 
@@ -206,10 +206,14 @@ export class Turns {
       this.#page.transcript().card(turn.question.message_id)?.redraw();
     }
     if (changed.has('conversation')) this.#page.onConversation(turn.state.conversation);
-    if (changed.has('parts')) this.#page.transcript().patch(turn.answer.message_id, { parts: turn.state.parts });
     const card = this.#card(turn);
-    card?.appendText(text);
-    card?.showProgress(turn.state.status || (turn.state.text ? '' : words.waiting));
+    if (card) this.#grow(card, turn.state, { text, hasNewParts: changed.has('parts') });
+  }
+
+  #grow(card, state, { text, hasNewParts }) {
+    if (hasNewParts) card.showParts(state.parts);
+    card.appendText(text);
+    card.showProgress(state.status || (state.text ? '' : words.waiting));
   }
 
   #takeIds(turn) {
@@ -250,13 +254,13 @@ export class Turns {
     this.#following.delete(answer.message_id);
     const transcript = this.#page.transcript();
     if (state.done) {
-      transcript.patch(answer.message_id, { text: state.text, status: state.outcome, error: state.error?.message ?? null });
+      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, error: state.error?.message ?? null });
     }
     transcript.card(answer.message_id)?.endStreaming();
     this.#page.onRunning(this.running);
     if (state.done) this.#page.announce(words.finished);
     else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
-    else if (isUnkept(answer)) transcript.patch(answer.message_id, { text: state.text, status: 'interrupted' });
+    else if (isUnkept(answer)) transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: 'interrupted' });
     await this.#page.refresh();
     this.#tellOfFailedAttempt(turn);
     if (this.#isWorthRemembering(turn)) this.#propose(answer);

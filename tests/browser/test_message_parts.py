@@ -1,0 +1,74 @@
+"""What a message is made of in a real browser: words, thinking, notices, parts of kinds that nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from database.connection import open_store
+from database.turns.turns import accept_turn, finish_turn
+from tests.browser.history import told
+from tests.browser.transcript import card
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def store_answer(server: LiveServer, client: Client, text: str, *parts: dict[str, Any], asked: str = "Hello") -> str:
+    """A conversation with one answer, put into the server's store as its own code would. The path of its page."""
+    conversation_id = client.create_conversation()
+    where = {
+        "database": open_store(server.users_dir),
+        "user_email": str(client.get("/get_user_info").json()["user_email"]),
+        "conversation_id": conversation_id,
+    }
+    accepted = accept_turn(**where, text=asked, config={})
+    finish_turn(
+        **where,
+        response_message_id=accepted.response_message_id,
+        text=text,
+        parts=parts,
+        status="complete",
+        config={},
+        title="Parts",
+    )
+    return told(client, conversation_id).path
+
+
+def test_parts_stand_where_they_came_among_the_words(server: LiveServer, person: Client, open_page: OpenPage) -> None:
+    path = store_answer(
+        server,
+        person,
+        "First **one**.\n\nThen two 🐦.",
+        {"id": 1, "kind": "thinking", "at": 0, "text": "It is <b>hard</b>."},
+        {"id": 2, "kind": "thinking", "at": 16, "text": "Go on."},
+        {"id": 3, "kind": "notice", "at": 27, "text": "The answer was cut."},
+        {"id": 4, "kind": "hologram", "at": 3, "name": "whale"},
+    )
+    page = open_page(person, path)
+    content = card(page, 2).locator(".message-content")
+    classes = "nodes => nodes.map((node) => node.classList[0])"
+    expect(content.locator("> *")).to_have_count(6)
+    assert content.locator("> *").evaluate_all(classes) == [
+        "message-thinking",
+        "message-body",
+        "message-thinking",
+        "message-body",
+        "message-notice",
+        "message-notice",
+    ]
+    expect(content.locator(".message-body")).to_have_text(["First one.", "Then two 🐦."])
+    expect(content.locator(".message-notice")).to_have_text(["Note: The answer was cut.", "hologram: whale"])
+    thought = content.locator(".message-thought")
+    expect(thought.first).to_be_hidden()
+    content.locator("summary").first.click()
+    expect(thought.first).to_have_text("It is <b>hard</b>.")
+    expect(thought.last).to_be_hidden()
