@@ -1,6 +1,6 @@
 """Identifiers of conversations and messages, and the grammar of `@` references.
 
-Pure: text in, values out. `interface/static/js/models/references.js` follows the same grammar; both are held to
+Pure: text in, values out. `interface/static/page/references/grammar.js` follows the same grammar; both are held to
 `tests/data/reference_cases.json`.
 """
 

@@ -1,6 +1,6 @@
 """Where the code of a Markdown text stands: what is code is quoted, and no reference is read in it.
 
-Pure, and linear in the text. `interface/static/js/models/markdown_code.js` is the same for the browser.
+Pure, and linear in the text. `interface/static/page/markdown/code_ranges_model.js` is the same for the browser.
 """
 
 from __future__ import annotations

@@ -35,33 +35,46 @@ const mistakes = {
 // Text goes in as text: the places that may set markup are these, by name.
 const inertText = {
   'no-restricted-properties': ['error', ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write'].map((property) => ({
-    property, message: 'Text goes in as text (textContent, append); Markdown goes through views/markdown_render.js.',
+    property, message: 'Text goes in as text (textContent, append); Markdown goes through markdown/render.js.',
   }))],
 };
 
 // Of a part that does not come, browsers say an address: `bring` says that the server can't be reached.
 const brought = {
   'no-restricted-syntax': ['error', {
-    selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of lib/api.js.',
+    selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of core/api.js.',
   }],
 };
+
+// The page's layers: core and ui import no feature. Models run without a DOM, under Node's test runner too.
+const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memories|search|settings)/';
+const MODELS = ['static/page/**/*_model.js', 'static/page/**/api.js', 'static/page/**/*_api.js', 'static/page/references/grammar.js', 'static/page/markdown/lexer.js'];
 
 export default [
   { ignores: ['node_modules/', 'static/vendor/'] },
   {
-    files: ['static/js/**/*.js'],
+    files: ['static/page/**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: { ...mistakes, ...inertText, ...brought },
   },
   {
-    files: ['static/js/models/**/*.js'],
+    files: MODELS,
     rules: { 'no-restricted-globals': ['error', 'document', 'window', 'fetch', 'localStorage'] },
   },
   {
-    files: ['static/js/views/**/*.js', 'static/js/main.js'],
+    files: ['static/page/**/*.js'],
+    ignores: [...MODELS, 'static/page/core/**', 'static/page/strings/**'],
     languageOptions: { globals: readable(['jQuery', '$']) },
-    rules: { 'no-restricted-globals': ['error', { name: 'fetch', message: 'lib/api.js is the one place that calls the server.' }] },
+    rules: { 'no-restricted-globals': ['error', { name: 'fetch', message: 'core/api.js is the one place that calls the server.' }] },
+  },
+  {
+    files: ['static/page/core/**/*.js', 'static/page/ui/**/*.js', 'static/page/strings/**/*.js'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [{ regex: FEATURE, message: 'core, ui and strings know no feature.' }] }] },
+  },
+  {
+    files: ['static/page/core/**/*.js'],
+    rules: { 'no-restricted-globals': ['error', 'document', 'window'], 'no-restricted-imports': ['error', { patterns: [{ regex: `${FEATURE}|/ui/`, message: 'core knows no feature and no view.' }] }] },
   },
   {
     files: ['*.js'],

@@ -162,7 +162,7 @@ def test_every_document_is_in_the_index():
 def test_the_user_guide_names_things_as_the_page_does():
     interface = ROOT / "interface"
     shown = [
-        *(interface / "static" / "js").rglob("*.js"),
+        *(interface / "static" / "page").rglob("*.js"),
         *(interface / "templates").glob("*.html"),
         ROOT / "chat" / "welcome.toml",
     ]

@@ -29,8 +29,13 @@ _FRAME_POLICY = (
 )
 # Files that a page needs together are joined: a request costs more than a few kilobytes.
 _JOINED = {
-    "joined/base.css": ("vendor/bootstrap.min.css", "css/theme.css", "css/base.css"),
-    "joined/interface.css": ("css/sidebar.css", "css/transcript.css", "css/composer.css", "css/references.css"),
+    "joined/base.css": ("vendor/bootstrap.min.css", "page/ui/theme.css", "page/ui/base.css"),
+    "joined/interface.css": (
+        "page/sidebar/sidebar.css",
+        "page/conversation/transcript/transcript.css",
+        "page/composer/composer.css",
+        "page/references/references.css",
+    ),
     "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
 }
 

@@ -102,7 +102,7 @@ def test_a_welcome_that_could_not_be_made_is_made_at_the_next_try(
     assert len(messages(person, welcome["conversation_id"])) == 2
 
     expect(page.locator(".suggested-message")).to_have_count(3)
-    page.route("**/css/welcome.css*", lambda route: route.abort(), times=1)
+    page.route("**/page/conversation/welcome/welcome.css*", lambda route: route.abort(), times=1)
     page.reload()
     page.locator("#toasts").get_by_role("button", name="Try again").click()
     expect(page.locator(".suggested-message")).to_have_count(3)

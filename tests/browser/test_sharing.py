@@ -158,8 +158,8 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     page = open_page(person, garden.path)
     page.evaluate(
         """async (base) => {
-          const { mountShareList } = await import(`${base}js/views/share_list.js`);
-          const { createApi } = await import(`${base}js/lib/api.js`);
+          const { mountShareList } = await import(`${base}page/conversation/sharing/list.js`);
+          const { createApi } = await import(`${base}page/core/api.js`);
           const place = document.createElement('div');
           document.getElementById('chatView').replaceChildren(place);
           await mountShareList(place, { api: createApi() });
@@ -183,7 +183,7 @@ def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_ag
 ) -> None:
     page_problems.expect("ERR_FAILED")
     page = open_page(person, garden.path)
-    page.route("**/js/views/share_dialog.js", lambda route: route.abort(), times=1)
+    page.route("**/page/conversation/sharing/dialog.js", lambda route: route.abort(), times=1)
     sidebar = SidebarPage(page)
     sidebar.choose(sidebar.row("Garden <i>plans</i>"), "Share…")
     page.route("**/share/*", lambda route: route.abort(), times=2)
@@ -213,8 +213,8 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
 
     page = open_page(person, garden.path)
     open_dialog = """async ([base, conversationId]) => {
-      const { openShareDialog } = await import(`${base}js/views/share_dialog.js`);
-      const { createApi } = await import(`${base}js/lib/api.js`);
+      const { openShareDialog } = await import(`${base}page/conversation/sharing/dialog.js`);
+      const { createApi } = await import(`${base}page/core/api.js`);
       openShareDialog({ api: createApi(), conversationId, title: 'Garden plans' });
     }"""
     page.evaluate(open_dialog, [static_base(page), garden.conversation_id])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { AnswerState } from '../../interface/static/js/models/answer.js';
+import { AnswerState } from '../../interface/static/page/conversation/turns/answer_model.js';
 
 function stateAfter(...events) {
   const state = new AnswerState();

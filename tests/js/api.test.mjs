@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ApiError, bring, createApi, mayPass, nextCursor } from '../../interface/static/js/lib/api.js';
+import { ApiError, bring, createApi, mayPass, nextCursor } from '../../interface/static/page/core/api.js';
 
 /** An API whose server answers with `answer`; what it was asked is in `requests`. */
 function apiAnswering(answer, options = {}) {
@@ -138,7 +138,7 @@ test('what nobody answered, or the server could not do now, may go well the next
 });
 
 test('a part of the page that does not come is said in words; a mistake in it stays what it is', async () => {
-  const lost = new TypeError('Failed to fetch dynamically imported module: http://127.0.0.1:5000/static/js/views/search.js');
+  const lost = new TypeError('Failed to fetch dynamically imported module: http://127.0.0.1:5000/static/page/search/panel.js');
   await assert.rejects(bring(() => Promise.reject(lost)), (error) => {
     assert.ok(error instanceof ApiError);
     assert.deepEqual([error.code, error.message], ['network_failed', 'The server cannot be reached.']);

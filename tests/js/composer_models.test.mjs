@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { composerStrings } from '../../interface/static/js/lib/composer_strings.js';
-import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/js/models/attachments.js';
-import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/js/models/commands.js';
-import { createDrafts } from '../../interface/static/js/models/drafts.js';
+import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
+import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/page/composer/attachments_model.js';
+import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
+import { createDrafts } from '../../interface/static/page/core/drafts.js';
 import {
   aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress, withChosenModel,
-} from '../../interface/static/js/models/model_choices.js';
+} from '../../interface/static/page/composer/models/choices_model.js';
 
 const words = composerStrings.models;
 const file = (name, bytes) => ({ name, size: bytes.length, arrayBuffer: async () => Uint8Array.from(bytes).buffer });

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 const kept = new Map();
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-const { sendsOnEnter, setSendsOnEnter } = await import('../../interface/static/js/lib/composer_settings.js');
+const { sendsOnEnter, setSendsOnEnter } = await import('../../interface/static/page/composer/send_key.js');
 
 test('Enter sends until the person wants it otherwise, and the device remembers it', () => {
   assert.equal(sendsOnEnter(), true);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createApi } from '../../interface/static/js/lib/api.js';
-import { createExportApi, fileNameIn } from '../../interface/static/js/lib/export_api.js';
-import { setStateless } from '../../interface/static/js/lib/stateless_api.js';
+import { createApi } from '../../interface/static/page/core/api.js';
+import { createExportApi, fileNameIn } from '../../interface/static/page/conversation/export/api.js';
+import { setStateless } from '../../interface/static/page/conversation/stateless_api.js';
 
 function apiThatAnswers(answer) {
   const asked = [];

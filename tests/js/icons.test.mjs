@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../interface/', import.meta.url));
 
 const sprite = readFileSync(join(root, 'icons.txt'), 'utf8').split('\n').filter(Boolean);
 
-const sources = ['static/js', 'templates'].flatMap((folder) =>
+const sources = ['static/page', 'templates'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true })
     .filter((name) => /\.(js|html)$/.test(name))
     .map((name) => readFileSync(join(root, folder, name), 'utf8')),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ApiError } from '../../interface/static/js/lib/api.js';
-import { lateTitle } from '../../interface/static/js/models/late_title.js';
+import { ApiError } from '../../interface/static/page/core/api.js';
+import { lateTitle } from '../../interface/static/page/conversation/late_title_model.js';
 
 /** Looks that give these one after the other, the last one for ever; `pauses` are those before each. */
 function looking(...answers) {

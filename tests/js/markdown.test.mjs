@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createMarkdown } from '../../interface/static/js/lib/markdown.js';
+import { createMarkdown } from '../../interface/static/page/markdown/lexer.js';
 
 const markdown = createMarkdown();
 const typed = createMarkdown({ breaks: true });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createMarkdown } from '../../interface/static/js/lib/markdown.js';
-import { BlockStream } from '../../interface/static/js/models/markdown_blocks.js';
+import { createMarkdown } from '../../interface/static/page/markdown/lexer.js';
+import { BlockStream } from '../../interface/static/page/markdown/block_stream_model.js';
 
 const markdown = createMarkdown();
 

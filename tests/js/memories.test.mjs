@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createDrafts } from '../../interface/static/js/models/drafts.js';
-import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/js/models/memory_draft.js';
-import { asksToBeRemembered } from '../../interface/static/js/models/message.js';
-import { strings } from '../../interface/static/js/lib/strings.js';
+import { createDrafts } from '../../interface/static/page/core/drafts.js';
+import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/page/memories/proposals/draft_model.js';
+import { asksToBeRemembered } from '../../interface/static/page/conversation/message_model.js';
+import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import {
   bareReference, entriesByReference, iconOf, isBeside, knowledgeTarget, looksLikeKnowledge, summaryLine,
-} from '../../interface/static/js/models/report.js';
+} from '../../interface/static/page/references/report_model.js';
 
 function memory() {
   const kept = new Map();

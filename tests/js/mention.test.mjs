@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { completeMention, conversationChosen, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/js/models/mention.js';
+import { completeMention, conversationChosen, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { strings } from '../../interface/static/js/lib/strings.js';
-import { createDrafts, createEditDrafts } from '../../interface/static/js/models/drafts.js';
-import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/js/models/message.js';
-import { createReferenceCache } from '../../interface/static/js/models/reference_cache.js';
-import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/js/models/report.js';
+import { strings } from '../../interface/static/page/strings/en/conversation.js';
+import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
+import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
+import { createReferenceCache } from '../../interface/static/page/references/cache_model.js';
+import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 
 test('badge and reference give the hash, and the number while there is none', () => {
   const message = { message_index: 5, message_short_hash: 'a3f2b1' };

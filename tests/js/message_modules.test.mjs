@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import test from 'node:test';
 
 /** What the page asks for once it has messages to show. */
-const BROUGHT = ['js/views/message_card.js', 'js/views/transcript_actions.js', 'js/views/transcript_selection.js'];
+const BROUGHT = ['page/conversation/card/card.js', 'page/conversation/transcript/actions.js', 'page/conversation/transcript/selection.js'];
 const INTERFACE = new URL('../../interface/', import.meta.url);
 const IMPORT = /^(?:import|export)\s(?:[^;]*?\sfrom\s+)?'([^']+)';/gm;
 
@@ -21,7 +21,7 @@ function importsOf(path, found = new Set()) {
 
 test('a page opened at a conversation also preloads exactly what shows messages', () => {
   const preloaded = [...read('templates/_message_modules.html').matchAll(/'([^']+\.m?js)'/g)].map(([, path]) => path);
-  const already = importsOf('js/main.js');
+  const already = importsOf('page/app/main.js');
   const brought = new Set(BROUGHT.flatMap((path) => [...importsOf(path)]));
   assert.deepEqual(preloaded, [...brought].filter((path) => !already.has(path)).sort());
 });

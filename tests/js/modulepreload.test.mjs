@@ -25,8 +25,8 @@ function importedBy(entry) {
 
 test('a page without messages preloads exactly the modules that it imports at once', () => {
   const template = readFileSync(join(root, 'templates/_modules.html'), 'utf8');
-  const preloaded = [...template.matchAll(/'(js\/[^']+)'/g)].map(([, path]) => path);
-  const imported = importedBy('js/main.js');
-  imported.delete('js/main.js');
+  const preloaded = [...template.matchAll(/'(page\/[^']+)'/g)].map(([, path]) => path);
+  const imported = importedBy('page/app/main.js');
+  imported.delete('page/app/main.js');
   assert.deepEqual(preloaded, [...imported].sort());
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createLineParser, ndjsonBatches, StalledError } from '../../interface/static/js/lib/ndjson.js';
+import { createLineParser, ndjsonBatches, StalledError } from '../../interface/static/page/core/ndjson.js';
 
 const encoder = new TextEncoder();
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { findReferences, parseMemoryReferences } from '../../interface/static/js/models/references.js';
+import { findReferences, parseMemoryReferences } from '../../interface/static/page/references/grammar.js';
 
 const cases = JSON.parse(readFileSync(new URL('../data/reference_cases.json', import.meta.url), 'utf8'));
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createSearchApi } from '../../interface/static/js/lib/search_api.js';
-import { foundChosen } from '../../interface/static/js/models/mention.js';
-import { formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/js/models/search.js';
+import { createSearchApi } from '../../interface/static/page/search/api.js';
+import { foundChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/page/search/search_model.js';
 
 test('the address says what is looked for, and only of this panel', () => {
   assert.equal(parseSearch('?panel=knowledge&q=rye'), null);

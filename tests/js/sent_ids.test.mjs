@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ApiError } from '../../interface/static/js/lib/api.js';
-import { SentIds } from '../../interface/static/js/lib/answer_stream.js';
+import { ApiError } from '../../interface/static/page/core/api.js';
+import { SentIds } from '../../interface/static/page/conversation/turns/answer_stream.js';
 
 const lost = new ApiError({ message: 'unreachable' });
 

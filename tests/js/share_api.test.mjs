@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createShareApi, linkOf } from '../../interface/static/js/lib/share_api.js';
+import { createShareApi, linkOf } from '../../interface/static/page/conversation/sharing/api.js';
 
 function recorder() {
   const asked = [];

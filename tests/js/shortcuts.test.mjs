@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { shortcutStrings } from '../../interface/static/js/lib/shortcut_strings.js';
-import { SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/js/models/shortcuts.js';
+import { shortcutStrings } from '../../interface/static/page/strings/en/shortcuts.js';
+import { SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/page/app/shortcuts/shortcuts_model.js';
 
 const body = { closest: () => null };
 const field = { closest: () => field };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { conversationMenu, escapeHtml, newMenu, workspaceMenu } from '../../interface/static/js/views/sidebar_menus.js';
+import { conversationMenu, escapeHtml, newMenu, workspaceMenu } from '../../interface/static/page/sidebar/actions/menu_items.js';
 
 const HOSTILE = `<img src=x onerror="alert('1')">&`;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { formatAddress, parseAddress, permalink } from '../../interface/static/js/lib/address.js';
-import { addCopyFallback, copyText } from '../../interface/static/js/lib/clipboard.js';
-import { createEvents } from '../../interface/static/js/lib/events.js';
-import { createLatest } from '../../interface/static/js/lib/latest.js';
-import { fullTime, shortTime } from '../../interface/static/js/lib/times.js';
+import { formatAddress, parseAddress, permalink } from '../../interface/static/page/core/address.js';
+import { addCopyFallback, copyText } from '../../interface/static/page/core/clipboard.js';
+import { createEvents } from '../../interface/static/page/core/events.js';
+import { createLatest } from '../../interface/static/page/core/latest.js';
+import { fullTime, shortTime } from '../../interface/static/page/core/times.js';
 
 test('an address leads back to the conversation and message it was made of', () => {
   const cases = [['ada@example.org_x9', null], ['ada@example.org_x9', 'm-1'], ['ö/ä?#%_1', 'm&2'], [null, null]];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { askTogether } from '../../interface/static/js/lib/together.js';
-import { COMMANDS, commandsLike, readCommand } from '../../interface/static/js/models/commands.js';
-import { aboutSuggestion, sourcesFor, suggestionGroups } from '../../interface/static/js/models/suggestions.js';
+import { askTogether } from '../../interface/static/page/core/ask_together.js';
+import { COMMANDS, commandsLike, readCommand } from '../../interface/static/page/composer/commands/commands_model.js';
+import { aboutSuggestion, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 
 const memories = (n) => `${n} memories`;
 const knowledge = {

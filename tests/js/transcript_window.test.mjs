@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { TranscriptWindow } from '../../interface/static/js/models/transcript_window.js';
+import { TranscriptWindow } from '../../interface/static/page/conversation/transcript/window_model.js';
 
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => ({ message_id: `m${from + i}`, message_index: from + i }));
 const ends = ({ first, last, messages }) => [first?.message_index, last?.message_index, messages.length];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { PAGE, TreeModel } from '../../interface/static/js/models/tree.js';
-import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/js/models/tree_nodes.js';
+import { PAGE, TreeModel } from '../../interface/static/page/sidebar/tree_model.js';
+import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/page/sidebar/tree_nodes_model.js';
 
 const DEFAULT = 'default_ada@example.org_assistant';
 

@@ -105,7 +105,7 @@ def test_a_long_answer_arrives_piece_by_piece(shared_server: LiveServer, shared_
 def test_files_of_the_page_are_packed_and_kept_for_ever(shared_server: LiveServer) -> None:
     client: Client = new_account(shared_server)
     page = client.get("/interface/", Accept="text/html").text
-    address = next(part for part in page.split('"') if part.endswith("/js/main.js"))
+    address = next(part for part in page.split('"') if part.endswith("/page/app/main.js"))
     packed = client.get(address, Accept_Encoding="gzip")
     assert packed.headers["content-encoding"] == "gzip"
     assert "immutable" in packed.headers["cache-control"]
@@ -121,7 +121,11 @@ def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(shared
     page = client.get("/interface/", Accept="text/html").text
     styles = [part for part in page.split('"') if part.endswith(".css")]
     folder = ROOT / "interface" / "static"
-    parts = [folder / "vendor" / "bootstrap.min.css", folder / "css" / "theme.css", folder / "css" / "base.css"]
+    parts = [
+        folder / "vendor" / "bootstrap.min.css",
+        folder / "page" / "ui" / "theme.css",
+        folder / "page" / "ui" / "base.css",
+    ]
     assert [style.split("/", 3)[3] for style in styles] == ["joined/base.css", "joined/interface.css"]
     joined = client.get(styles[0])
     assert joined.headers["content-type"].startswith("text/css")

@@ -1,0 +1,179 @@
+/** The entry of the page: makes the parts and ties them together. */
+
+import { bring, createApi } from '../core/api.js';
+import { createEvents } from '../core/events.js';
+import { shellStrings } from '../strings/en/shell.js';
+import { connectTabs, shareDeletions } from '../core/tabs.js';
+import { createBusyBar } from '../ui/busy_bar.js';
+import { shortcutOf } from './shortcuts/shortcuts_model.js';
+import { attempt } from '../ui/attempts.js';
+import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
+import { element } from '../ui/dom.js';
+import { mountModelStatus } from '../composer/models/status.js';
+import { mountSidebar } from '../sidebar/sidebar.js';
+import { showToast } from '../ui/toast.js';
+import { ConversationPage } from '../conversation/page.js';
+
+/** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
+const PANELS = {
+  knowledge: (page) => bring(() => import('../memories/panel.js')).then(({ mountKnowledge }) => mountKnowledge(page)),
+  search: (page) => bring(() => import('../search/panel.js')).then(({ mountSearch }) => mountSearch(page)),
+};
+
+function offerPanels(page) {
+  const wanted = () => new URLSearchParams(location.search).get('panel');
+  const shown = () => document.documentElement.dataset.panel;
+  const isPanel = (name) => Object.hasOwn(PANELS, name);
+  const loaded = {};
+  let path = location.pathname;
+
+  function load(name) {
+    loaded[name] ??= PANELS[name](page).catch((error) => {
+      delete loaded[name];
+      throw error;
+    });
+    return loaded[name];
+  }
+
+  async function withPanel(name, job) {
+    try {
+      job(await load(name));
+    } catch (error) {
+      const again = { actionLabel: shellStrings.sidebar.again, onAction: () => withPanel(name, job) };
+      showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', ...again });
+    }
+  }
+
+  async function leaveOthers(wantedNow) {
+    const others = Object.keys(loaded).filter((name) => name !== wantedNow);
+    for (const name of others) await withPanel(name, (panel) => panel.follow());
+  }
+
+  /** What is shown goes before what is wanted comes. */
+  async function follow() {
+    const name = wanted();
+    await leaveOthers(name);
+    if (isPanel(name)) await withPanel(name, (panel) => panel.follow());
+  }
+
+  for (const name of Object.keys(PANELS)) {
+    const button = document.getElementById(`open-${name}`);
+    button.addEventListener('pointerenter', () => load(name).catch(() => {}), { once: true });
+    button.addEventListener('click', () => {
+      if (wanted() !== name) history.pushState(null, '', `${location.pathname}?panel=${name}`);
+      follow();
+    });
+    page.events.on(`${name}:open`, async (target) => {
+      await withPanel(name, (panel) => panel.open(target));
+      await leaveOthers(name);
+    });
+  }
+  addEventListener('popstate', (event) => {
+    // Between a panel and the conversation below it: the conversation stays as it is.
+    const isBelow = path === location.pathname;
+    const closes = isBelow && shown() && !isPanel(wanted());
+    if (isBelow && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
+    follow().then(() => closes && document.getElementById('composer-input').focus());
+  });
+  page.events.on('conversation:shown', () => {
+    path = location.pathname;
+    follow();
+  });
+}
+
+/** What keys do is loaded with the first that does something. */
+function offerShortcuts(page) {
+  const failed = shellStrings.sidebar.actionFailed;
+  const run = (name) => attempt(async () => (await bring(() => import('./shortcuts/run.js'))).runShortcut(name, page), { failed });
+
+  addEventListener('keydown', (event) => {
+    const name = shortcutOf(event);
+    if (!name || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    run(name);
+  });
+  document.getElementById('open-shortcuts').addEventListener('click', () => {
+    document.getElementById('user-menu').hidePopover();
+    run('help');
+  });
+}
+
+/** Welcomes who comes for the first time, and offers the messages that a conversation suggests. */
+function offerWelcome(page) {
+  const failed = shellStrings.sidebar.actionFailed;
+  let clear = () => {};
+
+  async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions } }) {
+    if (!suggestions?.length) return;
+    const views = await bring(() => import('../conversation/welcome/suggested_messages.js'));
+    clear = views.clearSuggestedMessages;
+    const isOpen = () => page.shownId() === conversationId;
+    await views.showSuggestedMessages(suggestions, { api: page.api, conversationId, isOpen });
+  }
+
+  page.events.on('conversation:shown', () => clear());
+  page.events.on('conversation:loaded', (details) => attempt(() => suggest(details), { failed }));
+  if (!new URLSearchParams(location.search).has('welcome')) return;
+  attempt(async () => (await bring(() => import('../conversation/welcome/welcome.js'))).beginWelcome(page), { failed });
+}
+
+/** Whoever leaves a conversation before its first answer is done, here or in another tab, sees its title come all the same. */
+function awaitTitles({ api, events, sidebar, shownId }) {
+  const awaited = new Set();
+
+  async function wait(conversationId) {
+    const { lateTitle } = await bring(() => import('../conversation/late_title_model.js'));
+    const look = () => api.getConversationDetails(conversationId, { quiet: true });
+    const details = await lateTitle(look, { isWanted: () => shownId() !== conversationId });
+    if (!details) return;
+    const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = details;
+    events.emit('conversation:updated', { conversationId, title, conversation_friendly_id: friendlyId, last_updated: lastUpdated });
+  }
+
+  function expectTitle(conversationId) {
+    if (!conversationId || conversationId === shownId() || awaited.has(conversationId) || sidebar.conversation(conversationId)?.title) return;
+    awaited.add(conversationId);
+    // Where it cannot be had now, the next refresh brings it.
+    wait(conversationId).catch(() => {}).finally(() => awaited.delete(conversationId));
+  }
+
+  let before = null;
+  events.on('conversation:shown', ({ conversationId }) => {
+    expectTitle(before);
+    before = conversationId;
+  });
+  events.on('conversation:unseen', ({ conversationId }) => expectTitle(conversationId));
+  connectTabs(expectTitle);
+}
+
+function start() {
+  const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
+  const events = createEvents();
+  const api = createApi({
+    onBusy: createBusyBar(),
+    onUnauthorized: () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`),
+  });
+  installCopyFallbacks();
+  document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));
+
+  const sidebar = mountSidebar({ api, events, bootstrap });
+  events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
+  mountModelStatus(document.getElementById('model-status'), api, events);
+  offerPanels({ api, events, bootstrap });
+  let shown = null;
+  events.on('conversation:shown', ({ conversationId }) => {
+    shown = conversationId;
+  });
+  const page = { api, events, sidebar, shownId: () => shown };
+  offerShortcuts(page);
+  offerWelcome(page);
+  awaitTitles(page);
+  shareDeletions(events, (conversationId) => {
+    if (conversationId === shown) showToast(shellStrings.conversation.deletedElsewhere);
+    events.emit('conversation:deleted', { conversationId, isElsewhere: true });
+    sidebar.refresh();
+  });
+  new ConversationPage({ api, events, bootstrap, titleOf: (conversationId) => sidebar.conversation(conversationId)?.title }).openAddress();
+}
+
+start();

@@ -1,0 +1,138 @@
+import { composerStrings } from '../../strings/en/composer.js';
+import { icon } from '../../ui/icons.js';
+import { memoryStrings } from '../../strings/en/memory_proposals.js';
+import { argumentProblem, commandNamed, COMMANDS, readCommand } from './commands_model.js';
+import { createConversationCommands } from './conversation_commands.js';
+import { tellFailure } from '../../ui/attempts.js';
+import { element } from '../../ui/dom.js';
+import { openMemoryConfirm } from '../../memories/proposals/confirm.js';
+
+const words = composerStrings.commands;
+const { command: memoryWords } = memoryStrings;
+const SHOWS_ITSELF_AFTER_MS = 300;
+/** More messages in a row hardly stay without a whole text. */
+const MOST_UNFINISHED = 10;
+
+function commandList(onClose) {
+  const close = element('button', { type: 'button', class: 'icon-button', 'aria-label': memoryWords.close, title: memoryWords.close, onclick: onClose }, icon('x-lg'));
+  const rows = COMMANDS.flatMap(({ name, takes }) => [
+    element('dt', {}, element('code', { text: `/${name} ${takes}`.trim() })),
+    element('dd', { text: words.about[name] }),
+  ]);
+  const node = element('section', { class: 'composer-card', 'aria-label': memoryWords.listTitle },
+    element('div', { class: 'composer-card-head' }, element('h2', { class: 'composer-card-title', text: memoryWords.listTitle }), close),
+    element('dl', { class: 'command-list' }, ...rows));
+  node.addEventListener('keydown', (event) => event.key === 'Escape' && onClose());
+  return { node, close };
+}
+
+/**
+ * Carries out what is written as a command. Loaded with the first one.
+ *
+ * @param {HTMLFormElement} form the composer: cards of commands stand above it
+ * @param {object} page
+ * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void, tools: object, setText: (text: string) => void}} composer
+ */
+export function createCommands(form, page, { onSend, tellProblem, tools, setText }) {
+  const cards = element('div', { class: 'composer-cards' });
+  form.before(cards);
+
+  function close() {
+    cards.replaceChildren();
+    form.querySelector('textarea').focus();
+  }
+
+  function help(rest, { onDone }) {
+    const { node, close: button } = commandList(close);
+    cards.replaceChildren(node);
+    button.focus();
+    onDone();
+  }
+
+  /** With a text, that text; without, what was said last. */
+  async function memory(text, { place: { conversationId }, onDone }) {
+    if (text) {
+      openMemoryConfirm(cards, text, page, { onClose: close, onAdded: onDone });
+      return;
+    }
+    const newest = conversationId ? await page.api.listMessages(conversationId, { limit: MOST_UNFINISHED }) : [];
+    const last = newest.findLast((message) => message.status === 'complete');
+    if (!last) {
+      tellProblem(memoryWords.nothingSaid);
+      return;
+    }
+    page.events.emit('memory:propose', { conversation_id: conversationId, message_id: last.message_id });
+    onDone();
+  }
+
+  function search(q, { onDone }) {
+    onDone();
+    page.events.emit('search:open', { q });
+  }
+
+  /** Without a name, the list of all; with a part of one that several have, which. */
+  async function model(name, { place: { conversationId }, onDone }) {
+    if (!name) {
+      onDone();
+      return tools.withPicker((picker) => picker.open());
+    }
+    return tools.withPicker(async (picker) => {
+      const found = await picker.called(name);
+      if (found.length === 0) return tellProblem(words.noModel(name));
+      if (found.length > 1) return tellProblem(words.ambiguousModel(name, found.map((each) => each.name)));
+      const isHere = page.conversationId() === (conversationId ?? null);
+      return (await (isHere ? picker.choose(found[0].id) : picker.saveFor(conversationId, found[0].id))) && onDone();
+    });
+  }
+
+  const known = { memory, search, model, help, ...createConversationCommands(page, { tellProblem, setText }) };
+
+  const isShown = ({ conversationId = null }) => page.conversationId() === conversationId;
+
+  // Its text stays until the server has done it: a second Enter meanwhile must not do it twice.
+  const underWay = new Set();
+
+  async function once(key, work) {
+    if (underWay.has(key)) return;
+    underWay.add(key);
+    try {
+      await work();
+    } finally {
+      underWay.delete(key);
+    }
+  }
+
+  async function carryOut(command, options) {
+    const slow = setTimeout(() => page.announce(words.running), SHOWS_ITSELF_AFTER_MS);
+    form.setAttribute('aria-busy', 'true');
+    try {
+      await known[command.name](command.rest, options);
+    } catch (error) {
+      const again = () => carryOut(command, options);
+      if (isShown(options.place)) tellProblem(words.failed(error.message), { label: composerStrings.again, onAct: again });
+      else tellFailure(error, { failed: words.failed, again });
+    } finally {
+      clearTimeout(slow);
+      form.removeAttribute('aria-busy');
+    }
+  }
+
+  return {
+    /**
+     * @param {string} text
+     * @param {{onDone: () => void}} options called when the text has served
+     */
+    async run(text, options) {
+      const command = readCommand(text);
+      if (!command) return onSend();
+      const asText = { label: memoryWords.asText, onAct: onSend };
+      if (!command.isKnown) return tellProblem(memoryWords.unknown(command.name), asText);
+      const problem = argumentProblem(command);
+      if (problem === 'none') return tellProblem(words.noArgument(command.name), asText);
+      if (problem === 'values') return tellProblem(words.notOneOf(command.name, commandNamed(command.name).values));
+      tellProblem('');
+      const place = page.conversation();
+      return once(`${place.conversationId} ${text}`, () => carryOut(command, { ...options, place }));
+    },
+  };
+}

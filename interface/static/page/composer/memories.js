@@ -1,0 +1,101 @@
+import { bring } from '../core/api.js';
+import { icon } from '../ui/icons.js';
+import { rememberedSwitch } from '../core/remembered_switch.js';
+import { strings } from '../strings/en/conversation.js';
+import { excerpt } from '../conversation/message_model.js';
+import { element, setHidden } from '../ui/dom.js';
+
+const words = strings.composer;
+const SWITCH_KEY = 'anaphora:use-memories';
+const MOST_ATTACHED = 50;
+
+function createSwitch() {
+  const setting = rememberedSwitch(SWITCH_KEY, true);
+  const button = element('button', { type: 'button', id: 'use-memories', class: 'composer-switch', 'aria-label': words.useMemories.name }, icon('lightbulb'));
+  const tell = () => {
+    button.setAttribute('aria-pressed', String(setting.get()));
+    button.title = setting.get() ? words.useMemories.on : words.useMemories.off;
+    button.firstElementChild.replaceWith(icon(setting.get() ? 'lightbulb' : 'lightbulb-off'));
+  };
+  button.addEventListener('click', () => {
+    setting.set(!setting.get());
+    tell();
+  });
+  tell();
+  return { button, isOn: setting.get };
+}
+
+/** A memory that goes along: its name leads to it, the cross and Delete take it away. */
+function chipFor(claim, { onOpen, onRemove }) {
+  const name = element('button', { type: 'button', class: 'claim-chip-name', title: claim.statement, text: `@${claim.friendly_id}`, onclick: onOpen });
+  const label = words.detach(claim.friendly_id);
+  const remove = element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: onRemove }, icon('x-lg'));
+  const chip = element('li', { class: 'composer-chip claim-chip' }, icon('lightbulb'), name,
+    element('span', { class: 'claim-chip-statement', text: excerpt(claim.statement ?? '', 120) }), remove);
+  chip.addEventListener('keydown', (event) => {
+    if (event.key !== 'Delete' && event.key !== 'Backspace') return;
+    event.preventDefault();
+    onRemove();
+  });
+  return chip;
+}
+
+/**
+ * What of the person's memories goes with a message: whether they are searched, and which are attached ("Use now").
+ *
+ * @param {{place: HTMLElement, buttons: HTMLElement, input: HTMLElement, page: object, onChange: () => void}} options `place`
+ *   for the chips, `buttons` for the switch; `onChange` is called when something was attached or taken away
+ */
+export function createMemories({ place, buttons, input, page, onChange }) {
+  const list = element('ul', { class: 'claim-chips', 'aria-label': words.attached, hidden: true });
+  const { button, isOn } = createSwitch();
+  let attached = [];
+  place.append(list);
+  buttons.prepend(button);
+
+  function set(claims) {
+    attached = claims;
+    setHidden(list, claims.length === 0);
+    list.replaceChildren(...claims.map((claim, position) => chipFor(claim, {
+      onOpen: () => page.events.emit('knowledge:open', { kind: 'claim', id: claim.claim_id }),
+      onRemove: () => remove(position),
+    })));
+  }
+
+  function remove(position) {
+    set(attached.toSpliced(position, 1));
+    onChange();
+    const next = list.children[Math.min(position, attached.length - 1)];
+    (next?.querySelector('.icon-button') ?? input).focus();
+  }
+
+  function attach({ claim_id, friendly_id, statement }) {
+    const has = attached.some((claim) => claim.claim_id === claim_id);
+    if (has || attached.length >= MOST_ATTACHED) {
+      page.announce(has ? words.attachedAlready(friendly_id) : words.tooManyAttached(MOST_ATTACHED));
+      return;
+    }
+    set([...attached, { claim_id, friendly_id, statement }]);
+    page.announce(words.attachedNow(friendly_id));
+    onChange();
+  }
+
+  page.events.on('claim:use-now', attach);
+  // What proposes memories comes with the first question for some.
+  page.events.on('memory:propose', async (asked) => (await bring(() => import('../memories/proposals/proposals.js'))).proposeMemories(asked, page));
+
+  return {
+    attached: () => attached,
+    set,
+    /** Those of a message that was not sent come back; what was attached since stays. */
+    giveBack(claims) {
+      const since = attached.filter(({ claim_id: id }) => !claims.some((claim) => claim.claim_id === id));
+      set([...claims, ...since]);
+    },
+    /** The fields of a message to be sent. */
+    payload: () => ({
+      checkboxes: { use_pkb: isOn() },
+      ...(attached.length > 0 ? { attached_claim_ids: attached.map(({ claim_id: id }) => id) } : {}),
+    }),
+  };
+}

@@ -1,0 +1,43 @@
+/** What a person settles once for this device: a small dialog beside its button. Loaded when it is opened. */
+
+import { composerStrings } from '../strings/en/composer.js';
+import { sendsOnEnter, setSendsOnEnter } from './send_key.js';
+import { proposesAlways } from '../core/remembered_switch.js';
+import { element } from '../ui/dom.js';
+import { hidePopup, showBeside } from '../ui/popup.js';
+
+const words = composerStrings.options;
+let popup = null;
+
+function checkbox(label, { get, set }) {
+  const box = element('input', { type: 'checkbox', class: 'form-check-input' });
+  box.checked = get();
+  box.addEventListener('change', () => set(box.checked));
+  return element('label', { class: 'composer-option' }, box, element('span', { text: label }));
+}
+
+function built(button) {
+  const node = element('div', { class: 'composer-popup', role: 'dialog', popover: 'auto', 'aria-label': words.label },
+    checkbox(words.propose, proposesAlways),
+    checkbox(words.enter, { get: sendsOnEnter, set: setSendsOnEnter }),
+    element('p', { class: 'composer-popup-note', text: words.enterHelp }));
+  node.addEventListener('toggle', ({ newState }) => {
+    button.setAttribute('aria-expanded', String(newState === 'open'));
+    if (newState === 'open') return;
+    if (node.contains(document.activeElement) || document.activeElement === document.body) button.focus();
+    node.remove();
+    popup = null;
+  });
+  return node;
+}
+
+/** @param {HTMLButtonElement} button */
+export function toggleOptions(button) {
+  if (popup) {
+    hidePopup(popup);
+    return;
+  }
+  popup = built(button);
+  showBeside(popup, button);
+  popup.querySelector('input').focus();
+}

@@ -1,0 +1,109 @@
+import { createLatest } from '../../core/latest.js';
+import { strings } from '../../strings/en/conversation.js';
+import { argumentAt } from '../commands/commands_model.js';
+import { completeMention, mentionAt } from './mention_model.js';
+import { createListbox } from './listbox.js';
+import { OFFERS, replacementFor } from './sources.js';
+
+const words = strings.composer;
+/** What is chosen of these is followed by something to choose. */
+const LEADS_ON = new Set(['conversation', 'command']);
+
+const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, caret);
+
+/**
+ * Completes references in a text field: `@` and words offer what has such a name, a chosen conversation its messages; `/`
+ * offers commands, and what they take.
+ *
+ * @param {HTMLTextAreaElement} input
+ * @param {{api: object, events: object}} page
+ * @param {{onComplete: () => void}} options called when the text was changed by a choice
+ */
+export function createAutocomplete(input, { api, events }, { onComplete }) {
+  const listbox = createListbox(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
+  let mention = null;
+  let dismissed = -1;
+
+  const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, signal }), {
+    delay: 150,
+    onAnswer: show,
+    onError: (error, asked) => (error.status === 404 ? show([], asked) : listbox.tell(words.searchFailed)),
+  });
+
+  function show(answer, asked) {
+    const offer = OFFERS[asked.kind];
+    const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
+    const failed = offer.failed?.(answer) ?? [];
+    if (groups.length > 0) listbox.show(groups, { keys: offer.keys(), more: failed.join(' ') });
+    else if (isSearch(asked) && offer.none) listbox.tell([...failed, offer.none].join(' '));
+    else listbox.close();
+  }
+
+  /** Somebody who writes "@home" and a sentence after it is not searching. */
+  function isSearch({ kind, query }) {
+    return kind === 'message' || !query.includes(' ');
+  }
+
+  function close() {
+    latest.cancel();
+    listbox.close();
+    mention = null;
+  }
+
+  function follow() {
+    const found = input.selectionStart === input.selectionEnd ? mentioned(input.value, input.selectionStart) : null;
+    if (!found || found.start === dismissed) {
+      if (!found) dismissed = -1;
+      close();
+      return;
+    }
+    mention = found;
+    const { known } = OFFERS[found.kind];
+    if (known) {
+      latest.cancel();
+      show(known(found), found);
+      return;
+    }
+    if (!listbox.isOpen()) listbox.tell(words.searching);
+    latest.request(found);
+  }
+
+  function complete(replacement) {
+    const completed = completeMention(input.value, mention, replacement);
+    input.value = completed.text;
+    input.setSelectionRange(completed.caret, completed.caret);
+    close();
+    onComplete();
+    input.focus();
+  }
+
+  function choose(chosen) {
+    if (!mention) return;
+    complete(replacementFor(chosen, mention));
+    if (LEADS_ON.has(chosen.kind)) follow();
+  }
+
+  /** The memory goes with the message, and not into its text. */
+  function useNow({ hit }) {
+    if (!mention) return;
+    complete('');
+    const { claim_id, friendly_id, statement } = hit;
+    events.emit('claim:use-now', { claim_id, friendly_id, statement });
+  }
+
+  function handleKey(event) {
+    if (event.key === 'Escape' && listbox.isOpen()) {
+      dismissed = mention?.start ?? -1;
+      close();
+      event.preventDefault();
+      return true;
+    }
+    return listbox.handleKey(event);
+  }
+
+  input.addEventListener('blur', () => setTimeout(() => document.activeElement !== input && close(), 150));
+  input.addEventListener('click', follow);
+  input.addEventListener('keyup', (event) => ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key) && follow());
+
+  return { follow, close, handleKey };
+}

@@ -1,0 +1,153 @@
+import { composerStrings } from '../../strings/en/composer.js';
+import { createKnowledgeApi } from '../../memories/api.js';
+import { icon } from '../../ui/icons.js';
+import { createSearchApi } from '../../search/api.js';
+import { strings } from '../../strings/en/conversation.js';
+import { shortTime } from '../../core/times.js';
+import { askTogether } from '../../core/ask_together.js';
+import { commandNamed, commandsLike, valuesLike } from '../commands/commands_model.js';
+import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
+import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
+import { aboutChoice, choicesCalled } from '../models/choices_model.js';
+import { iconOf } from '../../references/report_model.js';
+import { aboutSuggestion, sourcesFor, suggestionGroups } from './suggestions_model.js';
+import { element } from '../../ui/dom.js';
+
+const words = strings.composer;
+const commandWords = composerStrings.commands;
+const MOST_OF_A_KIND = 5;
+const USE_NOW = { label: words.useNow, title: words.useNowTitle };
+
+function row(symbol, title, about) {
+  return [
+    icon(symbol),
+    element('span', { class: 'option-title', text: title }),
+    element('span', { class: 'option-about', text: about }),
+  ];
+}
+
+function conversationOption(hit) {
+  const { friendly_id: friendlyId, title, last_updated: lastUpdated } = hit;
+  // The server says UTC without saying so.
+  const when = shortTime(`${(lastUpdated ?? '').replace(' ', 'T')}Z`) || shortTime(lastUpdated);
+  return {
+    value: { kind: 'conversation', hit },
+    content: row('chat', title || strings.transcript.untitled, [friendlyId, when].filter(Boolean).join(' · ')),
+  };
+}
+
+function messageOption(hit) {
+  const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
+  return {
+    value: { kind: 'message', hit },
+    content: row('chat-square-text', excerpt(hit.preview, 140), `${senderName(hit, strings.sender)} · ${badge}`),
+  };
+}
+
+/** A message that was found by its words, in whichever conversation. */
+function foundOption(hit) {
+  const about = [hit.title || strings.transcript.untitled, senderName(hit, strings.sender), badgeText(hit)];
+  return { value: { kind: 'found', hit }, content: row('chat-square-text', excerpt(hit.snippet, 140), about.join(' · ')) };
+}
+
+function knowledgeOption(kind, hit) {
+  const title = kind === 'claim' ? excerpt(hit.statement ?? '', 140) : hit.name;
+  return {
+    value: { kind, hit },
+    content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),
+    action: kind === 'claim' ? USE_NOW : null,
+  };
+}
+
+function optionOf(kind, hit) {
+  if (kind === 'conversation') return conversationOption(hit);
+  return kind === 'found' ? foundOption(hit) : knowledgeOption(kind, hit);
+}
+
+function commandOption({ name, takes }) {
+  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', `/${name} ${takes}`.trim(), commandWords.about[name]) };
+}
+
+/** Conversations alone, each leading on to its messages. */
+const conversations = {
+  ask: ({ query }, { api, signal }) => api.autocompleteConversations(query, {}, { signal }),
+  groups: (hits) => [{ options: hits.map(conversationOption) }],
+  none: words.noConversations,
+  keys: () => words.keysConversation,
+};
+
+const messages = {
+  ask: ({ friendlyId, query }, { api, signal }) => api.findMessages(friendlyId, query, {}, { signal }),
+  groups: (hits) => [{ options: hits.map(messageOption) }],
+  none: words.noMessages,
+  keys: () => words.keysMessage,
+};
+
+/** Everything that has a name, in groups; where one source fails, what the other knows. */
+const anything = {
+  async ask({ query }, { api, signal }) {
+    const sources = {
+      conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
+      knowledge: () => createKnowledgeApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+      messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
+    };
+    const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
+    return { query, ...(await askTogether(asked)) };
+  },
+  groups: ({ query, answers }) => suggestionGroups(answers, query).map(({ kind, hits }) => ({
+    label: words.groups[kind],
+    options: hits.map((hit) => optionOf(kind, hit)),
+  })),
+  none: words.nothing,
+  keys: () => words.keysUseNow,
+  failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
+};
+
+const commands = {
+  known: ({ query }) => commandsLike(query),
+  groups: (found) => [{ options: found.map(commandOption) }],
+  none: '',
+  keys: () => words.keysMessage,
+};
+
+/** What a command can take, where that is a closed list. */
+const values = {
+  known: (mention) => valuesLike(mention).map((value) => ({ value, command: mention.command })),
+  groups: (found) => [{ options: found.map(({ value, command }) => ({
+    value: { kind: 'value', hit: { value } }, content: row('slash-square', value, commandWords.values[value] ?? `/${command} ${value}`),
+  })) }],
+  none: '',
+  keys: () => words.keysMessage,
+};
+
+const models = {
+  async ask({ query }, { api, signal }) {
+    const known = await api.models({ signal });
+    return choicesCalled(known, query).filter(({ id }) => id.toLowerCase() !== query);
+  },
+  groups: (found) => [{ options: found.map((choice) => ({
+    value: { kind: 'value', hit: { value: choice.id } }, content: row('slash-square', choice.name, aboutChoice(choice, composerStrings.models)),
+  })) }],
+  none: words.nothing,
+  keys: () => words.keysMessage,
+};
+
+/**
+ * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
+ * `failed` read, `known(mention)` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
+ */
+export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands, value: values, model: models };
+
+/**
+ * @param {{kind: string, hit: object}} chosen
+ * @param {object} mention in whose place it goes
+ * @returns {string} what is inserted
+ */
+export function replacementFor({ kind, hit }, mention) {
+  if (kind === 'conversation') return conversationChosen(hit.friendly_id);
+  if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'found') return foundChosen(hit);
+  if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
+  if (kind === 'value') return hit.value;
+  return knowledgeChosen(hit);
+}

@@ -1,0 +1,192 @@
+import { strings } from '../../strings/en/conversation.js';
+import { isFromUser, isUnkept } from '../message_model.js';
+import { createBacklinks } from '../../references/backlinks.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { createEditing } from './editor.js';
+import { createCardHeader } from './header.js';
+import { createMemoriesUsed } from './memories.js';
+import { createReplyLine } from './reply.js';
+import { createVariantSwitch } from './variants.js';
+import { MessageContent } from './content.js';
+import { decorateReferences } from '../../references/chips.js';
+import { createReport } from '../../references/report.js';
+
+/** As long as the animation of that name. */
+const FLASH_MS = 1600;
+const ENDINGS = new Set(['cancelled', 'interrupted']);
+
+function endingOf(message) {
+  if (isFromUser(message)) return '';
+  if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
+  if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
+  return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
+}
+
+/**
+ * One message in the page.
+ *
+ * `page` is what the views of a transcript share: `friendlyId()`, `references` (the cache), `goTo(target)`,
+ * `find(messageId)`, `onSelect(message, selected)`, `onAction(name, message, detail)`, `api`, `conversationId()`, `edits` (what is
+ * typed into messages).
+ */
+export class MessageCard {
+  #header;
+  #reply;
+  #report;
+  #memories;
+  #backlinks;
+  #variants;
+  #hiddenNote;
+  #content;
+  #progress;
+  #ending;
+  #again;
+  #editing;
+  #streaming = false;
+  #flashing = 0;
+
+  constructor(message, page) {
+    this.message = message;
+    const current = () => this.message;
+    this.#header = createCardHeader({ ...page, message: current });
+    this.#reply = createReplyLine(page);
+    const body = element('div', { class: 'message-content' });
+    this.#progress = element('p', { class: 'message-progress', hidden: true });
+    this.#ending = element('p', { class: 'message-ending', hidden: true });
+    this.#again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet message-again', hidden: true, text: strings.answer.again,
+      onclick: () => page.onAction('regenerate', current()) });
+    this.#report = createReport(page);
+    this.#memories = createMemoriesUsed(page);
+    this.#backlinks = createBacklinks(current, page);
+    this.#variants = createVariantSwitch(current, page);
+    this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
+      element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
+    this.#content = new MessageContent(body, {
+      typed: isFromUser(message),
+      decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
+    });
+    this.#editing = createEditing(body, {
+      message: current,
+      edits: page.edits,
+      save: (edit) => page.onAction('saveEdit', current(), edit),
+      onClose: () => this.#afterEditing(page),
+    });
+    const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
+    this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
+      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#progress, this.#ending, this.#again, foot);
+    this.update(message);
+    if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
+  }
+
+  get isEditing() {
+    return this.#editing.isOpen();
+  }
+
+  /** Shows what the message is now. An answer that is being written keeps what has been written. */
+  update(message) {
+    this.message = message;
+    const { node } = this;
+    node.setAttribute('message-id', message.message_id);
+    node.setAttribute('message-index', message.message_index);
+    node.dataset.status = message.status;
+    node.setAttribute('aria-busy', String(message.status === 'streaming'));
+    this.#header.update(message);
+    this.#reply.update(message);
+    this.#report.update(message.references ?? []);
+    this.#memories.update(message);
+    this.#backlinks.update();
+    this.#variants.update();
+    setHidden(this.#hiddenNote, message.show_hide !== 'hide');
+    node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
+    node.classList.toggle('unkept', isUnkept(message));
+    if (!this.#streaming) this.#content.show(message.text, message.parts ?? []);
+    this.#showEnding();
+    this.#editing.follow();
+  }
+
+  setSelected(selected) {
+    this.node.classList.toggle('selected', selected);
+    this.#header.setSelected(selected);
+  }
+
+  /** Draws the text again: what is known of its references changed. */
+  redraw() {
+    if (!this.#streaming) this.#content.redraw();
+  }
+
+  /** The answer begins (again): its text comes piece by piece. */
+  beginStreaming(text = '', parts = []) {
+    this.#streaming = true;
+    this.#content.begin(text, parts);
+  }
+
+  appendText(text) {
+    this.#content.append(text);
+  }
+
+  /** What an answer that is being written has beside its text. */
+  showParts(parts) {
+    this.#content.showParts(parts);
+  }
+
+  /** @param {string} text what is going on, '' for nothing */
+  showProgress(text) {
+    setHidden(this.#progress, !text);
+    this.#progress.textContent = text;
+  }
+
+  endStreaming() {
+    this.#streaming = false;
+    this.#content.finish();
+    this.showProgress('');
+    this.update(this.message);
+  }
+
+  /** Says how an answer ended, unless it just ended well. */
+  #showEnding() {
+    const text = endingOf(this.message);
+    setHidden(this.#ending, !text);
+    this.#ending.textContent = text;
+    this.#ending.dataset.kind = this.message.status;
+    setHidden(this.#again, !text || isUnkept(this.message) || Boolean(this.message.pending));
+  }
+
+  edit() {
+    this.#editing.open({ takesFocus: true });
+  }
+
+  /** Saves what is typed by now, where that goes on. */
+  saveEdit() {
+    return this.#editing.submit();
+  }
+
+  stopEditing() {
+    this.#editing.giveUp();
+  }
+
+  #afterEditing(page) {
+    if (this.message.isGone) page.transcript().drop(this.message.message_id);
+    else if (document.activeElement === document.body) this.node.querySelector('.message-menu-button').focus();
+  }
+
+  /** What has the focus is where the keys go on. */
+  takeFocus() {
+    this.node.tabIndex = -1;
+    this.node.focus({ preventScroll: true });
+  }
+
+  flash() {
+    const { node } = this;
+    node.classList.remove('flash');
+    // Reading a size makes the browser notice that the class was away, so that the animation begins again.
+    void node.offsetWidth;
+    node.classList.add('flash');
+    // By the clock: who wants no motion sees it lit, and no animation ends.
+    clearTimeout(this.#flashing);
+    this.#flashing = setTimeout(() => node.classList.remove('flash'), FLASH_MS);
+  }
+
+  close() {
+    this.#content.close();
+  }
+}

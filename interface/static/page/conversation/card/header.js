@@ -1,0 +1,84 @@
+import { bring } from '../../core/api.js';
+import { icon } from '../../ui/icons.js';
+import { strings } from '../../strings/en/conversation.js';
+import { fullTime, shortTime } from '../../core/times.js';
+import { isUnkept, senderName } from '../message_model.js';
+import { createBadge } from './badge.js';
+import { openMessageMenu } from './menu.js';
+import { attempt } from '../../ui/attempts.js';
+import { copyAndSay } from '../../ui/copy_fallbacks.js';
+import { element, setHidden } from '../../ui/dom.js';
+
+function iconButton(name, label, attributes) {
+  return element('button', { type: 'button', title: label, 'aria-label': label, ...attributes }, icon(name));
+}
+
+function copyButton(current) {
+  const said = element('span', { class: 'copy-said', 'aria-live': 'polite' });
+  const button = iconButton('copy', strings.copy.text, {
+    class: 'icon-button copy-btn-header',
+    onclick: () => copyAndSay(current().text, said, strings.copy.copied),
+  });
+  button.append(said);
+  return button;
+}
+
+/**
+ * The head of a card: selection, sender, badge, time, copying and the menu of actions.
+ *
+ * @param {object} context
+ * @param {() => object} context.message
+ * @param {() => string} context.friendlyId
+ * @param {(message: object, selected: boolean) => void} context.onSelect
+ * @param {(name: string, message: object) => void} context.onAction
+ * @param {object} context.api
+ * @param {() => object} context.transcript
+ */
+export function createCardHeader({ message, friendlyId, onSelect, onAction, api, transcript }) {
+  const box = element('input', { type: 'checkbox', class: 'history-message-checkbox' });
+  box.addEventListener('change', () => onSelect(message(), box.checked));
+  const sender = element('strong', { class: 'message-sender' });
+  const badge = createBadge({ friendlyId });
+  const edited = element('button', {
+    type: 'button', class: 'message-edited', text: strings.edit.edited, title: strings.history.open,
+    'aria-haspopup': 'dialog', hidden: true, onclick: showHistory,
+  });
+  const pinned = element('span', { class: 'message-pinned', title: strings.pins.pinned, hidden: true },
+    icon('pin-angle-fill'), element('span', { class: 'visually-hidden', text: strings.pins.pinned }));
+  const unkept = element('span', { class: 'message-unkept', text: strings.unkept.label, title: strings.unkept.title, hidden: true });
+  const time = element('time', { class: 'message-time' });
+  const menu = iconButton('three-dots', strings.actions.open, {
+    class: 'icon-button message-menu-button',
+    'aria-haspopup': 'menu',
+    onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
+  });
+  const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, tools);
+
+  async function showHistory() {
+    const brought = await attempt(() => bring(() => import('./history.js')), { failed: strings.history.failed });
+    if (brought) await brought.showEarlierTexts(edited, message(), { api });
+  }
+
+  function update(shown) {
+    box.setAttribute('aria-label', strings.actions.select(shown.message_index));
+    sender.textContent = senderName(shown, strings.sender);
+    badge.update(shown);
+    setHidden(badge.node, isUnkept(shown));
+    setHidden(box, isUnkept(shown));
+    setHidden(unkept, !isUnkept(shown));
+    setHidden(edited, !shown.edited_at);
+    setHidden(pinned, !shown.pinned_at);
+    time.dateTime = shown.created_at ?? '';
+    time.textContent = shortTime(shown.created_at);
+    time.title = fullTime(shown.created_at);
+  }
+
+  return {
+    node,
+    update,
+    setSelected: (selected) => {
+      box.checked = selected;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { strings } from '../../strings/en/conversation.js';
+import { fullTime, shortTime } from '../../core/times.js';
+import { element, mainLandmark } from '../../ui/dom.js';
+import { fillPopup, showBeside } from '../../ui/popup.js';
+
+const words = strings.history;
+
+function earlierText({ text, replaced_at: replacedAt }) {
+  return element('li', { class: 'earlier-text' },
+    element('p', { class: 'earlier-text-about' }, words.until, ' ',
+      element('time', { datetime: replacedAt, title: fullTime(replacedAt), text: shortTime(replacedAt) })),
+    element('div', { class: 'earlier-text-body', text }));
+}
+
+function listOf(edits) {
+  if (edits.length === 0) return [element('p', { class: 'popup-note', text: words.none })];
+  return [element('ol', { class: 'earlier-texts', reversed: true }, ...edits.reverse().map(earlierText))];
+}
+
+/**
+ * Shows what a message said before it was edited, the newest first.
+ *
+ * @param {HTMLElement} button beside which it is shown
+ * @param {object} message
+ * @param {{api: object}} page
+ */
+export async function showEarlierTexts(button, message, { api }) {
+  const content = element('div');
+  await fillPopup(content, () => api.listEdits(message.message_id), { show: listOf, failed: words.failed });
+  const popup = element('div', { class: 'popup-card earlier', popover: 'auto', role: 'dialog', tabindex: '-1', 'aria-label': words.title },
+    element('h3', { class: 'popup-title', text: words.title }), content);
+  popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
+  mainLandmark().append(popup);
+  showBeside(popup, button);
+  popup.focus();
+}

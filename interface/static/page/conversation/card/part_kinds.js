@@ -1,0 +1,118 @@
+import { strings } from '../../strings/en/conversation.js';
+import { element } from '../../ui/dom.js';
+import { MarkdownView } from '../../markdown/view.js';
+
+/**
+ * How a kind of part is shown.
+ *
+ * @typedef {object} PartView
+ * @property {HTMLElement} node
+ * @property {(part: object) => void} update shows what the part is now; called once at the beginning
+ * @property {() => void} [close] the part is not shown any more
+ *
+ * @typedef {object} PartKind
+ * @property {boolean} inline it stands among the words, where it came; else below them
+ * @property {(part: object, context: object) => PartView} create `context`: see `MessageContent`
+ */
+
+/** @type {Map<string, PartKind>} */
+const kinds = new Map();
+
+/**
+ * @param {string} name the `kind` of such parts
+ * @param {PartKind} kind
+ */
+export function registerPart(name, kind) {
+  kinds.set(name, kind);
+}
+
+/** @param {object} part @returns {PartKind} the kind of a part; one that says what it is where nobody knows the kind */
+export function kindOf(part) {
+  return kinds.get(part.kind) ?? UNKNOWN;
+}
+
+const UNKNOWN = {
+  inline: false,
+  create: () => {
+    const node = element('p', { class: 'message-notice', dir: 'auto' });
+    return {
+      node,
+      update({ kind, name }) {
+        node.textContent = strings.parts.other(kind, name ?? '');
+      },
+    };
+  },
+};
+
+/** The words of a message. They can also come piece by piece: `begin`, `append`, `finish`. */
+function createText(_part, { typed, decorate }) {
+  const node = element('div', { class: 'message-body markdown' });
+  const view = new MarkdownView(node, { typed, decorate });
+  let shown = null;
+  let isWhole = false;
+
+  function show(text) {
+    view.setText(text);
+    shown = text;
+    isWhole = true;
+  }
+
+  function finish() {
+    if (shown !== null) view.finish();
+    isWhole = true;
+  }
+
+  return {
+    node,
+    update({ text }) {
+      // Words that are being written come by `append`.
+      if (text === undefined) return;
+      if (text !== shown) show(text);
+      else if (!isWhole) finish();
+    },
+    begin() {
+      view.restart();
+      shown = '';
+      isWhole = false;
+    },
+    append(text) {
+      shown = (shown ?? '') + text;
+      isWhole = false;
+      view.append(text);
+    },
+    finish,
+    redraw() {
+      view.clear();
+      show(shown ?? '');
+    },
+    close: () => view.close(),
+  };
+}
+
+/** What the model thought, folded. It is shown as it is, not as Markdown. */
+function createThinking() {
+  const thought = document.createTextNode('');
+  const node = element('details', { class: 'message-thinking' },
+    element('summary', { text: strings.parts.thinking }), element('p', { class: 'message-thought', dir: 'auto' }, thought));
+  return {
+    node,
+    update({ text = '' }) {
+      if (text.startsWith(thought.data)) thought.appendData(text.slice(thought.length));
+      else thought.data = text;
+    },
+  };
+}
+
+function createNotice() {
+  const node = element('p', { class: 'message-notice', dir: 'auto' });
+  return {
+    node,
+    update({ text }) {
+      node.textContent = strings.parts.notice(text);
+    },
+  };
+}
+
+registerPart('text', { inline: true, create: createText });
+registerPart('thinking', { inline: true, create: createThinking });
+registerPart('notice', { inline: false, create: createNotice });

@@ -1,0 +1,300 @@
+import { parseAddress, writeAddress } from '../core/address.js';
+import { bring } from '../core/api.js';
+import { strings } from '../strings/en/conversation.js';
+import { connectTabs } from '../core/tabs.js';
+import { browserStorage, createEditDrafts } from '../core/drafts.js';
+import { createReferenceCache } from '../references/cache_model.js';
+import { mountComposer } from '../composer/composer.js';
+import { attempt, tellFailure } from '../ui/attempts.js';
+import { showToast } from '../ui/toast.js';
+import { Transcript } from './transcript/transcript.js';
+import { createPins, emptyState, isGone, listed, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
+import { Turns } from './turns/turns.js';
+
+/** What other tabs show of a conversation beside its messages. */
+const SHOWN_ELSEWHERE = ['title', 'stateless', 'archived'];
+/** Now, as the server writes times. */
+const serverTime = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
+
+/** The open conversation: its transcript, its composer, the answers being written, its address. */
+export class ConversationPage {
+  #api;
+  #events;
+  #domain;
+  #titleOf;
+  #transcript;
+  #turns;
+  #composer;
+  #doing = null;
+  #selection = null;
+  #pins;
+  #announcer = document.getElementById('announcer');
+  #tabs;
+  #opening = null;
+  #made = null;
+  #conversation = null;
+
+  /** `titleOf(conversationId)`: its title where that is known before it is loaded, else nothing. */
+  constructor({ api, events, bootstrap, titleOf }) {
+    this.#api = api;
+    this.#events = events;
+    this.#domain = bootstrap.domain;
+    this.#titleOf = titleOf;
+    const page = this.#shared(createEditDrafts(browserStorage(), bootstrap.user_email));
+    this.#turns = new Turns(page);
+    const container = document.getElementById('chatView');
+    this.#transcript = new Transcript({ container, page });
+    this.#pins = createPins(container, page);
+    this.#composer = mountComposer({ ...page, domain: bootstrap.domain, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
+      onSend: (payload) => this.#send(payload),
+      onStop: () => this.#turns.stop(),
+    });
+    this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.#catchUp());
+    this.#follow();
+  }
+
+  /** Brings what is done with messages: a page without messages does without. */
+  async #prepare(page) {
+    const [{ createMessageActions }, { createSelection }] = await bring(() => Promise.all([import('./transcript/actions.js'), import('./transcript/selection.js')]));
+    this.#doing ??= createMessageActions(page);
+    this.#selection ??= createSelection(document.getElementById('composer'), page, this.#doing);
+  }
+
+  /** What the parts of the page share. */
+  #shared(edits) {
+    const page = {
+      api: this.#api,
+      events: this.#events,
+      edits,
+      references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
+      conversation: () => this.#conversation ?? {},
+      conversationId: () => this.#conversation?.conversationId ?? null,
+      friendlyId: () => this.#conversation?.friendlyId ?? '',
+      transcript: () => this.#transcript,
+      find: (messageId) => this.#transcript.find(messageId),
+      light: (messageId, on) => this.#transcript.card(messageId)?.node.classList.toggle('lit', on),
+      goTo: (target) => this.goTo(target),
+      replyTo: (message) => this.#composer.replyTo(message),
+      refresh: () => this.refresh(),
+      reload: () => this.#reload(),
+      prepare: () => this.#prepare(page),
+      onAction: (name, message, detail) => this.#doing.act(name, message, detail),
+      onSelect: (message, selected) => this.#selection.set(message, selected),
+      regenerate: (message, conversationId) => this.#turns.regenerate(message, conversationId),
+      answering: () => this.#composer.answering(),
+      changed: (conversationId) => this.#tabs.changed(conversationId),
+      announce: (text) => {
+        this.#announcer.textContent = text;
+      },
+      onRunning: (running) => this.#composer?.setRunning(running),
+      onConversation: (changes) => this.#takeChanges(changes),
+      onCard: (card) => {
+        this.#turns.adopt(card);
+        this.#selection?.adopt(card);
+      },
+    };
+    return page;
+  }
+
+  /** Opens what the address names. */
+  openAddress() {
+    const { conversationId, messageId } = parseAddress(location);
+    if (conversationId !== null && conversationId === this.#conversation?.conversationId) return this.#jump(messageId);
+    return this.open(conversationId, { messageId, history: 'none' });
+  }
+
+  /**
+   * @param {string|null} conversationId
+   * @param {{messageId?: string|null, history?: 'push'|'replace'|'none'}} [options]
+   */
+  async open(conversationId, { messageId = null, history: keep = 'push' } = {}) {
+    this.#opening?.abort();
+    const opening = new AbortController();
+    this.#opening = opening;
+    this.#made = null;
+    writeAddress(keep, conversationId, messageId);
+    this.#turns.leave();
+    this.#selection?.clear();
+    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#titleOf(conversationId) || null } : null;
+    this.#transcript.clear(conversationId);
+    this.#pins.clear();
+    this.#composer.open(conversationId);
+    showConversationTitle(this.#conversation);
+    this.#events.emit('conversation:shown', { conversationId });
+    if (!conversationId) {
+      this.#transcript.showState(emptyState());
+      this.#composer.focus();
+      return;
+    }
+    try {
+      await this.#load(messageId, opening.signal);
+    } catch (error) {
+      if (!opening.signal.aborted) this.#showFailure(error, () => this.open(conversationId, { messageId, history: 'none' }));
+    }
+  }
+
+  /** What is written where there is no conversation any more begins a new one. */
+  #showFailure(error, onAgain) {
+    if (isGone(error)) Object.assign(this.#conversation, { isGone: true, stateless: false });
+    showConversationTitle(this.#conversation);
+    this.#transcript.showState(loadingFailure(error, { onAgain, onNew: () => this.open(null) }));
+  }
+
+  /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
+  #begin(made) {
+    this.open(null);
+    const opening = this.#opening;
+    this.#made = made.then((conversationId) => {
+      if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
+      return conversationId;
+    });
+  }
+
+  /** The conversation that is being written in exists from now on. */
+  #enter(conversationId, keep) {
+    this.#conversation = { conversationId, friendlyId: '', title: '' };
+    this.#transcript.clear(conversationId);
+    this.#showWhetherEmpty();
+    this.#composer.rename(conversationId);
+    writeAddress(keep, conversationId, null);
+    this.#events.emit('conversation:shown', { conversationId });
+  }
+
+  async #load(messageId, signal) {
+    const { conversationId } = this.#conversation;
+    const [details] = await Promise.all([
+      this.#api.getConversationDetails(conversationId, { signal }),
+      this.#transcript.open(messageId, { signal }),
+    ]);
+    if (signal.aborted) return;
+    this.#takeChanges(details, { tell: false });
+    this.#events.emit('conversation:details', details);
+    this.#events.emit('conversation:loaded', details);
+    this.#pins.load();
+    this.#showWhetherEmpty();
+    if (messageId) this.#transcript.reveal(messageId);
+    else this.#composer.focus();
+    this.#watchUnfinished();
+  }
+
+  /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
+  async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
+    if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
+    writeAddress('push', conversationId, messageId);
+    return this.#jump(messageId);
+  }
+
+  async #jump(messageId) {
+    if (!messageId) return this.#transcript.toNewest();
+    if (this.#transcript.reveal(messageId)) return undefined;
+    try {
+      await this.#transcript.load({ around: messageId });
+      this.#transcript.reveal(messageId);
+    } catch (error) {
+      if (error.code === 'message_not_found') showToast(strings.transcript.messageGone);
+      else tellFailure(error, { failed: strings.transcript.failed, again: () => this.#jump(messageId) });
+    }
+    return undefined;
+  }
+
+  /** Shows what changed on the server meanwhile. */
+  async refresh() {
+    try {
+      await this.#look({ quiet: true });
+    } catch {
+      // The next look finds what this one missed.
+    }
+  }
+
+  /** Shows what somebody changed here; where that fails, what is shown is said to be old. */
+  async #reload() {
+    const conversationId = this.#conversation?.conversationId;
+    await attempt(() => this.#look(), {
+      failed: strings.transcript.stale,
+      again: () => conversationId === this.#conversation?.conversationId && this.#reload(),
+    });
+  }
+
+  /** Shows what another tab changed, or somebody elsewhere: the messages, and what stands above them. */
+  async #catchUp() {
+    const conversationId = this.#conversation?.conversationId;
+    const asked = this.#api.getConversationDetails(conversationId, { quiet: true }).catch(() => null);
+    const [details] = await Promise.all([asked, this.refresh()]);
+    if (details && conversationId === this.#conversation?.conversationId) this.#takeChanges(details, { isElsewhere: true });
+  }
+
+  async #look(options) {
+    if (!this.#conversation || this.#conversation.isGone) return;
+    await Promise.all([this.#transcript.refresh(options), this.#pins.refresh(options)]);
+    this.#showWhetherEmpty();
+    this.#watchUnfinished();
+  }
+
+  #takeChanges(details, { tell = true, isElsewhere = false } = {}) {
+    const { conversationId } = this.#conversation;
+    this.#conversation = withDetails(this.#conversation, details);
+    showConversationTitle(this.#conversation);
+    if (tell) this.#events.emit('conversation:updated', { conversationId, ...listed(this.#conversation), last_updated: details.last_updated, isElsewhere });
+  }
+
+  #showWhetherEmpty() {
+    this.#transcript.showState(...(this.#transcript.messages.length === 0 ? [emptyState()] : []));
+  }
+
+  #watchUnfinished() {
+    for (const message of this.#transcript.messages) {
+      if (message.status === 'streaming' && !message.pending) this.#turns.resume(message);
+    }
+  }
+
+  async #send(payload) {
+    const opening = this.#opening;
+    const shown = this.#conversation?.isGone ? null : this.#conversation?.conversationId;
+    const conversationId = shown ?? (await this.#made) ?? (await this.#create());
+    if (this.#opening === opening) await this.#sendHere(payload);
+    else await this.#turns.sendUnseen(conversationId, payload);
+  }
+
+  async #sendHere(payload) {
+    if (!this.#transcript.atEnd) await this.#transcript.load();
+    this.#transcript.showState();
+    try {
+      if (await this.#turns.send(payload)) this.#tellActivity();
+    } catch (error) {
+      if (isGone(error)) this.#showFailure(error);
+      else this.#showWhetherEmpty();
+      if (error.code === 'turn_in_progress') await this.refresh();
+      throw error;
+    }
+  }
+
+  #tellActivity() {
+    const { conversationId } = this.#conversation;
+    this.#tabs.changed(conversationId);
+    if (!this.#conversation.stateless) this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
+  }
+
+  async #create() {
+    const opening = this.#opening;
+    const { conversation_id: conversationId } = await this.#api.createConversation(this.#domain);
+    this.#events.emit('conversation:created', { conversationId });
+    if (this.#opening === opening) this.#enter(conversationId, 'push');
+    return conversationId;
+  }
+
+  #follow() {
+    this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
+    this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
+    this.#events.on('conversation:deleted', ({ conversationId }) => {
+      if (conversationId === this.#conversation?.conversationId) this.open(null);
+    });
+    this.#events.on('conversation:updated', ({ conversationId, isElsewhere, ...changes }) => {
+      if (!isElsewhere && SHOWN_ELSEWHERE.some((field) => field in changes)) this.#tabs.changed(conversationId);
+      if (conversationId !== this.#conversation?.conversationId) return;
+      for (const field of ['title', 'stateless']) this.#conversation[field] = changes[field] ?? this.#conversation[field];
+      showConversationTitle(this.#conversation);
+    });
+    addEventListener('popstate', () => this.openAddress());
+    document.addEventListener('visibilitychange', () => !document.hidden && !this.#turns.running && this.#conversation && this.#catchUp());
+  }
+}

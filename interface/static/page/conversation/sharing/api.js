@@ -1,0 +1,25 @@
+/** Sharing: the routes over `core/api.js`. Loaded by what needs it. */
+
+const part = encodeURIComponent;
+
+/** @param {ReturnType<typeof import('../../core/api.js').createApi>} api */
+export function createShareApi({ get, post, delete: remove }) {
+  return {
+    /** @returns {Promise<{share: object|null, message_count: number, hidden_count: number}>} what there is, and what there would be */
+    getShare: (conversationId) => get(`/share/${part(conversationId)}`),
+    /** Makes a snapshot; where there is a link, it shows that one from now on. */
+    share: (conversationId) => post(`/share/${part(conversationId)}`),
+    withdraw: (conversationId) => remove(`/share/${part(conversationId)}`),
+    listShares: () => get('/shares'),
+    /** @returns {Promise<{title: string, created_at: string, message_count: number, messages: object[], next: number|null}>} */
+    readShared: (token, after) => get(`/shared_chat/${part(token)}`, { after }),
+  };
+}
+
+/**
+ * @param {{url: string|null}} share
+ * @returns {string} the whole link, '' where it can't be shown
+ */
+export function linkOf({ url }) {
+  return url ? new URL(url, location.origin).href : '';
+}

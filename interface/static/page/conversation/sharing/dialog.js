@@ -1,0 +1,129 @@
+import { createShareApi, linkOf } from './api.js';
+import { shareStrings } from '../../strings/en/sharing.js';
+import { fullTime } from '../../core/times.js';
+import { element } from '../../ui/dom.js';
+import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
+
+const words = shareStrings.dialog;
+const LOOK = { running: words.looking, failed: words.lookFailed };
+const CREATE = { running: words.creating, failed: words.createFailed };
+const WITHDRAW = { running: shareStrings.withdraw.running, failed: shareStrings.withdraw.failed };
+
+function points({ message_count: count, hidden_count: hidden }) {
+  const told = [words.stays, ...(hidden ? [words.hidden(hidden)] : []), words.quotes];
+  return count ? [element('ul', { class: 'share-points' }, ...told.map((text) => element('li', { text })))] : [];
+}
+
+function beforeSharing(state) {
+  return [element('p', { class: 'dialog-text', text: state.message_count ? words.shows(state.message_count) : words.nothing }), ...points(state)];
+}
+
+function linkRow(link) {
+  const field = element('input', { class: 'form-control mono', type: 'text', value: link, readonly: true, 'aria-label': words.link });
+  field.addEventListener('focus', () => field.select());
+  return element('div', { class: 'share-link' }, field, copyButton(link), openLink(link));
+}
+
+function whileShared(state) {
+  const { share } = state;
+  const link = linkOf(share);
+  return [
+    link ? linkRow(link) : element('p', { class: 'dialog-text', text: words.unknown }),
+    element('p', { class: 'dialog-text', text: words.since(fullTime(share.created_at), share.message_count) }),
+    ...points(state),
+  ];
+}
+
+/** A dialog whose content changes with what is known. */
+function createFrame(title) {
+  const heading = element('h2', { class: 'dialog-title', id: 'share-dialog-title', text: words.title(title || shareStrings.untitled) });
+  const body = element('div');
+  const status = element('p', { class: 'share-status', role: 'status' });
+  const buttons = element('div', { class: 'dialog-buttons' });
+  const node = element('dialog', { class: 'dialog share-dialog', 'aria-labelledby': heading.id }, heading, body, status, buttons);
+  // Keys in a dialog are not shortcuts of what is below.
+  node.addEventListener('keydown', (event) => event.stopPropagation());
+  return { node, body, status, buttons, heading };
+}
+
+/**
+ * Lets the person share a conversation by link, renew what the link shows, and withdraw it.
+ *
+ * @param {{api: object, conversationId: string, title: string}} page
+ * @returns {Promise<void>} when the dialog is closed; rejects where its looks can't be loaded
+ */
+export async function openShareDialog({ api, conversationId, title }) {
+  await loadShareStyle();
+  const shareApi = createShareApi(api);
+  const { node, body, status, buttons } = createFrame(title);
+  const close = button(words.close, 'btn-quiet', () => node.close());
+  let state = null;
+
+  function button(text, look, onclick) {
+    return element('button', { type: 'button', class: `btn ${look}`, text, onclick });
+  }
+
+  function actions() {
+    if (state?.share) return [button(words.withdraw, 'btn-quiet', withdraw), button(words.update, 'btn-quiet', update)];
+    return state?.message_count ? [button(words.create, 'btn-primary', create)] : [];
+  }
+
+  function show(said) {
+    body.replaceChildren(...(state.share ? whileShared(state) : beforeSharing(state)));
+    status.textContent = said;
+    buttons.replaceChildren(close, ...actions());
+    (body.querySelector('input') ?? buttons.querySelector('.btn-primary') ?? close).focus();
+  }
+
+  /** Does `job`, which gives the new state; says that it runs, and what failed. */
+  async function run(job, { running, failed, said = '' }) {
+    status.textContent = running;
+    node.setAttribute('aria-busy', 'true');
+    for (const each of node.querySelectorAll('button')) each.disabled = each !== close;
+    try {
+      state = await job();
+      show(said);
+    } catch (error) {
+      body.replaceChildren();
+      status.textContent = '';
+      if (state) show('');
+      const problem = problemNotice(failed(error.message), () => run(job, { running, failed, said }));
+      body.prepend(problem);
+      problem.querySelector('button').focus();
+    } finally {
+      node.removeAttribute('aria-busy');
+    }
+  }
+
+  const look = () => shareApi.getShare(conversationId);
+  const shareNow = async () => {
+    const share = await shareApi.share(conversationId);
+    return { ...state, share, message_count: share.message_count };
+  };
+  const create = () => run(shareNow, CREATE);
+  const update = () => run(shareNow, { ...CREATE, said: words.updated });
+
+  async function endShare() {
+    await shareApi.withdraw(conversationId).catch((error) => {
+      // Withdrawn already, in another window.
+      if (error.code !== 'share_not_found') throw error;
+    });
+    return { ...state, share: null };
+  }
+
+  async function withdraw() {
+    if (await confirmWithdrawal()) await run(endShare, { ...WITHDRAW, said: shareStrings.withdraw.done });
+  }
+
+  const closed = new Promise((resolve) => {
+    node.addEventListener('close', () => {
+      node.remove();
+      resolve();
+    });
+  });
+  document.body.append(node);
+  buttons.append(close);
+  node.showModal();
+  run(look, LOOK);
+  await closed;
+}

@@ -1,0 +1,58 @@
+/**
+ * The cards of the messages that are shown: made, kept, moved and taken away as the messages change.
+ *
+ * @param {HTMLElement} container
+ * @param {(message: object) => import('../card/card.js').MessageCard} makeCard
+ */
+export function createCardList(container, makeCard) {
+  /** @type {Map<string, import('../card/card.js').MessageCard>} by the message's id; a card keeps its node when the id changes */
+  const cards = new Map();
+
+  function cardFor(message) {
+    const known = cards.get(message.message_id);
+    if (!known) {
+      cards.set(message.message_id, makeCard(message));
+      return cards.get(message.message_id);
+    }
+    if (known.message !== message) known.update(message);
+    return known;
+  }
+
+  function removeExcept(wanted) {
+    const gone = [...cards].filter(([id]) => !wanted.has(id));
+    if (gone.length === cards.size) container.replaceChildren();
+    for (const [id, card] of gone) {
+      card.close();
+      card.node.remove();
+      cards.delete(id);
+    }
+  }
+
+  /** @param {object[]} messages all that shall be there, in order */
+  function show(messages) {
+    removeExcept(new Set(messages.map((message) => message.message_id)));
+    let previous = null;
+    for (const message of messages) {
+      const { node } = cardFor(message);
+      const follower = previous ? previous.nextSibling : container.firstChild;
+      if (follower !== node) container.insertBefore(node, follower);
+      previous = node;
+    }
+  }
+
+  /** A message got another id: the one that the server gave it. */
+  function rename(oldId, newId) {
+    const card = cards.get(oldId);
+    if (!card || oldId === newId) return;
+    cards.delete(oldId);
+    cards.set(newId, card);
+  }
+
+  return {
+    show,
+    rename,
+    get: (messageId) => cards.get(messageId) ?? null,
+    nodes: () => [...cards.values()].map((card) => card.node).sort((a, b) =>
+      a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1),
+  };
+}

@@ -1,0 +1,37 @@
+import { icon } from '../../ui/icons.js';
+import { strings } from '../../strings/en/conversation.js';
+import { excerpt, senderName } from '../message_model.js';
+import { element, setHidden } from '../../ui/dom.js';
+
+const words = strings.pins;
+
+/**
+ * The pinned messages above the conversation: a click goes to one, its cross takes the pin away.
+ *
+ * @param {HTMLElement} transcript before which they stand
+ * @param {{goTo: (target: object) => void, conversationId: () => string, onAction: (name: string, message: object) => void}} page
+ */
+export function createPinnedBar(transcript, page) {
+  const list = element('ul', { class: 'pinned-list' });
+  const bar = element('section', { id: 'pinned-messages', 'aria-label': words.label }, icon('pin-angle-fill'), list);
+  transcript.before(bar);
+
+  function row(pinned) {
+    const target = { conversation_id: page.conversationId(), message_id: pinned.message_id };
+    const text = `#${pinned.message_index} ${senderName(pinned, strings.sender)}: ${excerpt(pinned.preview, 80)}`;
+    return element('li', { class: 'pinned-message' },
+      element('button', { type: 'button', class: 'pinned-open', text, title: words.open, onclick: () => page.goTo(target) }),
+      element('button', {
+        type: 'button', class: 'icon-button pinned-remove', title: words.remove(pinned.message_index),
+        'aria-label': words.remove(pinned.message_index), onclick: () => page.onAction('unpin', pinned),
+      }, icon('x-lg')));
+  }
+
+  /** @param {object[]} pinned in order */
+  function show(pinned) {
+    setHidden(bar, pinned.length === 0);
+    list.replaceChildren(...pinned.map(row));
+  }
+
+  return { show };
+}

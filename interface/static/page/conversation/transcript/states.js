@@ -1,0 +1,85 @@
+import { bring } from '../../core/api.js';
+import { strings } from '../../strings/en/conversation.js';
+import { attempt } from '../../ui/attempts.js';
+import { element } from '../../ui/dom.js';
+
+/** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
+export function withDetails({ conversationId, friendlyId, title, stateless }, details) {
+  return {
+    conversationId,
+    title: details.title || title || '',
+    friendlyId: details.conversation_friendly_id || friendlyId,
+    stateless: details.stateless ?? stateless,
+  };
+}
+
+/** @returns {object} what lists show of the open conversation */
+export const listed = ({ title, friendlyId }) => ({ title, conversation_friendly_id: friendlyId });
+
+/**
+ * Shows what conversation is open, in the page and in the window's title, and whether what is said in it is kept.
+ *
+ * @param {{title: string|null, stateless?: boolean}|null} conversation with a title of null while nobody knows it
+ */
+export function showConversationTitle(conversation) {
+  const heading = document.getElementById('conversation-title');
+  const title = conversation?.title === null ? '' : conversation?.title || strings.transcript.none;
+  heading.textContent = title;
+  heading.title = title;
+  document.getElementById('stateless-mark').hidden = !conversation?.stateless;
+  if (conversation?.isGone) document.getElementById('temporary-mark').hidden = true;
+  document.title = conversation?.title ? `${conversation.title} · ${strings.product}` : strings.product;
+}
+
+/** What a conversation without messages shows: how to begin, and what can be referred to. */
+export function emptyState() {
+  const { title, intro, steps, models } = strings.empty;
+  const rows = steps.map(([what, then]) => element('li', {}, element('strong', { text: what }), ` ${then}`));
+  // Which of these is true changes while the page is open: the style sheet shows one.
+  const lines = Object.entries(models).map(([phase, text]) => element('p', { class: 'empty-model', 'data-model': phase, text }));
+  return element('section', { class: 'empty-state' },
+    element('p', { class: 'empty-name', text: strings.product }), element('h2', { text: title }), element('p', { text: intro }),
+    element('ul', {}, ...rows), ...lines);
+}
+
+/**
+ * The pinned messages of the open conversation; what shows them is fetched when there are any.
+ *
+ * @param {HTMLElement} transcript
+ * @param {object} page
+ * @returns {{load: () => Promise<void>, refresh: (options?: {quiet?: boolean}) => Promise<void>, clear: () => void}} `load` says what
+ *   failed, `refresh` throws it
+ */
+export function createPins(transcript, page) {
+  let bar = null;
+
+  async function refresh(options) {
+    const conversationId = page.conversationId();
+    const pinned = await page.api.listPinnedMessages(conversationId, options);
+    if (conversationId !== page.conversationId()) return;
+    if (pinned.length > 0) bar ??= (await bring(() => import('./pinned_messages.js'))).createPinnedBar(transcript, page);
+    if (conversationId === page.conversationId()) bar?.show(pinned);
+  }
+
+  function load() {
+    return attempt(() => refresh(), { failed: strings.pins.loadFailed, again: load });
+  }
+
+  return { load, refresh, clear: () => bar?.show([]) };
+}
+
+/** @returns {boolean} whether there is no such conversation, or none any more */
+export const isGone = (error) => error.code === 'conversation_not_found';
+
+/**
+ * Says that a conversation's messages are not there, and why.
+ *
+ * @param {Error} error
+ * @param {{onAgain: () => void, onNew: () => void}} ways out: where trying again helps, or where the conversation is gone
+ */
+export function loadingFailure(error, { onAgain, onNew }) {
+  const [text, label, onclick] = isGone(error)
+    ? [strings.transcript.gone, strings.transcript.none, onNew] : [strings.transcript.failed(error.message), strings.transcript.again, onAgain];
+  return element('section', { class: 'failure-state', role: 'alert' },
+    element('p', { text }), element('button', { type: 'button', class: 'btn btn-quiet', text: label, onclick }));
+}

@@ -1,0 +1,294 @@
+import { bring } from '../../core/api.js';
+import { strings } from '../../strings/en/conversation.js';
+import { isUnkept } from '../message_model.js';
+import { TranscriptWindow } from './window_model.js';
+import { attempt } from '../../ui/attempts.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { icon } from '../../ui/icons.js';
+import { showToast } from '../../ui/toast.js';
+import { createCardList } from './card_list.js';
+import { createScrollKeeper } from './scroll.js';
+
+const PAGE = 50;
+/** Around a message that is jumped to, as much as fills the view and a little more: the rest follows at once. */
+const AROUND = 24;
+const MOST_CARDS = 200;
+const NEAR_PX = 1500;
+const words = strings.transcript;
+
+/**
+ * The messages of the open conversation: a window of them, extended as the person scrolls, its cards kept in place.
+ *
+ * `page` is what its cards share, see `MessageCard`; `page.onCard(card)` is called with each card that is made.
+ */
+export class Transcript {
+  #page;
+  #window = new TranscriptWindow({ limit: MOST_CARDS });
+  #Card = null;
+  #list;
+  #scroll;
+  #notes = {};
+  #toNewest;
+  #container;
+  #loading = null;
+  /** The side whose messages could not be loaded, until somebody tries again. */
+  #failed = null;
+  #conversationId = null;
+
+  constructor({ container, page }) {
+    this.#page = page;
+    this.#container = container;
+    const inner = element('div', { class: 'transcript' });
+    const cards = element('div', { class: 'transcript-cards' });
+    this.#notes.earlier = element('p', { class: 'transcript-note', role: 'status', hidden: true });
+    this.#notes.later = element('p', { class: 'transcript-note', role: 'status', hidden: true });
+    this.#notes.state = element('div', { class: 'transcript-state', hidden: true });
+    inner.append(this.#notes.state, this.#notes.earlier, cards, this.#notes.later);
+    this.#toNewest = element('button', {
+      type: 'button', class: 'to-newest', title: words.toNewest, 'aria-label': words.toNewest, hidden: true, onclick: () => this.toNewest(),
+    }, icon('arrow-down'));
+    container.replaceChildren(inner, element('div', { class: 'to-newest-place' }, this.#toNewest));
+    // What is written here is announced when it is complete, not letter by letter.
+    container.setAttribute('aria-live', 'off');
+    this.#list = createCardList(cards, (message) => {
+      const card = new this.#Card(message, page);
+      page.onCard(card);
+      return card;
+    });
+    this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
+    container.addEventListener('keydown', (event) => this.#onKey(event));
+  }
+
+  get messages() {
+    return this.#window.messages;
+  }
+
+  get atEnd() {
+    return this.#window.atEnd;
+  }
+
+  get nextIndex() {
+    return this.#window.nextIndex;
+  }
+
+  /** @returns {{isFirst: boolean, isLast: boolean}} whether a message stands at an edge of the conversation */
+  edgesOf({ message_id: messageId, message_index: index }) {
+    return { isFirst: index === 1, isLast: this.atEnd && messageId === this.#window.last?.message_id };
+  }
+
+  find(messageId) {
+    return this.#window.find(messageId);
+  }
+
+  card(messageId) {
+    return this.#list.get(messageId);
+  }
+
+  /** @param {Node[]} content what stands in the place of messages; none to take it away */
+  showState(...content) {
+    this.#notes.state.replaceChildren(...content);
+    setHidden(this.#notes.state, content.length === 0);
+  }
+
+  /** Empties the transcript, and turns it to another conversation. */
+  clear(conversationId) {
+    this.#conversationId = conversationId;
+    this.#forgetLoading();
+    this.#window.clear();
+    this.#list.show([]);
+    this.showState();
+    this.#tellEnds();
+  }
+
+  /** Brings what cards are made of: a page without messages does without. */
+  async prepare() {
+    if (this.#Card) return;
+    const [{ MessageCard }] = await Promise.all([bring(() => import('../card/card.js')), this.#page.prepare()]);
+    this.#Card = MessageCard;
+  }
+
+  /**
+   * Loads the newest messages, or those around one.
+   *
+   * @param {{around?: string|null, signal?: AbortSignal}} [options]
+   * @returns {Promise<void>} when they are shown
+   */
+  async load({ around = null, signal } = {}) {
+    const conversationId = this.#conversationId;
+    const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
+    const [messages] = await Promise.all([this.#page.api.listMessages(conversationId, query, { signal }), this.prepare()]);
+    if (conversationId !== this.#conversationId) return;
+    this.#forgetLoading();
+    this.#window.replace(messages, { atEnd: around === null });
+    this.#list.show(this.messages);
+    if (around === null) this.#scroll.toEnd();
+    else this.#scroll.release();
+    this.#tellEnds();
+    this.#fill();
+  }
+
+  /**
+   * Loads what a conversation opens with: the newest messages, or those around one; where that one is gone, it says so.
+   *
+   * @param {string|null} messageId
+   * @param {{signal: AbortSignal}} options
+   */
+  async open(messageId, options) {
+    if (!messageId) return this.load(options);
+    try {
+      return await this.load({ around: messageId, ...options });
+    } catch (error) {
+      if (error.code !== 'message_not_found') throw error;
+      showToast(words.messageGone);
+      return this.load(options);
+    }
+  }
+
+  /** @returns {boolean} whether the message is here, and now in view */
+  reveal(messageId) {
+    const card = this.card(messageId);
+    if (!card) return false;
+    this.#scroll.release();
+    card.node.scrollIntoView({ block: 'center' });
+    card.flash();
+    card.takeFocus();
+    return true;
+  }
+
+  /** For when what had the focus has gone. */
+  takeFocus() {
+    if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });
+  }
+
+  toNewest() {
+    return attempt(async () => {
+      if (!this.atEnd) await this.load();
+      this.#scroll.toEnd();
+      this.#tellEnds();
+    }, { failed: words.failed, again: () => this.toNewest() });
+  }
+
+  #toFirst() {
+    return attempt(async () => {
+      if (!this.#window.atStart) await this.load({ around: 1 });
+      this.#scroll.toStart();
+    }, { failed: words.failed, again: () => this.#toFirst() });
+  }
+
+  /** Home and End mean the whole conversation, also where only a part of it is on the page. */
+  #onKey(event) {
+    const jump = { Home: () => this.#toFirst(), End: () => this.toNewest() }[event.key];
+    if (!jump || event.defaultPrevented || event.ctrlKey || event.shiftKey || event.target.matches('input, textarea, select')) return;
+    event.preventDefault();
+    jump();
+  }
+
+  /** Puts messages at the end that were just written here. */
+  push(...messages) {
+    this.#window.push(...messages);
+    this.#list.show(this.messages);
+    this.#scroll.toEnd();
+  }
+
+  drop(...messageIds) {
+    this.#window.remove((message) => messageIds.includes(message.message_id));
+    this.#list.show(this.messages);
+  }
+
+  /** The fields of a message changed; `message_id` may be among them. */
+  patch(messageId, changes) {
+    const message = this.find(messageId);
+    if (!message) return;
+    Object.assign(message, changes);
+    this.#list.rename(messageId, message.message_id);
+    this.card(message.message_id)?.update(message);
+  }
+
+  /** Fetches again what is shown, and what came since: another tab, or a move, may have changed it. */
+  async refresh(options) {
+    const conversationId = this.#conversationId;
+    const first = this.#window.first?.message_index ?? 1;
+    const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
+    const messages = await this.#page.api.listMessages(conversationId, { after: first - 1, limit }, options);
+    if (conversationId !== this.#conversationId) return;
+    const atEnd = messages.length < limit;
+    // What was just written and is not numbered yet is not in the server's answer.
+    const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
+    const stays = (message) => this.card(message.message_id)?.isEditing;
+    this.#scroll.keepInPlace(() => {
+      this.#window.refresh(messages.slice(-MOST_CARDS), { atEnd, stays });
+      this.#window.push(...unnumbered);
+      this.#list.show(this.messages);
+    }, this.#list.nodes());
+    this.#tellEnds();
+  }
+
+  #onScroll() {
+    this.#tellEnds();
+    this.#fill();
+  }
+
+  #fill() {
+    if (!this.#window.atStart && this.#scroll.distanceToStart() < NEAR_PX) this.#extend('earlier');
+    else if (!this.#window.atEnd && this.#scroll.distanceToEnd() < NEAR_PX) this.#extend('later');
+  }
+
+  async #extend(side) {
+    if (this.#loading || this.#failed === side) return;
+    const conversationId = this.#conversationId;
+    const mine = {};
+    this.#loading = mine;
+    this.#note(side, words[side]);
+    try {
+      const query = side === 'earlier' ? { before: this.#window.first.message_index } : { after: this.#window.last.message_index };
+      const messages = await this.#page.api.listMessages(conversationId, { ...query, limit: PAGE });
+      if (this.#loading !== mine) return;
+      this.#take(side, messages);
+      requestAnimationFrame(() => this.#fill());
+    } catch {
+      if (this.#loading === mine) this.#noteFailure(side);
+    } finally {
+      if (this.#loading === mine) this.#loading = null;
+    }
+  }
+
+  /** @param {'earlier'|'later'} side of the messages @param {string} text '' for nothing to say */
+  #note(side, text, ...controls) {
+    const note = this.#notes[side];
+    note.replaceChildren(text, ...controls);
+    note.classList.toggle('failed', controls.length > 0);
+    setHidden(note, !text);
+  }
+
+  /** Whoever reads on is not kept asking the server: they say when. */
+  #noteFailure(side) {
+    this.#failed = side;
+    const again = () => {
+      this.#failed = null;
+      this.#extend(side);
+    };
+    this.#note(side, `${words.sideFailed[side]} `, element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.again, onclick: again }));
+  }
+
+  #take(side, messages) {
+    this.#scroll.keepInPlace(() => {
+      this.#note(side, '');
+      if (side === 'earlier') this.#window.addOlder(messages);
+      else this.#window.addNewer(messages, { atEnd: messages.length < PAGE });
+      this.#list.show(this.messages);
+    }, this.#list.nodes());
+    this.#tellEnds();
+  }
+
+  /** What was being loaded belongs to what was shown before. */
+  #forgetLoading() {
+    this.#loading = null;
+    this.#failed = null;
+    for (const side of ['earlier', 'later']) this.#note(side, '');
+  }
+
+  #tellEnds() {
+    const far = this.messages.length > 0 && (!this.atEnd || this.#scroll.distanceToEnd() > this.#container.clientHeight / 2);
+    setHidden(this.#toNewest, !far);
+  }
+}

@@ -1,0 +1,283 @@
+import { ApiError } from '../../core/api.js';
+import { AnswerLostError, followAnswer, SentIds } from './answer_stream.js';
+import { proposesAlways } from '../../core/remembered_switch.js';
+import { strings } from '../../strings/en/conversation.js';
+import { AnswerState } from './answer_model.js';
+import { asksToBeRemembered, isFromUser, isUnkept } from '../message_model.js';
+import { attempt } from '../../ui/attempts.js';
+import { showToast } from '../../ui/toast.js';
+
+const words = strings.answer;
+let sent = 0;
+
+/**
+ * The answers that are being written in the open conversation: sending, watching, stopping.
+ *
+ * `page` is what views share; beside it `transcript()`, `onConversation(changes)` for a new title or friendly id,
+ * `onRunning(running)` when an answer begins or ends, `announce(text)` for those who listen.
+ */
+export class Turns {
+  #page;
+  #following = new Map();
+  #sent = new SentIds();
+  #controller = new AbortController();
+
+  constructor(page) {
+    this.#page = page;
+  }
+
+  get running() {
+    return this.#following.size > 0;
+  }
+
+  /** Stops watching; the answers go on without us. */
+  leave() {
+    this.#controller.abort();
+    this.#controller = new AbortController();
+    this.#following.clear();
+    this.#page.onRunning(false);
+  }
+
+  /**
+   * Sends a message and shows its answer. Resolves when the server has accepted it. Whoever turns elsewhere meanwhile has
+   * sent it all the same.
+   *
+   * @param {object} payload of the send route
+   * @returns {Promise<boolean>} whether its conversation is still the one that is shown
+   * @throws {ApiError} when it was not accepted; nothing of it is then shown
+   */
+  async send(payload) {
+    const transcript = this.#page.transcript();
+    const { conversationId } = this.#page.conversation();
+    const { signal } = this.#controller;
+    const message = this.#sent.identified(conversationId, payload);
+    await transcript.prepare();
+    const [question, answer] = this.#drafted(payload);
+    transcript.push(question, answer);
+    transcript.card(answer.message_id)?.beginStreaming();
+    transcript.card(answer.message_id)?.showProgress(words.waiting);
+    const request = new AbortController();
+    let response;
+    try {
+      response = await this.#deliver(conversationId, message, { signal: request.signal });
+    } catch (error) {
+      if (signal.aborted) showToast(strings.send.failedElsewhere(error.message), { kind: 'error' });
+      else transcript.drop(question.message_id, answer.message_id);
+      throw error;
+    }
+    if (signal.aborted) {
+      request.abort();
+      return false;
+    }
+    signal.addEventListener('abort', () => request.abort(), { once: true });
+    const reopen = (options) => this.#page.api.sendMessage(conversationId, message, options);
+    this.#follow({ answer, question, response, signal, reopen });
+    return true;
+  }
+
+  /** Sends a message that has its id, and notes what became of it. */
+  async #deliver(conversationId, message, options) {
+    try {
+      const response = await this.#page.api.sendMessage(conversationId, message, options);
+      this.#sent.accepted(conversationId);
+      return response;
+    } catch (error) {
+      this.#sent.failed(conversationId, message, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Has an answer made again, and shows it in the place of the one before. Resolves when the server has begun.
+   *
+   * @param {object} answer
+   * @param {string} conversationId its own, which may not be the one that is shown
+   * @throws {ApiError} when it does not; then nothing has changed
+   */
+  async regenerate(answer, conversationId) {
+    const { signal } = this.#controller;
+    const response = await this.#page.api.regenerate(conversationId, answer.message_id, { signal });
+    const message = this.#page.find(answer.message_id);
+    if (!message) {
+      await this.#leaveUnseen(conversationId, response);
+      return;
+    }
+    this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
+    this.#restart({ answer: message });
+    this.#follow({ answer: message, question: null, response, signal, again: true });
+  }
+
+  /** Has the answer of the conversation that is shown stopped. */
+  stop() {
+    const conversationId = this.#page.conversationId();
+    return attempt(() => this.#page.api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
+  }
+
+  /** Sends to a conversation that the person has left since: its answer goes on by itself. */
+  async sendUnseen(conversationId, payload) {
+    try {
+      await this.#leaveUnseen(conversationId, await this.#deliver(conversationId, this.#sent.identified(conversationId, payload)));
+    } catch (error) {
+      // The text is a draft there again: sent from here it would stand there twice.
+      showToast(strings.send.failedElsewhere(error.message), {
+        kind: 'error', actionLabel: strings.send.goThere, onAction: () => this.#page.goTo({ conversation_id: conversationId }),
+      });
+      throw Object.assign(error, { conversationId });
+    }
+  }
+
+  async #leaveUnseen(conversationId, response) {
+    this.#page.events.emit('conversation:unseen', { conversationId });
+    await response.body.cancel();
+  }
+
+  /** Goes on watching an answer that a tab before this one, or another one, began. */
+  resume(message) {
+    if (this.#following.has(message.message_id)) return;
+    const before = this.#page.transcript().messages.findLast(({ message_index: index }) => index < message.message_index);
+    // An answer that is made again may have been moved away from its question, of which all is known anyway.
+    const again = (message.variants?.length ?? 0) > 0;
+    const question = before && isFromUser(before) && !again ? before : null;
+    this.#follow({ answer: message, question, response: null, signal: this.#controller.signal });
+  }
+
+  /** A card was made for a message: where its answer is being written, it takes that up. */
+  adopt(card) {
+    const turn = this.#following.get(card.message.message_id);
+    if (!turn) return;
+    card.beginStreaming(turn.state.text, turn.state.parts);
+    card.showProgress(turn.state.status);
+  }
+
+  #drafted(payload) {
+    sent += 1;
+    const index = this.#page.transcript().nextIndex;
+    const kept = !this.#page.conversation().stateless;
+    const common = { pending: true, kept, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
+    return [
+      { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, message_index: index, status: 'complete', reply_to_id: null },
+      { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming', config: { model: this.#page.answering() } },
+    ];
+  }
+
+  async #follow({ answer, question, response, signal, reopen = null, again = false }) {
+    const turn = { answer, question, again, state: new AnswerState({ messageId: answer.pending ? null : answer.message_id }) };
+    this.#following.set(answer.message_id, turn);
+    this.#page.onRunning(true);
+    if (!response) this.#restart(turn);
+    try {
+      await followAnswer({
+        watch: this.#page.api.watchStream,
+        reopen,
+        response,
+        messageId: turn.state.messageId,
+        onEvents: (events) => this.#show(turn, events),
+        onBroken: () => this.#card(turn)?.showProgress(words.reconnecting),
+        signal,
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#noteLoss(turn, error);
+    }
+    if (!signal.aborted) await this.#end(turn);
+  }
+
+  #restart(turn) {
+    const card = this.#card(turn);
+    card?.beginStreaming();
+    card?.showProgress(words.waiting);
+  }
+
+  #card(turn) {
+    return this.#page.transcript().card(turn.answer.message_id);
+  }
+
+  #show(turn, events) {
+    let text = '';
+    const changed = new Set();
+    for (const event of events) {
+      const step = turn.state.apply(event);
+      text += step.text;
+      step.changed.forEach((field) => changed.add(field));
+    }
+    if (changed.has('ids')) this.#takeIds(turn);
+    if (changed.has('references') && turn.question) {
+      this.#page.transcript().patch(turn.question.message_id, { references: turn.state.references });
+      this.#page.transcript().card(turn.question.message_id)?.redraw();
+    }
+    if (changed.has('conversation')) this.#page.onConversation(turn.state.conversation);
+    const card = this.#card(turn);
+    if (card) this.#grow(card, turn.state, { text, hasNewParts: changed.has('parts') });
+  }
+
+  #grow(card, state, { text, hasNewParts }) {
+    if (hasNewParts) card.showParts(state.parts);
+    card.appendText(text);
+    card.showProgress(state.status || (state.text ? '' : words.waiting));
+  }
+
+  #takeIds(turn) {
+    const { ids } = turn.state;
+    this.#rename(turn, ids.response_message_id);
+    const transcript = this.#page.transcript();
+    const fields = (side) => {
+      const named = ['message_index', 'message_short_hash', 'short_id'].map((field) => {
+        const key = field.replace(/^message_/, '');
+        return [field, ids[`${side}_message_${key}`] ?? ids[`${side}_${key}`]];
+      });
+      return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+    };
+    const known = { pending: false, kept: ids.kept !== false };
+    transcript.patch(turn.answer.message_id, { ...fields('response'), ...known });
+    if (!turn.question) return;
+    const { user_message_id: userId } = ids;
+    transcript.patch(turn.question.message_id, { ...fields('user'), ...known, ...(userId ? { message_id: userId } : {}) });
+  }
+
+  #rename(turn, messageId) {
+    if (!messageId || messageId === turn.answer.message_id) return;
+    const { message_id: before } = turn.answer;
+    this.#page.transcript().patch(before, { message_id: messageId });
+    turn.answer.message_id = messageId;
+    this.#following.delete(before);
+    this.#following.set(messageId, turn);
+  }
+
+  #noteLoss(turn, error) {
+    // What broke is only our watching: the server knows how the answer ended.
+    if (error instanceof AnswerLostError || error instanceof ApiError) return;
+    console.error('The answer could not be shown', error);
+  }
+
+  async #end(turn) {
+    const { state, answer } = turn;
+    this.#following.delete(answer.message_id);
+    const transcript = this.#page.transcript();
+    if (state.done) {
+      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, error: state.error?.message ?? null });
+    }
+    transcript.card(answer.message_id)?.endStreaming();
+    this.#page.onRunning(this.running);
+    if (state.done) this.#page.announce(words.finished);
+    else if (answer.pending) transcript.drop(answer.message_id, turn.question?.message_id);
+    else if (isUnkept(answer)) transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: 'interrupted' });
+    await this.#page.refresh();
+    this.#tellOfFailedAttempt(turn);
+    if (this.#isWorthRemembering(turn)) this.#propose(answer);
+  }
+
+  #isWorthRemembering({ question, answer, state }) {
+    if (!question || state.outcome !== 'complete' || isUnkept(answer)) return false;
+    return proposesAlways.get() || asksToBeRemembered(question);
+  }
+
+  /** The answer of before is back in its place, which doesn't say why. */
+  #tellOfFailedAttempt({ again, state }) {
+    if (again && state.error) showToast(strings.variants.regenerateFailed(state.error.message), { kind: 'error' });
+  }
+
+  #propose({ message_id: messageId }) {
+    const { conversationId } = this.#page.conversation();
+    this.#page.events.emit('memory:propose', { conversation_id: conversationId, message_id: messageId });
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * The one place that calls the server. Every method returns the decoded JSON, or throws an `ApiError`.
+ */
+
+import { strings } from '../strings/en/conversation.js';
+
+/** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
+export class ApiError extends Error {
+  constructor({ status = 0, code = 'network_failed', message = '', details = null, retryAfter = null }) {
+    super(message || code);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Whether what went wrong may go well the next time: nobody answered, or the server could not do it now.
+ *
+ * @param {Error} error
+ * @returns {boolean}
+ */
+export function mayPass(error) {
+  return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
+}
+
+/**
+ * Brings a part of the page that is loaded when it is first needed.
+ *
+ * @template T
+ * @param {() => Promise<T>} load imports it
+ * @returns {Promise<T>}
+ * @throws {ApiError} `network_failed` where it does not come: of that, browsers only say an address
+ */
+export async function bring(load) {
+  try {
+    return await load();
+  } catch (error) {
+    // A mistake in the part itself is no matter of the network.
+    if (!(error instanceof TypeError)) throw error;
+    throw new ApiError({ message: strings.unreachable });
+  }
+}
+
+/** Calls `onBusy(true)` when the first of several jobs begins, `onBusy(false)` when the last has ended. */
+function createCounter(onBusy) {
+  let open = 0;
+  return async (job) => {
+    open += 1;
+    if (open === 1) onBusy(true);
+    try {
+      return await job();
+    } finally {
+      open -= 1;
+      if (open === 0) onBusy(false);
+    }
+  };
+}
+
+const part = encodeURIComponent;
+/** Of requests that no person waits for: what is looked at from time to time, or offered while somebody types. */
+const quietly = (options) => ({ ...options, quiet: true });
+
+function withQuery(path, query = {}) {
+  const filled = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(filled.map(([key, value]) => [key, String(value)])).toString();
+  return search ? `${path}?${search}` : path;
+}
+
+async function errorFrom(response) {
+  const body = await response.json().catch(() => ({}));
+  const seconds = Number(response.headers.get('Retry-After'));
+  return new ApiError({
+    status: response.status,
+    code: body.code ?? `http_${response.status}`,
+    message: body.message ?? response.statusText,
+    details: body.details ?? null,
+    retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+  });
+}
+
+/**
+ * The cursor in a `Link: <…>; rel=next` header.
+ *
+ * @param {string|null} header
+ * @returns {string|null}
+ */
+export function nextCursor(header) {
+  const link = /<([^>]*)>\s*;\s*rel="?next"?/.exec(header ?? '');
+  return link ? new URL(link[1], 'http://relative.invalid').searchParams.get('cursor') : null;
+}
+
+/**
+ * @param {{fetch?: typeof globalThis.fetch, onUnauthorized?: () => void, onBusy?: (busy: boolean) => void}} [options] `onBusy`
+ *   tells when requests that somebody waits for begin and end
+ */
+export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUnauthorized = () => {}, onBusy = () => {} } = {}) {
+  const counted = createCounter(onBusy);
+
+  /** The raw response of a request that succeeded. `quiet`: nobody waits for it. */
+  function open(method, path, { quiet = false, ...options } = {}) {
+    return quiet ? ask(method, path, options) : counted(() => ask(method, path, options));
+  }
+
+  async function ask(method, path, { query, body, signal, accept = 'application/json' }) {
+    const headers = { Accept: accept };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    let response;
+    try {
+      response = await fetch(withQuery(path, query), {
+        method,
+        headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        credentials: 'same-origin',
+        cache: 'no-store',
+        signal,
+      });
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      throw new ApiError({ message: strings.unreachable });
+    }
+    if (response.ok) return response;
+    if (response.status === 401) onUnauthorized();
+    throw await errorFrom(response);
+  }
+
+  async function request(method, path, options) {
+    const response = await open(method, path, options);
+    return response.status === 204 ? null : response.json();
+  }
+
+  const get = (path, query, { signal, quiet } = {}) => request('GET', path, { query, signal, quiet });
+  const post = (path, body = {}, { signal, quiet } = {}) => request('POST', path, { body, signal, quiet });
+  const put = (path, body = {}) => request('PUT', path, { body });
+  const remove = (path, body) => request('DELETE', path, { body });
+
+  return {
+    open,
+    get,
+    post,
+    put,
+    delete: remove,
+    ...conversationCalls({ open, get, post, put, remove }),
+    ...messageCalls({ open, get, post, put, remove }),
+    ...referenceCalls({ get }),
+    ...workspaceCalls({ get, post, put, remove }),
+    models: (options) => get('/models', {}, quietly(options)),
+  };
+}
+
+function conversationCalls({ open, get, post, put, remove }) {
+  return {
+    listConversations: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, query),
+    /** One page of the list: `{conversations, cursor}`, `cursor` null at the end. */
+    async listConversationsPage(domain, query = {}) {
+      const response = await open('GET', `/list_conversation_by_user/${part(domain)}`, { query });
+      return { conversations: await response.json(), cursor: nextCursor(response.headers.get('Link')) };
+    },
+    createConversation: (domain, workspaceId) =>
+      post(`/create_conversation/${part(domain)}/${workspaceId ? part(workspaceId) : ''}`),
+    getConversationDetails: (id, options) => get(`/get_conversation_details/${part(id)}`, {}, options),
+    getConversationSettings: (id) => get(`/get_conversation_settings/${part(id)}`),
+    putConversationSettings: (id, settings) => put(`/get_conversation_settings/${part(id)}`, settings),
+    setConversationTitle: (id, title) => put(`/conversations/${part(id)}/title`, { title }),
+    cloneConversation: (id) => post(`/clone_conversation/${part(id)}`),
+    deleteConversation: (id) => remove(`/delete_conversation/${part(id)}`),
+    restoreConversation: (id) => post(`/restore_conversation/${part(id)}`),
+    ...conversationStateCalls({ get, post, put, remove }),
+  };
+}
+
+function conversationStateCalls({ get, post, put, remove }) {
+  return {
+    archiveConversation: (id, archived) => post(`/archive_conversation/${part(id)}`, { archived }),
+    pinConversation: (id) => put(`/conversations/${part(id)}/pin`),
+    unpinConversation: (id) => remove(`/conversations/${part(id)}/pin`),
+    createTemporaryConversation: (domain) => post(`/create_temporary_conversation/${part(domain)}`),
+    listBin: (domain) => get(`/bin/${part(domain)}`),
+    eraseConversation: (id) => remove(`/bin/${part(id)}`),
+    emptyBin: (domain) => post(`/empty_bin/${part(domain)}`),
+  };
+}
+
+function messageCalls({ open, get, post, put, remove }) {
+  return {
+    /** Messages of a window; `before`, `after`, `around` are message indexes (`around` also an id or a hash). */
+    listMessages: (id, window = {}, options) => get(`/list_messages_by_conversation/${part(id)}`, window, options),
+    /** `basedOn`: what the message said when it was changed; one that says something else by now is refused. */
+    editMessage: (id, messageId, index, text, basedOn) =>
+      post(`/edit_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { text, based_on: basedOn }),
+    deleteMessage: (id, messageId, index) =>
+      remove(`/delete_message_from_conversation/${part(id)}/${part(messageId)}/${index}`),
+    restoreMessage: (id, messageId) => post(`/restore_message/${part(id)}/${part(messageId)}`),
+    /** @param {'show'|'hide'} how whether models see it */
+    showOrHideMessage: (id, messageId, index, how) =>
+      post(`/show_hide_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { show_hide: how }),
+    listEdits: (messageId) => get(`/messages/${part(messageId)}/edits`),
+    pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
+    unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
+    listPinnedMessages: (id, options) => get(`/conversations/${part(id)}/pinned_messages`, {}, options),
+    forkConversation: (id, messageId) => post(`/fork_conversation/${part(id)}/${part(messageId)}`),
+    /** Makes an answer again: the response whose body is its event stream. */
+    regenerate: (id, messageId, { signal } = {}) =>
+      open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
+    chooseVariant: (messageId, number) => put(`/variant/${part(messageId)}/${number}`),
+    moveMessages: (id, messageIds, direction) =>
+      post(`/move_messages_up_or_down/${part(id)}`, { message_ids: messageIds, direction }),
+    /** Starts a turn: the response whose body is the answer's event stream. */
+    sendMessage: (id, payload, { signal } = {}) =>
+      open('POST', `/send_message/${part(id)}`, { body: payload, signal, accept: 'application/x-ndjson' }),
+    /** Watches an answer from the event after number `after` on: the response with the event stream. */
+    watchStream: (messageId, after, { signal } = {}) =>
+      open('GET', `/stream/${part(messageId)}`, { query: { after }, signal, accept: 'application/x-ndjson', quiet: true }),
+    cancelResponse: (id) => post(`/cancel_response/${part(id)}`),
+  };
+}
+
+function referenceCalls({ get }) {
+  return {
+    autocompleteConversations: (q, { domain, limit = 10 } = {}, options) =>
+      get('/conversations/autocomplete', { q, domain, limit }, options),
+    findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
+      get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
+    resolveReference: (ref, options) => get('/references/resolve', { ref }, quietly(options)),
+    listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
+  };
+}
+
+function workspaceCalls({ get, post, put, remove }) {
+  return {
+    listWorkspaces: (domain) => get(`/list_workspaces/${part(domain)}`),
+    createWorkspace: (domain, name, { color, parentId } = {}) =>
+      post(`/create_workspace/${part(domain)}/${part(name)}`, { workspace_color: color, parent_workspace_id: parentId }),
+    updateWorkspace: (id, changes) => put(`/update_workspace/${part(id)}`, changes),
+    collapseWorkspaces: (workspaceIds) => post('/collapse_workspaces', { workspace_ids: workspaceIds }),
+    deleteWorkspace: (domain, id) => remove(`/delete_workspace/${part(domain)}/${part(id)}`),
+    moveWorkspace: (id, parentId) => put(`/move_workspace/${part(id)}`, { parent_workspace_id: parentId }),
+    getWorkspacePath: (id) => get(`/get_workspace_path/${part(id)}`),
+  };
+}

@@ -1,0 +1,101 @@
+/** Dialogs of the Memories panel that hold more than one question. */
+
+import { knowledgeStrings } from '../strings/en/memories.js';
+import { failureText } from '../ui/attempts.js';
+import { element } from '../ui/dom.js';
+import { button } from './controls.js';
+
+const MOST_CHOICES = 100;
+const DEEPEST = 6;
+let dialogs = 0;
+
+/**
+ * Shows a modal dialog. The browser keeps the focus inside and gives it back; Escape closes it where `mayClose` agrees.
+ *
+ * @param {{title: string, content: Node[], buttons?: Node[], wide?: boolean, mayClose?: () => boolean|Promise<boolean>,
+ *          onSubmit?: () => void}} options
+ * @returns {{node: HTMLDialogElement, form: HTMLFormElement, close: (answer?: any) => void, closed: Promise<any>}}
+ *   `closed` has what `close` was given; undefined when it was dismissed
+ */
+export function openDialog({ title, content, buttons = [], wide = false, mayClose = () => true, onSubmit = () => {} }) {
+  dialogs += 1;
+  const heading = element('h2', { class: 'dialog-title', text: title, id: `knowledge-dialog-${dialogs}` });
+  const foot = buttons.length ? element('div', { class: 'dialog-buttons' }, ...buttons) : null;
+  const form = element('form', { class: 'dialog-form', novalidate: true }, heading, ...content, foot);
+  const node = element('dialog', { class: `dialog knowledge-dialog${wide ? ' wide' : ''}`, 'aria-labelledby': heading.id }, form);
+  let answer;
+
+  function close(given) {
+    answer = given;
+    node.close();
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    onSubmit();
+  });
+  node.addEventListener('cancel', async (event) => {
+    event.preventDefault();
+    if (await mayClose()) close();
+  });
+  // Keys in a dialog are not shortcuts of what is below.
+  node.addEventListener('keydown', (event) => event.stopPropagation());
+  const closed = new Promise((resolve) => {
+    node.addEventListener('close', () => {
+      node.remove();
+      resolve(answer);
+    });
+  });
+  document.body.append(node);
+  node.showModal();
+  return { node, form, close, closed };
+}
+
+/**
+ * Lets the person choose from a list, by letters, arrows and Enter, or by pointer.
+ *
+ * @param {{title: string, options: Array<{value: any, label: string, depth?: number, note?: string}>, none: string,
+ *          filterLabel: string, create?: {label: (text: string) => string, make: (text: string) => Promise<any>}}} question
+ *   `create` makes a new one from what was typed
+ * @returns {Promise<any>} the value; undefined when nothing was chosen
+ */
+export function chooseFrom({ title, options, none, filterLabel, create }) {
+  const input = element('input', { class: 'form-control', type: 'search', 'aria-label': filterLabel, placeholder: filterLabel, autocomplete: 'off' });
+  const list = element('div', { class: 'knowledge-choices', role: 'group', 'aria-label': title });
+  const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
+  const cancel = button(knowledgeStrings.panel.cancel, () => dialog.close());
+  const dialog = openDialog({ title, content: [input, problem, list], buttons: [cancel], onSubmit: () => list.querySelector('button')?.click() });
+
+  async function makeNew(text) {
+    try {
+      dialog.close(await create.make(text));
+    } catch (error) {
+      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
+      problem.hidden = false;
+    }
+  }
+
+  function show() {
+    const letters = input.value.trim().toLowerCase();
+    const matching = options.filter(({ label }) => label.toLowerCase().includes(letters)).slice(0, MOST_CHOICES);
+    const rows = matching.map(({ value, label, depth = 0, note = '' }) => element('button', {
+      type: 'button', class: `knowledge-choice knowledge-depth-${letters ? 0 : Math.min(depth, DEEPEST)}`, onclick: () => dialog.close(value),
+    }, element('span', { text: label }), note ? element('span', { class: 'knowledge-note', text: note }) : null));
+    const isNew = create && letters && !options.some(({ label }) => label.toLowerCase() === letters);
+    if (isNew) rows.push(button(create.label(input.value.trim()), () => makeNew(input.value.trim()), { symbol: 'plus-lg', class: 'knowledge-choice' }));
+    list.replaceChildren(...(rows.length ? rows : [element('p', { class: 'knowledge-note', text: none })]));
+  }
+
+  input.addEventListener('input', show);
+  dialog.node.addEventListener('keydown', (event) => {
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const stops = [input, ...list.querySelectorAll('button')];
+    const at = stops.indexOf(document.activeElement);
+    stops[Math.max(0, Math.min(stops.length - 1, at + steps[event.key]))].focus();
+  });
+  show();
+  input.focus();
+  return dialog.closed;
+}

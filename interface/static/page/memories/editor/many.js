@@ -1,0 +1,92 @@
+/** Adding several memories, one a line, with what became of each. */
+
+import { knowledgeStrings } from '../../strings/en/memories.js';
+import { splitNames } from '../memory_model.js';
+import { statementsIn } from './suggestions_model.js';
+import { MOST_STATEMENTS } from '../tabs/ingest_model.js';
+import { failureText } from '../../ui/attempts.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { openDialog } from '../dialog.js';
+import { button, field, fillSelect, select } from '../controls.js';
+
+const words = knowledgeStrings.many;
+const DRAFT = 'many';
+
+function resultRow(statement, { success, error, friendly_id: friendlyId }) {
+  return element('li', { class: success ? 'result-ok' : 'result-failed' },
+    element('span', { class: 'knowledge-result-text', text: statement }),
+    element('span', { class: 'knowledge-note', text: success ? `${words.ok} · @${friendlyId}` : error }));
+}
+
+function kinds(page) {
+  const type = select([['fact', 'Fact']], 'fact');
+  const domain = select([['personal', 'Personal']], 'personal');
+  page.catalogue.types().then((list) => fillSelect(type, list, 'fact'), () => {});
+  page.catalogue.domains().then((list) => fillSelect(domain, list, 'personal'), () => {});
+  return { type, domain };
+}
+
+/** @returns {Promise<boolean>} whether anything was added */
+export async function addManyMemories(page) {
+  const area = element('textarea', { class: 'form-control knowledge-area', rows: '8', id: 'many-memories' });
+  area.value = page.store.get(DRAFT) ?? '';
+  const { type, domain } = kinds(page);
+  const tags = element('input', { class: 'form-control', type: 'text', autocomplete: 'off' });
+  const counted = element('p', { class: 'knowledge-note', role: 'status' });
+  const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
+  const results = element('ul', { class: 'knowledge-results' });
+  const submit = element('button', { type: 'submit', class: 'btn btn-primary', text: words.add });
+  let added = 0;
+  const dialog = openDialog({
+    title: words.title,
+    wide: true,
+    content: [
+      field(words.label, area, { hint: words.hint(MOST_STATEMENTS) }), counted,
+      element('div', { class: 'knowledge-row' }, field(knowledgeStrings.editor.type, type), field(knowledgeStrings.editor.domain, domain),
+        field(knowledgeStrings.editor.tags, tags)),
+      problem, results,
+    ],
+    buttons: [button(knowledgeStrings.panel.closeDialog, () => dialog.close()), submit],
+    onSubmit: send,
+  });
+
+  function count() {
+    const { length } = statementsIn(area.value);
+    const fits = length <= MOST_STATEMENTS;
+    counted.textContent = fits ? words.count(length) : words.tooMany(length, MOST_STATEMENTS);
+    submit.disabled = length === 0 || !fits;
+    page.store.set(DRAFT, area.value || null);
+  }
+
+  async function send() {
+    const statements = statementsIn(area.value);
+    const shared = { claim_type: type.value, context_domain: domain.value, tags: splitNames(tags.value) };
+    submit.disabled = true;
+    setHidden(problem, true);
+    try {
+      const answer = await page.api.pkbAddClaims(statements.map((statement) => ({ statement, ...shared })));
+      take(statements, answer);
+    } catch (error) {
+      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
+      problem.hidden = false;
+      submit.disabled = false;
+    }
+  }
+
+  /** What was added leaves the field; what was not stays, to be changed and tried again. */
+  function take(statements, answer) {
+    added += answer.added_count;
+    results.replaceChildren(...answer.results.map((result) => resultRow(statements[result.index], result)));
+    area.value = answer.results.filter(({ success }) => !success).map(({ index }) => statements[index]).join('\n');
+    count();
+    counted.textContent = words.done(answer.added_count, answer.failed_count);
+    submit.textContent = answer.failed_count ? words.retry : words.add;
+    page.changed({ show: false });
+  }
+
+  area.addEventListener('input', count);
+  count();
+  area.focus();
+  await dialog.closed;
+  return added > 0;
+}

@@ -1,0 +1,110 @@
+import { copyText } from '../../core/clipboard.js';
+import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { shellStrings } from '../../strings/en/shell.js';
+import { referenceTo } from '../memory_model.js';
+import { askText } from '../../ui/dialog.js';
+import { chooseFrom, openDialog } from '../dialog.js';
+import { element } from '../../ui/dom.js';
+import { button, field } from '../controls.js';
+import { knowledgeStrings } from '../../strings/en/memories.js';
+import { showToast } from '../../ui/toast.js';
+
+const words = knowledgeTabStrings.contexts;
+
+/** A few lines of text; null where the person went away. */
+async function askLines({ title, label, value }) {
+  const area = element('textarea', { class: 'form-control knowledge-area', rows: '4', maxlength: '2000' });
+  area.value = value;
+  const save = element('button', { type: 'submit', class: 'btn btn-primary', text: knowledgeStrings.panel.save });
+  const cancel = button(knowledgeStrings.panel.cancel, () => dialog.close());
+  const dialog = openDialog({ title, content: [field(label, area)], buttons: [cancel, save], onSubmit: () => dialog.close(area.value.trim()) });
+  area.focus();
+  return (await dialog.closed) ?? null;
+}
+
+/**
+ * What can be done to a context.
+ *
+ * @param {object} page
+ * @param {{model: () => import('./tree_model.js').KnowledgeTree}} shown
+ */
+export function createContextActions(page, { model }) {
+  const { api } = page;
+
+  /** Runs a change, says it, and shows everything anew, also where it failed: the tree may show what did not happen. */
+  async function change(job, said) {
+    const answer = await page.attempt(job, { again: () => change(job, said) });
+    if (answer) page.tellDone(said, answer.audit_id);
+    page.changed();
+  }
+
+  async function create(parent) {
+    const title = parent ? words.newBelowTitle(parent.name) : words.newTitle;
+    const name = await askText({ title, label: words.name, confirmLabel: words.create });
+    if (!name) return;
+    const answer = await page.attempt(() => api.pkbAddContext({ name, parent_context_id: parent?.context_id ?? null }), { creates: true });
+    page.changed({ show: !answer });
+    if (answer) page.go({ tab: 'contexts', open: answer.context.friendly_id });
+  }
+
+  async function rename(context) {
+    const name = await askText({ title: words.renameTitle, label: words.name, value: context.name });
+    if (name && name !== context.name) await change(() => api.pkbEditContext(context.context_id, { name }), knowledgeStrings.editor.saved);
+  }
+
+  async function describe(context) {
+    const description = await askLines({ title: context.name, label: words.describeLabel, value: context.description ?? '' });
+    if (description !== null) await change(() => api.pkbEditContext(context.context_id, { description }), knowledgeStrings.editor.saved);
+  }
+
+  function move(context, parentId) {
+    if (!model().mayMove(context.context_id, parentId)) {
+      showToast(words.cycle, { kind: 'error' });
+      return Promise.resolve();
+    }
+    const to = parentId === null ? '' : model().get(parentId).name;
+    return change(() => api.pkbEditContext(context.context_id, { parent_context_id: parentId }), words.moved(context.name, to));
+  }
+
+  async function chooseParent(context) {
+    const rows = model().outline().filter(({ thing }) => model().mayMove(context.context_id, thing.context_id));
+    const target = await chooseFrom({
+      title: words.moveTo, filterLabel: words.filter, none: words.chooseNone,
+      options: [{ value: { context_id: null }, label: words.top }, ...rows.map(({ thing, depth }) => ({ value: thing, label: thing.name, depth }))],
+    });
+    if (target) await move(context, target.context_id);
+  }
+
+  async function remove(context) {
+    const answer = await page.attempt(() => api.pkbDeleteContext(context.context_id));
+    if (!answer) return;
+    page.tellDone(words.deleted(context.name), answer.audit_id);
+    page.changed({ show: false });
+    if (page.state().open === context.friendly_id) page.go({ open: '' });
+    else page.refresh();
+  }
+
+  async function removeClaim(context, claim) {
+    await change(() => api.pkbRemoveClaimFromContext(context.context_id, claim.claim_id), words.removed(context.name));
+  }
+
+  async function copy(context) {
+    const reference = referenceTo(context);
+    if (await copyText(reference)) showToast(shellStrings.conversation.referenceCopied(reference), { kind: 'success' });
+  }
+
+  function itemsOf(context) {
+    return [
+      { symbol: 'at', label: words.copy, run: () => copy(context) },
+      null,
+      { symbol: 'folder-plus', label: words.newBelow, run: () => create(context) },
+      { symbol: 'pencil', label: words.rename, run: () => rename(context) },
+      { symbol: 'file-text', label: words.describe, run: () => describe(context) },
+      { symbol: 'arrow-right', label: words.moveTo, run: () => chooseParent(context) },
+      null,
+      { symbol: 'trash', label: words.delete, run: () => remove(context), danger: true },
+    ];
+  }
+
+  return { create, move, removeClaim, itemsOf };
+}

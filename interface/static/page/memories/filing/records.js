@@ -1,0 +1,40 @@
+/** Lists of named things that memories are filed under: entities and tags. */
+
+import { knowledgeStrings } from '../../strings/en/memories.js';
+import { element } from '../../ui/dom.js';
+import { openMenu } from '../../ui/menu.js';
+import { iconButton, referenceBadge } from '../controls.js';
+import { referenceTo } from '../memory_model.js';
+
+const DEEPEST = 6;
+
+/**
+ * @param {{name: string, friendly_id: string}} thing
+ * @param {{note: string, count: string, openLabel: string, onOpen: () => void, items: object[], depth?: number}} options
+ * @returns {HTMLLIElement}
+ */
+export function recordRow(thing, { note, count, openLabel, onOpen, items, depth = 0 }) {
+  const show = (at) => openMenu(menu, items, { label: knowledgeStrings.panel.menu(thing.name), at });
+  const menu = iconButton('three-dots', knowledgeStrings.list.more, () => show(), { 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
+  const row = element('li', { class: `knowledge-record knowledge-depth-${Math.min(depth, DEEPEST)}` },
+    element('button', { type: 'button', class: 'knowledge-record-name', text: thing.name, title: openLabel, onclick: onOpen }),
+    note ? element('span', { class: 'knowledge-note', text: note }) : null,
+    element('span', { class: 'knowledge-note knowledge-record-count', text: count }),
+    referenceBadge(referenceTo(thing)), menu);
+  row.addEventListener('contextmenu', (event) => {
+    event.preventDefault();
+    show(event.button === 2 ? { x: event.clientX, y: event.clientY } : undefined);
+  });
+  return row;
+}
+
+/** A search field that asks as it is typed in. */
+export function recordSearch(label, onSearch, delay = 200) {
+  let timer = null;
+  const input = element('input', { class: 'form-control', type: 'search', placeholder: label, 'aria-label': label, autocomplete: 'off', maxlength: '200' });
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => onSearch(input.value), delay);
+  });
+  return input;
+}

@@ -1,0 +1,114 @@
+import { knowledgeStrings } from '../../strings/en/memories.js';
+import { PAGE_SIZE } from '../query_model.js';
+import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { createMemoryActions } from './actions.js';
+import { createBulkBar } from './bulk.js';
+import { MemoryList } from './list.js';
+import { createPager } from './pager.js';
+import { createLoader } from '../controls.js';
+
+const words = knowledgeStrings;
+const PORTION = 200;
+
+/**
+ * Memories, a page at a time, with all that can be done to them, singly and together.
+ *
+ * @param {object} page
+ * @param {object} options
+ * @param {(options: {signal: AbortSignal}) => Promise<{claims: object[], total_count: number, warnings?: string[]}>} options.ask
+ * @param {(window: {limit: number, offset: number}) => Promise<{claims: object[]}>} [options.askFor] the same from anywhere in the list
+ * @param {() => number} options.pageNumber
+ * @param {(page: number, options?: {replace?: boolean}) => void} options.onPage
+ * @param {() => HTMLElement} options.empty what stands where there are none
+ * @param {(claims: object[]) => void} [options.onShown]
+ * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
+ * @param {boolean} [options.draggable]
+ */
+export function createMemoryBrowser(page, {
+  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [], draggable = false,
+}) {
+  const selection = new ClaimSelection();
+  let matching = 0;
+  const counted = element('p', { class: 'knowledge-count', role: 'status' });
+  const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
+  const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
+  const actions = createMemoryActions(page, { replace: (claim) => list.replace(withPin(claim)), refresh });
+  const bulk = createBulkBar(page, selection, { onCleared: () => showSelection(), onAll: selectMatching, refresh });
+  const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
+  const pager = createPager(onPage);
+  const list = new MemoryList({
+    actions, selection, draggable,
+    itemsOf: (claim) => [...actions.itemsOf(claim), ...moreItems(claim)],
+    onSelection: (fits) => showSelection(fits),
+    onFilter: (change) => page.go({ tab: 'memories', open: '', ...change }),
+  });
+  const loader = createLoader(list.node);
+  const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
+  const node = element('div', { class: 'knowledge-browser' }, head, warnings, loader.node, foot);
+
+  /** The pins of the open conversation are not the memory's own. */
+  function withPin(claim) {
+    return { ...claim, pinned_here: page.isPinnedHere(claim.claim_id) };
+  }
+
+  selectAll.addEventListener('change', () => {
+    const fits = selection.setListed(selectAll.checked);
+    showSelection(fits);
+  });
+
+  function showSelection(fits = true) {
+    list.showSelection();
+    selectAll.checked = selection.listed === 'all';
+    selectAll.indeterminate = selection.listed === 'some';
+    bulk.update(fits, selection.listed === 'all' ? matching : 0);
+    setHidden(counted, selection.size > 0);
+  }
+
+  /** Selects beyond the page, as many as can be changed at once. */
+  async function selectMatching() {
+    await page.attempt(async () => {
+      const most = Math.min(matching, MOST_SELECTED);
+      for (let offset = 0; offset < most; offset += PORTION) {
+        selection.add((await askFor({ limit: Math.min(PORTION, most - offset), offset })).claims);
+      }
+    });
+    showSelection();
+  }
+
+  function show({ claims, total_count: total, warnings: said = [] }) {
+    if (claims.length === 0 && total > 0 && pageNumber() > 1) {
+      onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)), { replace: true });
+      return;
+    }
+    list.show(claims.map(withPin));
+    const range = pager.show({ page: pageNumber(), total, shown: claims.length });
+    matching = askFor ? total : 0;
+    counted.textContent = words.count.range(range.first, range.last, total);
+    setHidden(head, claims.length === 0);
+    warnings.replaceChildren(...said.map((text) => element('li', { text })));
+    setHidden(warnings, said.length === 0);
+    showSelection();
+    onShown(claims);
+    if (claims.length === 0) loader.say(empty());
+  }
+
+  function refresh() {
+    return loader.load(ask, show);
+  }
+
+  function handleKey(event) {
+    if (event.key === 'n' || event.key === 'b') pager.step(event.key === 'n' ? 1 : -1);
+    else list.handleKey(event);
+  }
+
+  /** @returns {boolean} whether there was a selection to clear */
+  function escape() {
+    if (selection.size === 0) return false;
+    selection.clear();
+    showSelection();
+    return true;
+  }
+
+  return { node, list, actions, selection, refresh, handleKey, escape, toTop: () => list.rewind() };
+}

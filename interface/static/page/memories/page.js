@@ -1,0 +1,119 @@
+/** What the tabs of the Memories panel share: the server, the catalogues, how to say that something failed or is done. */
+
+import { parseAddress } from '../core/address.js';
+import { createKnowledgeApi } from './api.js';
+import { knowledgeStrings } from '../strings/en/memories.js';
+import { spoken } from './memory_model.js';
+import { createKnowledgeStore } from './drafts_model.js';
+import { KnowledgeTree } from './filing/tree_model.js';
+import { attempt as attemptWith } from '../ui/attempts.js';
+import { showToast } from '../ui/toast.js';
+
+const words = knowledgeStrings.panel;
+
+function browserStorage() {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return null;
+  }
+}
+
+/** Types, domains and contexts, asked for once and again after a change. A failed request is not remembered. */
+function createCatalogue(api) {
+  const kept = new Map();
+
+  function once(name, ask) {
+    if (!kept.has(name)) {
+      const asked = ask();
+      kept.set(name, asked);
+      asked.catch(() => kept.delete(name));
+    }
+    return kept.get(name);
+  }
+
+  const options = (list) => list.map(({ name, label }) => [name, label || spoken(name)]);
+  return {
+    /** @returns {Promise<Array<[string, string]>>} name and label */
+    types: () => once('types', async () => options((await api.pkbTypes()).types)),
+    domains: () => once('domains', async () => options((await api.pkbDomains()).domains)),
+    /** @returns {Promise<KnowledgeTree>} */
+    contexts: () => once('contexts', async () =>
+      new KnowledgeTree((await api.pkbContexts()).contexts, { id: 'context_id', parent: 'parent_context_id' })),
+    forget: () => kept.clear(),
+  };
+}
+
+/**
+ * @param {{api: object, events: object, owner: string, state: () => object, go: (changes: object, options?: object) => void,
+ *          refresh: () => void, close: () => void}} panel
+ */
+export function createKnowledgePage({ api, events, owner, state, go, refresh, close }) {
+  const knowledge = createKnowledgeApi(api);
+  const catalogue = createCatalogue(knowledge);
+  const conversationId = () => parseAddress(location).conversationId;
+  let pinnedHere = new Set();
+  let telling = false;
+
+  /** Other parts of the page may show what changed; the open tab is shown anew unless it has done so itself. */
+  function changed({ show = true } = {}) {
+    catalogue.forget();
+    telling = true;
+    events.emit('knowledge:changed', {});
+    telling = false;
+    if (show) refresh();
+  }
+
+  events.on('knowledge:changed', () => {
+    if (telling) return;
+    catalogue.forget();
+    refresh();
+  });
+
+  /**
+   * Runs `job`; what it throws is said, with a way to try again: see `ui/attempts.js`.
+   *
+   * @param {() => Promise<any>} job
+   * @param {{again?: () => void, creates?: boolean}} [options]
+   * @returns {Promise<any>} null where it was given up
+   */
+  const attempt = (job, options = {}) => attemptWith(job, { failed: words.failed, ...options });
+
+  /** @returns {Promise<boolean>} whether the change was taken back */
+  async function undo(auditId) {
+    const done = await attempt(() => knowledge.pkbUndo(auditId));
+    if (!done) return false;
+    showToast(words.undone, { kind: 'success' });
+    changed();
+    return true;
+  }
+
+  /** Says what was done, with a way to take it back where the server kept one. */
+  function tellDone(text, auditId) {
+    showToast(text, auditId ? { actionLabel: words.undo, onAction: () => undo(auditId) } : { kind: 'success' });
+  }
+
+  /** Which memories are pinned to the open conversation; the menu of a memory has to know at once. */
+  async function lookUpPins() {
+    const id = conversationId();
+    try {
+      const { claims } = id ? await knowledge.pkbConversationPinned(id) : { claims: [] };
+      pinnedHere = new Set(claims.map(({ claim_id: claimId }) => claimId));
+      if (pinnedHere.size) refresh();
+    } catch {
+      pinnedHere = new Set();
+    }
+  }
+
+  return {
+    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, changed, attempt, undo, tellDone, lookUpPins,
+    store: createKnowledgeStore(browserStorage(), owner),
+    isPinnedHere: (claimId) => pinnedHere.has(claimId),
+    setPinnedHere: (claimIds) => {
+      pinnedHere = new Set(claimIds);
+    },
+    announce: (text) => {
+      document.getElementById('announcer').textContent = text;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { createKnowledgeApi } from '../api.js';
+import { memoryStrings } from '../../strings/en/memory_proposals.js';
+import { askTogether } from '../../core/ask_together.js';
+import { claimFrom, draftOf, nearestQuestion, withSuggestions } from './draft_model.js';
+import { attempt, failureText } from '../../ui/attempts.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { createMemoryFields } from './fields.js';
+import { showToast } from '../../ui/toast.js';
+
+const words = memoryStrings.confirm;
+
+/** A text that is looked at before it becomes a memory: suggestions come as soon as there are any, Enter adds it. */
+class MemoryConfirm {
+  #page;
+  #knowledge;
+  #options;
+  #text;
+  #draft;
+  #analysis = null;
+  #replaces = null;
+  #decided = new Set();
+  #controller = new AbortController();
+  #fields;
+  #similar = element('div', { class: 'memory-similar', hidden: true });
+  #note = element('p', { class: 'memory-note', role: 'status' });
+  #problem = element('p', { class: 'memory-problem', role: 'alert', hidden: true });
+  #add = element('button', { type: 'submit', class: 'btn btn-primary', text: words.add });
+
+  constructor(text, page, options) {
+    this.#page = page;
+    this.#options = options;
+    this.#text = text;
+    this.#draft = draftOf(text);
+    this.#knowledge = createKnowledgeApi(page.api);
+    this.#fields = createMemoryFields(this.#draft, (field, value) => this.#decide(field, value));
+    const cancel = element('button', { type: 'button', class: 'btn btn-quiet', text: words.cancel, onclick: () => this.#leave() });
+    this.node = element('form', { class: 'composer-card memory-card', 'aria-label': words.title },
+      element('h2', { class: 'composer-card-title', text: words.title }), ...this.#fields.nodes, this.#similar, this.#note, this.#problem,
+      element('div', { class: 'memory-buttons' }, cancel, this.#add));
+    this.node.addEventListener('keydown', (event) => this.#onKey(event));
+    this.node.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#accept();
+    });
+  }
+
+  /** Takes the focus, and asks for suggestions. */
+  begin() {
+    this.#add.focus();
+    this.#offerNames();
+    this.#suggest();
+  }
+
+  /** The types and domains that the person has beside those that everybody has. */
+  async #offerNames() {
+    const { signal } = this.#controller;
+    const { answers } = await askTogether({
+      types: () => this.#knowledge.pkbTypes({ signal }), domains: () => this.#knowledge.pkbDomains({ signal }),
+    });
+    this.#fields.offer({ types: answers.types?.types, domains: answers.domains?.domains });
+  }
+
+  async #suggest() {
+    const { signal } = this.#controller;
+    this.#note.textContent = words.thinking;
+    try {
+      // A model on this machine may take many seconds: what rules say is shown meanwhile.
+      this.#take(await this.#knowledge.pkbAnalyzeByRules(this.#text, { signal }));
+      this.#take(await this.#knowledge.pkbAnalyze(this.#text, { signal }));
+      this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
+    } catch {
+      this.#note.textContent = this.#analysis ? '' : words.noSuggestions;
+    }
+  }
+
+  #take(analysis) {
+    this.#analysis = analysis;
+    this.#draft = withSuggestions(this.#draft, this.#analysis, this.#decided);
+    this.#fields.show(this.#draft, this.#decided);
+    this.#showSimilar(nearestQuestion(this.#analysis.similar));
+  }
+
+  #showSimilar(nearest) {
+    setHidden(this.#similar, !nearest);
+    if (!nearest) return;
+    const box = element('input', { type: 'checkbox' });
+    box.addEventListener('change', () => {
+      this.#replaces = box.checked ? nearest.claim.claim_id : null;
+    });
+    this.#similar.replaceChildren(
+      element('p', { class: 'memory-note', text: words.similar[nearest.kind](nearest.claim.friendly_id) }),
+      element('p', { class: 'memory-existing', text: nearest.claim.statement }),
+      element('label', { class: 'memory-replace' }, box, words.replace),
+    );
+  }
+
+  #decide(field, value) {
+    this.#decided.add(field);
+    this.#draft = { ...this.#draft, [field]: value };
+  }
+
+  #onKey(event) {
+    if (event.key === 'Escape') this.#leave();
+    const accepts = event.key === 'Enter' && event.target.matches('textarea') && !event.shiftKey && !event.isComposing;
+    if (!accepts) return;
+    event.preventDefault();
+    this.#accept();
+  }
+
+  async #accept() {
+    if (this.#add.disabled || this.#draft.statement.trim() === '') return;
+    this.#tellWork(true);
+    setHidden(this.#problem, true);
+    try {
+      const body = claimFrom(this.#draft, { analysis: this.#analysis, analysed: this.#text, supersedes: this.#replaces });
+      const added = await this.#knowledge.pkbAddClaim(body);
+      this.#options.onAdded();
+      this.#leave();
+      this.#tellAdded(added);
+    } catch (error) {
+      this.#problem.textContent = failureText(error, words.failed, { creates: true });
+      setHidden(this.#problem, false);
+    } finally {
+      this.#tellWork(false);
+    }
+  }
+
+  #tellWork(working) {
+    this.#add.disabled = working;
+    this.#add.textContent = working ? words.adding : words.add;
+  }
+
+  #tellAdded({ claim, audit_id: auditId }) {
+    this.#page.events.emit('knowledge:changed');
+    showToast(words.done(claim.friendly_id), { kind: 'success', actionLabel: words.undo, onAction: () => this.#undo(auditId) });
+  }
+
+  async #undo(auditId) {
+    if (!(await attempt(() => this.#knowledge.pkbUndo(auditId), { failed: words.undoFailed }))) return;
+    this.#page.events.emit('knowledge:changed');
+    showToast(words.undone);
+  }
+
+  #leave() {
+    this.#controller.abort();
+    this.#options.onClose();
+  }
+}
+
+/**
+ * Opens the card in which a text is confirmed as a memory.
+ *
+ * @param {HTMLElement} place
+ * @param {string} text
+ * @param {object} page
+ * @param {{onClose: () => void, onAdded: () => void}} options
+ */
+export function openMemoryConfirm(place, text, page, options) {
+  const card = new MemoryConfirm(text, page, options);
+  place.replaceChildren(card.node);
+  card.begin();
+}

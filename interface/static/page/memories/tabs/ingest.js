@@ -1,0 +1,163 @@
+/** The tab that finds memories in a text: the text, the waiting, the proposals, what became of them. */
+
+import { knowledgeStrings } from '../../strings/en/memories.js';
+import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { IngestionPlan } from '../proposals/plan_model.js';
+import { showing } from '../query_model.js';
+import { element } from '../../ui/dom.js';
+import { createIngestForm } from './ingest_form.js';
+import { createPlanTable, planOutcome } from '../proposals/plan_table.js';
+import { button, emptyBlock } from '../controls.js';
+import { showToast } from '../../ui/toast.js';
+
+const words = knowledgeTabStrings.ingest;
+const TEXT = 'ingest_text';
+const PLAN = 'ingest_plan';
+const RUNNING = 'ingest_running';
+
+/** How long it takes, said once a second; and a way to stop. */
+function waitingNode(onStop) {
+  const began = Date.now();
+  const seconds = element('span', { class: 'knowledge-note' });
+  const tick = () => {
+    seconds.textContent = words.seconds(Math.round((Date.now() - began) / 1000));
+  };
+  const timer = setInterval(tick, 1000);
+  const node = element('section', { class: 'knowledge-waiting' },
+    element('p', { role: 'status', text: words.running }), element('progress', { 'aria-label': words.running }), seconds,
+    element('p', { class: 'knowledge-note', text: words.runningHint }), button(words.stop, onStop));
+  return { node, stop: () => clearInterval(timer) };
+}
+
+function warningList(warnings) {
+  return warnings.length ? element('ul', { class: 'knowledge-warnings', 'aria-label': words.warnings }, ...warnings.map((text) => element('li', { text }))) : null;
+}
+
+class IngestTab {
+  #page;
+  #form;
+  #place = element('div', { class: 'knowledge-scroller knowledge-ingest' });
+  #visible = false;
+  #leaving = false;
+  node = element('div', { class: 'knowledge-tab-content' }, this.#place);
+
+  constructor(page) {
+    this.#page = page;
+    this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
+    // A page that goes breaks its requests off: that is not their end.
+    addEventListener('pagehide', () => {
+      this.#leaving = true;
+    });
+    addEventListener('pageshow', () => {
+      this.#leaving = false;
+    });
+    const kept = page.store.get(PLAN);
+    const interrupted = page.store.get(RUNNING);
+    page.store.set(RUNNING, null);
+    if (kept) this.#showPlan(IngestionPlan.fromJSON(kept));
+    else this.#showForm(interrupted ? words.interrupted : '');
+  }
+
+  show() {
+    this.#visible = true;
+    this.#form.refresh();
+  }
+
+  hide() {
+    this.#visible = false;
+  }
+
+  #showForm(problem = '') {
+    this.#page.store.set(PLAN, null);
+    this.#place.replaceChildren(this.#form.node);
+    this.#form.tell(problem);
+  }
+
+  async #start({ text, settings }) {
+    const controller = new AbortController();
+    this.#page.store.set(RUNNING, true);
+    const waiting = waitingNode(() => controller.abort());
+    this.#place.replaceChildren(waiting.node);
+    try {
+      const plan = await this.#page.api.pkbIngest(text, settings, { signal: controller.signal });
+      this.#page.store.set(PLAN, { plan, decisions: [] });
+      this.#showPlan(new IngestionPlan(plan));
+      if (!this.#isSeen()) showToast(words.ready, { actionLabel: words.look, onAction: () => this.#page.go({ tab: 'add' }) });
+    } catch (error) {
+      this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
+    } finally {
+      waiting.stop();
+      if (!this.#leaving) this.#page.store.set(RUNNING, null);
+    }
+  }
+
+  #isSeen() {
+    return this.#visible && !document.hidden && this.node.checkVisibility();
+  }
+
+  async #showPlan(plan) {
+    if (!plan || plan.isExpired()) {
+      this.#showForm(words.expired);
+      return;
+    }
+    const back = button(words.back, () => this.#showForm());
+    if (plan.proposals.length === 0) {
+      this.#place.replaceChildren(emptyBlock({ title: words.none, text: words.noneHint, children: [warningList(plan.warnings), back].filter(Boolean) }));
+      return;
+    }
+    const execute = button('', () => this.#execute(plan, execute), { class: 'btn btn-primary', id: 'execute-plan' });
+    const kinds = await this.#kinds();
+    const table = createPlanTable(plan, {
+      ...kinds,
+      onChange: () => {
+        execute.textContent = knowledgeTabStrings.plan.execute(plan.approvedCount);
+        execute.disabled = plan.approvedCount === 0;
+        this.#page.store.set(PLAN, plan.toJSON());
+      },
+    });
+    const summary = typeof plan.summary === 'string' && plan.summary ? element('p', { text: plan.summary }) : null;
+    this.#place.replaceChildren(...[summary, warningList(plan.warnings), table, element('div', { class: 'knowledge-buttons knowledge-sticky' }, execute, back)].filter(Boolean));
+  }
+
+  /** Types and domains to choose from; without them, those of the proposals. */
+  async #kinds() {
+    const { catalogue } = this.#page;
+    const [types, domains] = await Promise.all([catalogue.types().catch(() => []), catalogue.domains().catch(() => [])]);
+    return { types, domains };
+  }
+
+  async #execute(plan, execute) {
+    execute.disabled = true;
+    execute.textContent = knowledgeTabStrings.plan.executing;
+    const outcome = await this.#page.attempt(() => this.#page.api.pkbExecuteIngest(plan.planId, plan.approvals()), {
+      again: () => this.#execute(plan, execute),
+    });
+    if (!outcome) {
+      execute.disabled = false;
+      execute.textContent = knowledgeTabStrings.plan.execute(plan.approvedCount);
+      return;
+    }
+    this.#page.store.set(PLAN, null);
+    this.#form.clear();
+    const again = button(knowledgeTabStrings.plan.again, () => this.#showForm(), { class: 'btn btn-primary' });
+    const undo = outcome.audit_id ? button(knowledgeStrings.panel.undo, () => this.#undo(outcome.audit_id, undo), { symbol: 'arrow-counterclockwise' }) : null;
+    this.#place.replaceChildren(planOutcome(plan, outcome, { onShow: (id) => this.#showMemory(id) }), element('div', { class: 'knowledge-buttons' }, again, undo));
+    this.#page.changed({ show: false });
+  }
+
+  async #undo(auditId, button) {
+    button.disabled = true;
+    button.textContent = knowledgeStrings.panel.undoing;
+    button.disabled = await this.#page.undo(auditId);
+    button.textContent = button.disabled ? knowledgeStrings.panel.undone : knowledgeStrings.panel.undo;
+  }
+
+  #showMemory(id) {
+    this.#page.go(showing({ kind: 'claim', id }));
+  }
+}
+
+/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+export function createTab(page) {
+  return new IngestTab(page);
+}

@@ -1,0 +1,57 @@
+import { strings } from '../strings/en/conversation.js';
+import { shortTime } from '../core/times.js';
+import { excerpt, senderName } from '../conversation/message_model.js';
+import { element, mainLandmark, setHidden } from '../ui/dom.js';
+import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
+
+function row(link, onOpen) {
+  const title = link.title || strings.transcript.untitled;
+  const about = [senderName(link, strings.sender), `#${link.message_index}`, shortTime(link.created_at)].filter(Boolean);
+  return element('li', {}, element('button', { type: 'button', class: 'popup-item backlink', onclick: onOpen },
+    element('span', { class: 'backlink-title', text: title }),
+    element('span', { class: 'backlink-about', text: about.join(' · ') }),
+    element('span', { class: 'backlink-preview', text: excerpt(link.preview ?? '', 160) })));
+}
+
+/** The messages, each of which leads there; or that there are none any more. */
+function listOf(links, onOpen) {
+  if (links.length === 0) return [element('p', { class: 'popup-note', text: strings.backlinks.none })];
+  return [element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, () => onOpen(link))))];
+}
+
+/**
+ * The button "↩ 3" under a message that others refer to: it opens the list of them.
+ *
+ * @param {() => object} current the message
+ * @param {object} page
+ */
+export function createBacklinks(current, page) {
+  const node = element('button', { type: 'button', class: 'backlinks-button', hidden: true, 'aria-haspopup': 'dialog' });
+
+  node.addEventListener('click', async () => {
+    const content = element('div');
+    const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': strings.backlinks.title },
+      element('h3', { class: 'popup-title', text: strings.backlinks.title }), content);
+    const open = (link) => {
+      hidePopup(popup);
+      page.goTo(link);
+    };
+    popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
+    mainLandmark().append(popup);
+    await fillPopup(content, () => page.api.listBacklinks(current().message_id), {
+      show: (links) => listOf(links, open), failed: strings.backlinks.failed,
+    });
+    showBeside(popup, node);
+    popup.querySelector('button')?.focus();
+  });
+
+  function update() {
+    const count = current().backlink_count ?? 0;
+    setHidden(node, count === 0);
+    node.textContent = strings.backlinks.count(count);
+    node.setAttribute('aria-label', strings.backlinks.label(count));
+    node.title = strings.backlinks.label(count);
+  }
+
+  return { node, update };
+}

@@ -1,0 +1,144 @@
+import { strings } from '../strings/en/conversation.js';
+import { shortTime } from '../core/times.js';
+import { excerpt } from '../conversation/message_model.js';
+import { iconOf, knowledgeTarget } from './report_model.js';
+import { icon } from '../ui/icons.js';
+import { element } from '../ui/dom.js';
+import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
+
+const OPEN_AFTER_MS = 200;
+const CLOSE_AFTER_MS = 250;
+const COUNTS_MEMORIES = new Set(['claim', 'context', 'entity', 'tag', 'domain']);
+const words = strings.references;
+
+let popup = null;
+let anchor = null;
+let timer = null;
+/** Whether the card that is shown says that its looking up failed. */
+let isLost = false;
+
+function close() {
+  clearTimeout(timer);
+  if (popup) hidePopup(popup);
+  anchor?.removeAttribute('aria-describedby');
+  anchor = null;
+}
+
+function closeSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(close, CLOSE_AFTER_MS);
+}
+
+/** A finger that was lifted has left nothing. */
+function leave(event) {
+  if (event.pointerType !== 'touch') closeSoon();
+}
+
+function thePopup() {
+  if (popup) return popup;
+  popup = element('div', { id: 'reference-card', class: 'popup-card reference-card', popover: 'manual', role: 'tooltip' });
+  popup.addEventListener('pointerenter', () => clearTimeout(timer));
+  popup.addEventListener('pointerleave', leave);
+  addEventListener('keydown', (event) => event.key === 'Escape' && close());
+  addEventListener('scroll', close, { capture: true, passive: true });
+  return popup;
+}
+
+/** What is known besides the title: who said it and when, place, number of things, size, remarks. */
+function aboutOf(entry) {
+  const { message_index: index, message_short_hash: hash, sender, created_at: saidAt } = entry.target ?? {};
+  return [
+    sender ? strings.sender[sender === 'user' ? 'user' : 'assistant'] : words.kind[entry.kind] ?? entry.kind,
+    saidAt ? shortTime(saidAt) : '',
+    index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
+    entry.count > 1 ? (COUNTS_MEMORIES.has(entry.kind) ? words.memories : words.many)(entry.count) : '',
+    entry.chars ? words.details(entry.chars) : '',
+    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+  ].filter(Boolean).join(' · ');
+}
+
+/**
+ * What a reference leads to, as the inside of a card.
+ *
+ * @param {object} entry of a report
+ * @param {{goTo: (target: object) => void, events: object}} page
+ * @returns {Node[]}
+ */
+export function describeEntry(entry, page) {
+  const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
+    element('strong', { text: entry.title || entry.ref }));
+  const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
+  if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
+  parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
+  const names = (entry.candidates ?? []).map(nameOf).filter(Boolean);
+  if (names.length > 0) parts.push(element('p', { class: 'reference-card-about', text: words.candidates(names) }));
+  const label = knowledgeTarget(entry) ? words.openKnowledge : words.open;
+  const open = () => {
+    close();
+    openTarget(entry, page);
+  };
+  if (leadsSomewhere(entry)) parts.push(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: label, onclick: open }));
+  return parts;
+}
+
+function nameOf(candidate) {
+  const { friendly_id: friendlyId, ref } = candidate;
+  return friendlyId ? `@${friendlyId}` : ref ?? candidate.title ?? candidate.name ?? '';
+}
+
+/** @returns {boolean} whether there is something to open */
+export function leadsSomewhere(entry) {
+  return Boolean(entry?.target?.conversation_id || knowledgeTarget(entry));
+}
+
+/** Goes to the message or conversation that an entry leads to, or shows the memories in their panel. */
+export function openTarget(entry, { goTo, events }) {
+  const known = knowledgeTarget(entry);
+  if (known) events.emit('knowledge:open', known);
+  else goTo(entry.target);
+}
+
+async function open(chip, lookUp, page) {
+  clearTimeout(timer);
+  const card = thePopup();
+  const content = element('div', {}, element('p', { class: 'popup-note', text: words.looking }));
+  anchor = chip;
+  isLost = false;
+  card.replaceChildren(content);
+  showBeside(card, chip);
+  chip.setAttribute('aria-describedby', card.id);
+  const found = await fillPopup(content, lookUp, { show: (entry) => describeEntry(entry, page), failed: words.lookupFailed });
+  if (anchor !== chip) return;
+  isLost = !found;
+  if (chip.isConnected) showBeside(card, chip);
+  else close();
+}
+
+/**
+ * Shows a card when the chip is pointed at for a moment, is touched for the first time, or has the focus. A click on what could not
+ * be looked up tries again. To be called before the chip listens to clicks itself.
+ *
+ * @param {HTMLElement} chip
+ * @param {() => Promise<object>} lookUp gives the entry
+ * @param {object} page
+ */
+export function attachReferenceCard(chip, lookUp, page) {
+  chip.addEventListener('pointerenter', (event) => {
+    if (event.pointerType === 'touch') return;
+    clearTimeout(timer);
+    if (anchor !== chip) timer = setTimeout(() => open(chip, lookUp, page), OPEN_AFTER_MS);
+  });
+  chip.addEventListener('pointerleave', leave);
+  chip.addEventListener('focus', () => chip.matches(':focus-visible') && open(chip, lookUp, page));
+  chip.addEventListener('blur', closeSoon);
+  chip.addEventListener('click', (event) => {
+    const isFirstTouch = event.pointerType === 'touch' && anchor !== chip;
+    if (!isFirstTouch && !(anchor === chip && isLost)) {
+      close();
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    open(chip, lookUp, page);
+  });
+}

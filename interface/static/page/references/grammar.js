@@ -1,0 +1,118 @@
+/**
+ * The grammar of `@` references in a message.
+ * The same as in `conversation_reference_utils.py`; both are held to `tests/data/reference_cases.json`.
+ */
+
+import { codeRanges } from '../markdown/code_ranges_model.js';
+
+const REFERENCE = new RegExp(
+  '@(?:memory|mem):(?<claim>[a-zA-Z0-9-]+)' +
+    '|@(?<name>[a-zA-Z][a-zA-Z0-9_-]{2,})' +
+    '|#(?<number>[0-9]{1,9})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])',
+  'g',
+);
+// Spelled out, because \s and \w mean other characters in Python. A right-hand quote opens in some languages.
+const SPACE = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+const INVISIBLE = '\\u200b-\\u200f\\u202a-\\u202e\\u2060\\u2066-\\u2069\\ufeff';
+const OPENING =
+  '(\\[{<"\'\\xab\\xbb\\u2018-\\u201f\\u2039\\u203a\\u3008\\u300a\\u300c\\u300e\\u3010\\u3014' +
+  '\\uff02\\uff07\\uff08\\uff1c\\uff3b\\uff5b';
+const MAY_PRECEDE = new RegExp(`[${SPACE}${INVISIBLE}${OPENING}]`);
+const SPACES = new RegExp(`[${SPACE}]+`, 'g');
+
+const SHORTEST_NAME = 3;
+const CONVERSATION = /^conv(?:ersation)?_./;
+const KINDS = [
+  [/^conv(?:ersation)?_.+_(?:messages|msgs)_[0-9]+-[0-9]+$/, 'message_range'],
+  [/^conv(?:ersation)?_.+_(?:message|msg)_(?:[0-9]+|[a-z0-9]{6})$/, 'message'],
+  [CONVERSATION, 'conversation'],
+  [/_context$/, 'context'],
+  [/_entity$/, 'entity'],
+  [/_tag$/, 'tag'],
+  [/_domain$/, 'domain'],
+  [/^agent_/, 'agent'],
+];
+
+/**
+ * @typedef {object} FoundReference
+ * @property {number} start where it begins in the text, in UTF-16 code units
+ * @property {number} end
+ * @property {string} ref the name without `@`; `#42` is `claim_42`, `@memory:<id>` is `<id>`
+ * @property {string} kind what it looks like, in the words of the reference report: until the report tells, a guess
+ * @property {boolean} isLegacy written in the older form `@memory:<id>`
+ */
+
+/**
+ * What a message refers to. The message is sent as typed; `cleanText`, without references and with single spaces, serves
+ * retrieval. Each id stands once, in order of appearance; what is written in both forms counts as the older.
+ *
+ * @param {string} text
+ * @returns {{cleanText: string, claimIds: string[], friendlyIds: string[]}}
+ */
+export function parseMemoryReferences(text) {
+  const claimIds = new Set();
+  const friendlyIds = new Set();
+  const kept = [];
+  let from = 0;
+  for (const { start, end, ref, isLegacy } of findReferences(text)) {
+    (isLegacy ? claimIds : friendlyIds).add(ref);
+    kept.push(text.slice(from, start));
+    from = end;
+  }
+  kept.push(text.slice(from));
+  const cleanText = trimSpace(kept.join('').replace(SPACES, ' '));
+  return { cleanText, claimIds: [...claimIds], friendlyIds: [...friendlyIds].filter((id) => !claimIds.has(id)) };
+}
+
+/**
+ * Where the references of a text stand, for chips; none inside code, in linear time.
+ *
+ * @param {string} text
+ * @returns {FoundReference[]}
+ */
+export function findReferences(text) {
+  if (!text.includes('@') && !text.includes('#')) return [];
+  const found = [];
+  const nowhere = [text.length, text.length];
+  const code = codeRanges(text);
+  let [codeStart, codeEnd] = code.next().value ?? nowhere;
+  for (const match of text.matchAll(REFERENCE)) {
+    while (codeEnd <= match.index) [codeStart, codeEnd] = code.next().value ?? nowhere;
+    const reference = match.index < codeStart ? read(match, text) : null;
+    if (reference) found.push(reference);
+  }
+  return found;
+}
+
+function read(match, text) {
+  const { claim, name, number } = match.groups;
+  const start = match.index;
+  const written = match[0].slice(0, endWithout('-_', match[0]));
+  const place = { start, end: start + written.length };
+  if (claim) {
+    const ref = claim.slice(0, endWithout('-', claim));
+    return ref ? { ...place, ref, kind: 'claim', isLegacy: true } : null;
+  }
+  if (start > 0 && !MAY_PRECEDE.test(text[start - 1])) return null;
+  if (number) return { ...place, ref: `claim_${number}`, kind: 'claim', isLegacy: false };
+  const ref = written.slice(1);
+  // The bare words are beginnings of the older form.
+  const isName = name && ref.length >= SHORTEST_NAME && !['memory', 'mem'].includes(ref.toLowerCase());
+  return isName ? { ...place, ref, kind: kindOf(ref), isLegacy: false } : null;
+}
+
+function kindOf(ref) {
+  const name = ref.toLowerCase();
+  return KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'claim';
+}
+
+// A pattern anchored at the end would try every start: quadratic for a name of a hundred thousand hyphens.
+function endWithout(characters, text) {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1])) end -= 1;
+  return end;
+}
+
+function trimSpace(text) {
+  return text.replace(/^ | $/g, '');
+}

@@ -1,0 +1,50 @@
+import { strings } from '../strings/en/conversation.js';
+import { excerpt } from '../conversation/message_model.js';
+import { isBeside, isMuted, summarise, summaryLine } from './report_model.js';
+import { element, setHidden } from '../ui/dom.js';
+import { createChip } from './chips.js';
+
+const words = strings.references;
+const EXCERPT_LENGTH = 100;
+
+/** A memory's title is the name that it is referred to by, which says less than what is in it. */
+function titleOf({ kind, title, preview }) {
+  return kind === 'claim' && preview ? excerpt(preview, EXCERPT_LENGTH) : title;
+}
+
+function row(entry, page) {
+  if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: (entry.notes ?? []).join(' · ') });
+  const details = [
+    words.status[entry.status] ?? entry.status,
+    titleOf(entry),
+    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+  ].filter(Boolean).join(' · ');
+  return element('li', { class: `report-entry status-${entry.status}` },
+    createChip(entry.ref, entry, page).node, element('span', { class: 'report-details', text: details }));
+}
+
+/**
+ * The report on a message's references: one line, and the details when it is opened.
+ *
+ * @param {object} page
+ */
+export function createReport(page) {
+  const line = element('summary', { class: 'report-line' });
+  const list = element('ul', { class: 'report-list' });
+  const node = element('details', { class: 'reference-report', hidden: true }, line, list);
+  let shown = null;
+
+  /** @param {object[]} entries */
+  function update(entries) {
+    if (entries === shown) return;
+    shown = entries;
+    const counted = entries.filter((entry) => !isMuted(entry));
+    setHidden(node, counted.length === 0);
+    line.textContent = counted.length > 0 ? summaryLine(entries, words) : '';
+    const { problems, beside } = summarise(entries);
+    node.classList.toggle('has-problems', problems.length > 0 || beside > 0);
+    list.replaceChildren(...counted.map((entry) => row(entry, page)));
+  }
+
+  return { node, update };
+}

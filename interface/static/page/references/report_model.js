@@ -1,0 +1,99 @@
+/** Reading the report on references: the entries that the server stores with a user's message. */
+
+const GIVEN = new Set(['resolved', 'truncated']);
+const ICONS = {
+  message: 'chat-square-text',
+  message_range: 'chat-square-text',
+  conversation: 'chat',
+  claim: 'lightbulb',
+  context: 'folder',
+  entity: 'person',
+  tag: 'tag',
+  domain: 'collection',
+  document: 'file-text',
+};
+/** Where a target names what is in the knowledge base. */
+const KNOWLEDGE_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
+/** An id of ours, by its looks: with an ending that says so, or with four characters at the end of which one is a digit. */
+const KNOWLEDGE_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z].*_(?=[a-z]*\d)[a-z0-9]{4})$/i;
+
+/** @param {object} entry */
+export function isGiven(entry) {
+  return GIVEN.has(entry.status);
+}
+
+/** Whether the name was most likely no reference at all (a decorator, a handle), so that it is no failure. */
+export function isMuted(entry) {
+  return entry.muted === true;
+}
+
+/** Whether an entry is about no reference but about what comes along by itself, such as `memories` that could not be read. */
+export function isBeside(entry) {
+  return !/^[@#+]/.test(entry.ref);
+}
+
+/** @param {object|null} entry the name of the icon that stands for what is referred to */
+export function iconOf(entry) {
+  return ICONS[entry?.kind] ?? 'at';
+}
+
+/**
+ * @param {object[]} entries
+ * @returns {{total: number, problems: Array<[string, number]>, beside: number}} how many references, how many fared badly, by
+ *   status, and how many remarks there are beside
+ */
+export function summarise(entries) {
+  const shown = entries.filter((entry) => !isMuted(entry));
+  const counted = shown.filter((entry) => !isBeside(entry));
+  const problems = new Map();
+  for (const { status } of counted) {
+    if (status !== 'resolved') problems.set(status, (problems.get(status) ?? 0) + 1);
+  }
+  return { total: counted.length, problems: [...problems], beside: shown.length - counted.length };
+}
+
+/**
+ * @param {object[]} entries
+ * @param {typeof import('../strings/en/conversation.js').strings.references} words
+ * @returns {string} one line: "2 references · 1 not found"
+ */
+export function summaryLine(entries, words) {
+  const { total, problems, beside } = summarise(entries);
+  return [
+    ...(total > 0 ? [words.summary(total)] : []),
+    ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`),
+    ...(beside > 0 ? [words.memoriesMissing] : []),
+  ].join(' · ');
+}
+
+/**
+ * @param {object|null} entry
+ * @returns {{kind: string, id: string}|null} what to show in the knowledge panel; null where it leads elsewhere or nowhere
+ */
+export function knowledgeTarget(entry) {
+  const id = entry?.target?.[KNOWLEDGE_IDS[entry?.kind]];
+  return id ? { kind: entry.kind, id } : null;
+}
+
+/** @param {string} name @returns {boolean} whether it is worth asking if the knowledge base has it */
+export function looksLikeKnowledge(name) {
+  return KNOWLEDGE_NAME.test(name);
+}
+
+/**
+ * @param {string} ref as typed, or as a report names it
+ * @returns {string} the name alone, lowercase for conversations; `#42` and `@CLAIM_42` are `claim_42`
+ */
+export function bareReference(ref) {
+  const bare = ref.replace(/^[@#]/, '').replace(/^mem(?:ory)?:/, '');
+  if (/^\d+$/.test(bare)) return `claim_${bare}`;
+  return /^(?:conv(?:ersation)?_|claim_\d+$)/i.test(bare) ? bare.toLowerCase() : bare;
+}
+
+/**
+ * @param {object[]} entries
+ * @returns {Map<string, object>} the entries by the bare name of their reference
+ */
+export function entriesByReference(entries) {
+  return new Map(entries.filter((entry) => !isBeside(entry)).map((entry) => [bareReference(entry.ref), entry]));
+}

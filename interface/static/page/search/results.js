@@ -1,0 +1,96 @@
+import { formatAddress } from '../core/address.js';
+import { icon } from '../ui/icons.js';
+import { searchStrings } from '../strings/en/search.js';
+import { strings } from '../strings/en/conversation.js';
+import { shortTime } from '../core/times.js';
+import { badgeText, senderName } from '../conversation/message_model.js';
+import { groupsOf, piecesOf } from './search_model.js';
+import { copyAndSay } from '../ui/copy_fallbacks.js';
+import { element } from '../ui/dom.js';
+
+const words = searchStrings;
+
+/** What each kind says of itself: the line above the text (null for none), the line below, and where it leads. */
+const KINDS = {
+  message: (hit) => ({
+    title: hit.title || strings.transcript.untitled,
+    about: [senderName(hit, strings.sender), badgeText(hit), shortTime(hit.created_at)],
+    href: formatAddress(hit.conversation_id, hit.message_id),
+    target: ['conversation:open', { conversationId: hit.conversation_id, messageId: hit.message_id }],
+    icon: 'chat-square-text',
+  }),
+  conversation: (hit) => ({
+    title: null,
+    // The server says UTC without saying so.
+    about: [hit.conversation_friendly_id, shortTime(`${hit.last_updated.replace(' ', 'T')}Z`)],
+    href: formatAddress(hit.conversation_id),
+    target: ['conversation:open', { conversationId: hit.conversation_id }],
+    icon: 'chat',
+  }),
+  memory: (hit) => ({
+    title: null,
+    about: [hit.title, `#${hit.claim.claim_number}`, hit.claim.claim_type],
+    href: `?${new URLSearchParams({ panel: 'knowledge', claim: hit.claim.claim_id })}`,
+    target: ['knowledge:open', { kind: 'claim', id: hit.claim.claim_id }],
+    icon: 'bookmark',
+  }),
+};
+
+function highlighted(hit) {
+  const pieces = piecesOf(hit.snippet, hit.ranges);
+  return pieces.map(({ text, isMatch }) => (isMatch ? element('mark', { text }) : text));
+}
+
+function copyButton(hit, title) {
+  const label = element('span', { text: words.copy });
+  const button = element('button', { type: 'button', class: 'search-copy btn btn-quiet btn-sm', 'aria-label': words.copyOf(title), title: words.copy }, icon('at'), label);
+  button.addEventListener('click', () => copyAndSay(hit.reference, label, words.copied));
+  return button;
+}
+
+function row(hit, events) {
+  const { title, about, href, target, icon: symbol } = KINDS[hit.kind](hit);
+  const link = element('a', { class: 'search-hit', href },
+    icon(symbol),
+    element('span', { class: 'search-hit-lines' },
+      title && element('span', { class: 'search-hit-title', text: title }),
+      element('span', { class: 'search-hit-text' }, ...highlighted(hit)),
+      element('span', { class: 'search-hit-about', text: about.filter(Boolean).join(' · ') })));
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    events.emit(...target);
+  });
+  return element('li', { class: 'search-row' }, link, hit.reference ? copyButton(hit, title ?? hit.snippet) : null);
+}
+
+/**
+ * The results of a search, in groups.
+ *
+ * @param {object} events
+ * @param {{onKind: (kind: string) => void}} options called when all of one kind are asked for
+ * @returns {{node: HTMLElement, show: (results: object[], kind: string) => void, add: (results: object[]) => void,
+ *            links: () => HTMLElement[]}} `add` continues the last group
+ */
+export function createSearchResults(events, { onKind }) {
+  const node = element('div', { class: 'search-results' });
+
+  function group({ kind, results, hasMore }) {
+    const more = hasMore && element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all[kind], onclick: () => onKind(kind) });
+    return element('section', { 'aria-labelledby': `search-group-${kind}` },
+      element('h2', { class: 'search-group-title', id: `search-group-${kind}`, text: words.kind[kind] }),
+      element('ul', { class: 'search-list' }, ...results.map((hit) => row(hit, events))),
+      more || null);
+  }
+
+  return {
+    node,
+    show: (results, kind) => node.replaceChildren(...groupsOf(results, kind).map(group)),
+    add(results) {
+      const rows = results.map((hit) => row(hit, events));
+      node.querySelector('section:last-of-type .search-list').append(...rows);
+      rows[0]?.querySelector('a').focus();
+    },
+    links: () => [...node.querySelectorAll('.search-hit')],
+  };
+}

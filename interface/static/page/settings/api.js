@@ -1,0 +1,32 @@
+/** The account and the server's settings: the routes over `core/api.js`. Loaded by what needs them. */
+
+const part = encodeURIComponent;
+
+/** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
+export function createSettingsApi(api) {
+  return {
+    rename: (name) => api.put('/get_user_info', { name }),
+    async about() {
+      const [detail, preference] = await Promise.all([api.get('/get_user_detail'), api.get('/get_user_preference')]);
+      return { detail, preference };
+    },
+    async tellAbout({ detail, preference }) {
+      await api.post('/modify_user_detail', detail);
+      await api.post('/modify_user_preference', preference);
+    },
+    changePassword: (current, next) => api.put('/password', { current_password: current, new_password: next }),
+    sessions: () => api.get('/sessions'),
+    endSession: (sessionId) => api.delete(`/sessions/${part(sessionId)}`),
+    endOtherSessions: () => api.delete('/sessions'),
+    tokens: () => api.get('/api_tokens'),
+    createToken: (token) => api.post('/api_tokens', token),
+    revokeToken: (tokenId) => api.delete(`/api_tokens/${part(tokenId)}`),
+    limits: () => api.get('/limits'),
+    people: () => api.get('/users'),
+    createPerson: (person) => api.post('/users', person),
+    passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),
+    deletePerson: (email) => api.delete(`/users/${part(email)}`),
+    deleteAccount: (password) => api.delete('/account', { password }),
+    changePerson: (email, change) => api.put(`/users/${part(email)}`, change),
+  };
+}

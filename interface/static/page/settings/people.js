@@ -1,0 +1,75 @@
+import { copyText } from '../core/clipboard.js';
+import { settingsStrings as words } from '../strings/en/settings.js';
+import { shortTime } from '../core/times.js';
+import { attempt } from '../ui/attempts.js';
+import { confirmAction, showValue } from '../ui/dialog.js';
+import { fill, onSubmit, record, records } from './records.js';
+import { showToast } from '../ui/toast.js';
+
+const find = (id) => document.getElementById(id);
+
+/** The accounts of the server, for its administrator. */
+export function mountPeople(section, { settings, bootstrap }) {
+  const place = section.querySelector('[data-fill]');
+
+  async function change(email, disabled) {
+    const { disableTitle, disableText: text, disable: confirmLabel } = words.people;
+    if (disabled && !(await confirmAction({ title: disableTitle(email), text, confirmLabel }))) return;
+    await attempt(() => settings.changePerson(email, { disabled }), { failed: words.notDone });
+    await show();
+  }
+
+  async function makePasswordLink(email) {
+    const { linkTitle: title, linkText: text } = words.people;
+    const made = await attempt(() => settings.passwordLink(email), { failed: words.notDone, creates: true });
+    if (!made) return;
+    const value = new URL(made.path, location.origin).href;
+    const onCopy = async () => (await copyText(value)) && showToast(words.copied, { kind: 'success' });
+    await showValue({ title: title(email), text: text(shortTime(made.expires_at)), value, label: title(email), closeLabel: words.close, copy: { label: words.copy, onCopy } });
+  }
+
+  async function remove(email) {
+    const { deleteTitle, deleteText: text, deleteConfirm: confirmLabel, deleted, compact } = words.people;
+    if (!(await confirmAction({ title: deleteTitle(email), text, confirmLabel }))) return;
+    const closed = await attempt(() => settings.deletePerson(email), { failed: words.notDone });
+    if (closed) showToast([deleted(email), closed.compacts_itself ? '' : compact].filter(Boolean).join(' '), { kind: 'success' });
+    await show();
+  }
+
+  function actionsFor(email, disabledAt) {
+    const { disable, enable, link, delete: deletion } = words.people;
+    const actions = [
+      { label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) },
+      { label: deletion, onAct: () => remove(email) },
+    ];
+    return disabledAt ? actions : [{ label: link, onAct: () => makePasswordLink(email) }, ...actions];
+  }
+
+  function row(person) {
+    const { user_email: email, name, is_admin: isAdmin, disabled_at: disabledAt, last_seen_at: seen } = person;
+    const isOwn = email === bootstrap.user_email;
+    const { you, admin, disabled, never } = words.people;
+    const badges = [[isOwn, you], [isAdmin, admin], [disabledAt, disabled]].filter(([is]) => is).map(([, text]) => text);
+    return record({
+      name: email,
+      badges,
+      note: [name, words.created(shortTime(person.created_at)), seen ? words.lastSeen(shortTime(seen)) : never].filter(Boolean).join(' · '),
+      actions: isOwn ? [] : actionsFor(email, disabledAt),
+    });
+  }
+
+  const show = () => fill(place, () => settings.people(), (people) => [records(people.map(row))]);
+  const form = find('person-form');
+  onSubmit(form, async () => {
+    const { user_email: email } = await settings.createPerson({
+      email: find('person-email').value,
+      name: find('person-name').value,
+      password: find('person-password').value,
+      is_admin: find('person-admin').checked,
+    });
+    form.reset();
+    showToast(words.people.made(email), { kind: 'success' });
+    await show();
+  }, { running: words.people.creating, creates: true });
+  show();
+}

@@ -1,0 +1,84 @@
+/** What the sections of the settings share: lists that are fetched, records, forms that are sent. */
+
+import { settingsStrings as words } from '../strings/en/settings.js';
+import { attempt } from '../ui/attempts.js';
+import { element, replaceWithFocus } from '../ui/dom.js';
+
+/**
+ * Fills a place with what the server says. Says meanwhile that it is loading, and else why it can't, with a way to try again.
+ *
+ * @param {HTMLElement} place
+ * @param {() => Promise<any>} load
+ * @param {(told: any) => Array<Node>} show
+ * @returns {Promise<boolean>} whether it is there
+ */
+export async function fill(place, load, show) {
+  if (!place.hasChildNodes()) place.replaceChildren(element('p', { class: 'settings-state', role: 'status', text: words.loading }));
+  try {
+    replaceWithFocus(place, ...show(await load()));
+    return true;
+  } catch (error) {
+    replaceWithFocus(place, failure(error, () => {
+      replaceWithFocus(place);
+      return fill(place, load, show);
+    }));
+    return false;
+  }
+}
+
+/** Why something is not there, and a button that tries again. */
+export function failure(error, onAgain) {
+  const again = element('button', { type: 'button', class: 'btn btn-quiet', text: words.again, onclick: onAgain });
+  return element('p', { class: 'settings-state is-failed', role: 'alert' }, words.failed(error.message), again);
+}
+
+/**
+ * A line of a list.
+ *
+ * @param {{name: string, badges?: string[], note: string, parts?: Node[], actions?: Array<{label: string, onAct: () => void}>, value?: string}} options
+ */
+export function record({ name, badges = [], note, parts = [], actions = [], value = '' }) {
+  const title = element('div', { class: 'record-name', text: name });
+  title.append(...badges.map((text) => element('span', { class: 'record-badge', text })));
+  const text = element('div', { class: 'record-words' }, title, element('div', { class: 'record-note', text: note }), ...parts);
+  const buttons = actions.map(({ label, onAct }) => element('button', {
+    type: 'button', class: 'btn btn-quiet', text: label, 'aria-label': `${label}: ${name}`, onclick: onAct,
+  }));
+  return element('li', { class: 'record' }, text, value ? element('div', { class: 'record-value', text: value }) : null, ...buttons);
+}
+
+/** @param {HTMLElement[]} rows */
+export function records(rows) {
+  return element('ul', { class: 'record-list' }, ...rows);
+}
+
+/**
+ * Runs `job` when the form is sent: its button says so meanwhile, a failure says why and keeps what was typed.
+ *
+ * @param {HTMLFormElement} form
+ * @param {() => Promise<void>} job
+ * @param {{running?: string, creates?: boolean}} [options] `running`: what the button says meanwhile; `creates`: doing it twice makes two
+ */
+export function onSubmit(form, job, { running = words.saving, creates } = {}) {
+  const button = form.querySelector('button[type="submit"]');
+  const label = button.textContent;
+
+  async function once() {
+    const hadFocus = document.activeElement === button;
+    button.disabled = true;
+    button.textContent = running;
+    try {
+      await job();
+    } finally {
+      button.disabled = false;
+      button.textContent = label;
+      // A disabled button loses the focus; whoever went elsewhere meanwhile stays there.
+      if (hadFocus && document.activeElement === document.body) button.focus();
+    }
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    attempt(once, { failed: words.notDone, creates });
+  });
+}

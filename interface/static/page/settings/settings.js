@@ -1,0 +1,80 @@
+/** The settings: one section at a time, named in the address, each made when it is first looked at. */
+
+import { bring } from '../core/api.js';
+import { createSettingsApi } from './api.js';
+import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
+import { mountDevices, mountTokens } from './access.js';
+import { mountAccount } from './account.js';
+import { mountSending } from './device.js';
+import { failure } from './records.js';
+import { mountPeople } from './people.js';
+import { mountLimits, mountModels } from './server.js';
+import { shortcutList } from '../app/shortcuts/list.js';
+
+const FIRST = 'account';
+
+function mountShortcuts(section) {
+  const place = section.querySelector('[data-fill]');
+  const show = () => place.replaceChildren(shortcutList());
+  show();
+  // Which key sends may have been set meanwhile.
+  return show;
+}
+
+async function mountShares(section, { api }) {
+  const place = section.querySelector('[data-fill]');
+  try {
+    const { mountShareList } = await bring(() => import('../conversation/sharing/list.js'));
+    await mountShareList(place, { api });
+  } catch (error) {
+    place.replaceChildren(failure(error, () => mountShares(section, { api })));
+  }
+}
+
+/** Each fills its section; what it returns is called when the section is looked at again. */
+const MOUNTS = {
+  account: mountAccount,
+  devices: mountDevices,
+  tokens: mountTokens,
+  models: mountModels,
+  sending: mountSending,
+  shortcuts: mountShortcuts,
+  shares: mountShares,
+  limits: mountLimits,
+  people: mountPeople,
+};
+
+/**
+ * @param {{api: object, bootstrap: {user_email: string}}} page
+ */
+export function mountSettings({ api, bootstrap }) {
+  const page = { api, bootstrap, settings: createSettingsApi(api) };
+  const sections = new Map([...document.querySelectorAll('[data-section]')].map((node) => [node.dataset.section, node]));
+  const links = document.querySelectorAll('.settings-nav a');
+  const looked = new Map();
+
+  function mount(name, section) {
+    if (looked.has(name)) looked.get(name)?.();
+    else looked.set(name, MOUNTS[name]?.(section, page));
+  }
+
+  function show({ moved }) {
+    const wanted = location.hash.slice(1);
+    const name = sections.has(wanted) ? wanted : FIRST;
+    for (const [each, section] of sections) section.hidden = each !== name;
+    for (const link of links) {
+      if (link.hash === `#${name}`) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    mount(name, sections.get(name));
+    if (!moved) return;
+    document.documentElement.scrollTop = 0;
+    sections.get(name).querySelector('h2').focus({ preventScroll: true });
+  }
+
+  addEventListener('hashchange', () => show({ moved: true }));
+  addEventListener('keydown', (event) => {
+    if (shortcutOf(event) === 'help' && !document.querySelector('dialog[open]')) location.hash = 'shortcuts';
+  });
+  show({ moved: false });
+}

@@ -1,0 +1,139 @@
+/**
+ * Beginning conversations: those that are kept, and temporary ones. Where one was begun and never used, that is the new one:
+ * nobody needs two. Of temporary ones, a window has one of these at most, and it is gone
+ * when the window turns to another conversation. A reload is no leaving, so that the window's own storage names it; what
+ * is left by closing the window ends after its day.
+ */
+
+import { shellStrings } from '../strings/en/shell.js';
+import { browserStorage, createDrafts } from '../core/drafts.js';
+import { tellFailure } from '../ui/attempts.js';
+
+const KEY = 'anaphora.temporary';
+
+function createSlot() {
+  let held = null;
+  try {
+    held = sessionStorage.getItem(KEY);
+  } catch {
+    // Storage may be forbidden: what a reload leaves behind then ends after its day.
+  }
+  return {
+    get held() {
+      return held;
+    },
+    hold(conversationId) {
+      held = conversationId;
+      try {
+        if (held === null) sessionStorage.removeItem(KEY);
+        else sessionStorage.setItem(KEY, held);
+      } catch {
+        // As above.
+      }
+    },
+  };
+}
+
+/** One for the window, whoever began what it holds: sidebar or composer. */
+const slot = createSlot();
+/** As of the slot: what a workspace holds, as the sidebar knows it. */
+let inside = () => [];
+/** The one on its way, null where none is: who asks for it twice gets one. */
+let awaited = null;
+
+/** Whether nothing was said in a conversation, or done with it. */
+function isUntouched({ title, message_count: count, pinned, flag, stateless, archived, temporary }) {
+  const isMarked = pinned || stateless || archived || temporary || (flag ?? 'none') !== 'none';
+  return !title && !count && !isMarked;
+}
+
+/** Tells of a conversation whether nothing was written for it either that waits to be sent. */
+function isUnwritten(userEmail) {
+  const drafts = createDrafts(browserStorage(), userEmail);
+  const isEmpty = (id) => !drafts.get(id) && !drafts.attached(id).length && !drafts.files(id).length;
+  return (conversation) => isUntouched(conversation) && isEmpty(conversation.conversation_id);
+}
+
+/**
+ * @param {object} parts
+ * @param {object} parts.api
+ * @param {object} parts.events
+ * @param {string} parts.domain
+ * @param {() => void} parts.onBegin called before the page turns
+ * @param {(conversation: object) => Promise<void>} parts.onMade takes a new conversation in
+ * @param {{userEmail: string, inside: (workspaceId?: string) => object[]}} [parts.known] whose they are, and what a workspace
+ *   holds; told once, by who knows it
+ * @returns {{begin: (workspaceId?: string) => void, beginTemporary: () => void,
+ *            shown: (conversationId: string|null) => void}}
+ */
+export function createBeginning({ api, events, domain, onBegin, onMade, known }) {
+  let open = null;
+  if (known) inside = (workspaceId) => known.inside(workspaceId).filter(isUnwritten(known.userEmail));
+
+  async function leave() {
+    const left = slot.held;
+    slot.hold(null);
+    try {
+      await api.deleteConversation(left);
+    } catch {
+      // It ends by itself after its day.
+    }
+  }
+
+  /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
+  async function make(create) {
+    try {
+      const conversation = await create();
+      await onMade(conversation);
+      if (conversation.temporary) slot.hold(conversation.conversation_id);
+      return conversation.conversation_id;
+    } catch (error) {
+      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create), creates: true });
+      return null;
+    }
+  }
+
+  /** The page turns to the conversation at once, so that what is typed meanwhile is written in it. */
+  function turnTo(create) {
+    onBegin();
+    events.emit('conversation:begun', { made: make(create) });
+  }
+
+  /** The conversation of a workspace that was begun and never used, else one more. */
+  async function unused(workspaceId) {
+    const [found] = inside(workspaceId);
+    // Another window may have used it since, or thrown it away.
+    const details = found && (await api.getConversationDetails(found.conversation_id).catch(() => null));
+    return details && isUntouched(details) ? details : api.createConversation(domain, workspaceId);
+  }
+
+  async function unusedOnce(workspaceId) {
+    // Whoever asks the second time is in no conversation, and so names no workspace.
+    if (awaited && [undefined, awaited.workspaceId].includes(workspaceId)) return awaited.coming;
+    const mine = { workspaceId, coming: unused(workspaceId) };
+    awaited = mine;
+    try {
+      return await mine.coming;
+    } finally {
+      if (awaited === mine) awaited = null;
+    }
+  }
+
+  function begin(workspaceId) {
+    if (!inside(workspaceId).some(({ conversation_id: id }) => id === open)) {
+      turnTo(() => unusedOnce(workspaceId));
+      return;
+    }
+    onBegin();
+    document.getElementById('composer-input').focus();
+  }
+
+  return {
+    begin,
+    beginTemporary: () => turnTo(() => api.createTemporaryConversation(domain)),
+    shown(conversationId) {
+      open = conversationId;
+      if (slot.held !== null && slot.held !== conversationId) leave();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/** The sidebar's buttons, menus, filter and sections. What they do is loaded when the pointer or a key first asks for it. */
+
+import { bring } from '../core/api.js';
+import { shellStrings } from '../strings/en/shell.js';
+import { tellFailure } from '../ui/attempts.js';
+import { mountSections } from './lists/sections.js';
+
+/** Loads something once; a failed load is tried again the next time. */
+function once(load) {
+  let loading = null;
+  return () => {
+    loading ??= load().catch((error) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again });
+
+/**
+ * @param {object} parts
+ * @param {object} parts.api
+ * @param {object} parts.events
+ * @param {string} parts.domain
+ * @param {import('./tree_model.js').TreeModel} parts.model
+ * @param {object} parts.sidebar what is done to the sidebar itself
+ * @returns {{command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
+ *            shelvesChanged: (...sections: string[]) => void}} `command` does a job with the sidebar's commands
+ */
+export function mountControls({ api, events, domain, model, sidebar }) {
+  const loadCommands = once(async () => {
+    const { createCommands } = await bring(() => import('./actions/commands.js'));
+    return createCommands({ api, events, domain, model, sidebar });
+  });
+
+  async function command(job) {
+    try {
+      await job(await loadCommands());
+    } catch (error) {
+      tell(error, () => command(job));
+    }
+  }
+
+  async function filterTyped() {
+    try {
+      await loadFilter();
+    } catch (error) {
+      tell(error, filterTyped);
+    }
+  }
+
+  function showMenu(anchor, place, itemsOf) {
+    const { jQuery } = globalThis;
+    return command((commands) => jQuery.vakata.context.show(jQuery(anchor), place, itemsOf(commands)));
+  }
+
+  const on = {
+    onOpen: sidebar.open,
+    isOpen: (id) => id === sidebar.wanted(),
+    onMenu: (id, anchor, place) => sidebar.find(id) && showMenu(anchor, place, (commands) => commands.menuOf({ kind: 'conversation', id })),
+  };
+
+  const loadShelves = once(async () => {
+    const { createShelves } = await bring(() => import('./lists/shelves.js'));
+    return createShelves({ api, domain, on, keep: sidebar.setAside, onRestored: sidebar.refresh });
+  });
+
+  const loadFilter = once(async () => {
+    const { mountFilter } = await bring(() => import('./filter.js'));
+    mountFilter({
+      api,
+      domain,
+      model: () => model,
+      onConversation: sidebar.open,
+      onWorkspace: sidebar.showWorkspace,
+      onMenu: (id, { pageX: x, pageY: y, currentTarget }) => on.onMenu(id, currentTarget, { x, y }),
+    });
+    if (filter.value) filter.dispatchEvent(new Event('input'));
+  });
+
+  const onClick = (id, job) => document.getElementById(id).addEventListener('click', job);
+  onClick('new-conversation', () => sidebar.begin(model.workspaceOf(sidebar.wanted())));
+  onClick('new-menu', ({ currentTarget }) => {
+    const { left, bottom } = currentTarget.getBoundingClientRect();
+    showMenu(currentTarget, { x: left, y: bottom }, (commands) => commands.newMenu());
+  });
+  onClick('new-workspace', () => command((commands) => commands.newWorkspace()));
+  onClick('collapse-workspaces', sidebar.collapse);
+  const filter = document.getElementById('sidebar-filter');
+  for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
+  document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
+
+  const sections = mountSections({ model, on, loadShelves, onFailure: tell });
+  return { command, drawSections: sections.draw, shelvesChanged: sections.changed };
+}

@@ -1,0 +1,136 @@
+/**
+ * The filter box. The tree knows only what it loaded, and titles are matched word by word by the server: it is asked,
+ * and the matches are shown as a flat list in the tree's place.
+ */
+
+import { formatAddress } from '../core/address.js';
+import { icon } from '../ui/icons.js';
+import { createLatest } from '../core/latest.js';
+import { shellStrings } from '../strings/en/shell.js';
+import { shownTitle } from './tree_nodes_model.js';
+import { element } from '../ui/dom.js';
+
+const LIMIT = 50;
+
+function matchRow({ href, iconName, title, note, onChoose }) {
+  const row = document.createElement('li');
+  const link = document.createElement('a');
+  link.className = 'filter-match';
+  link.href = href;
+  const text = document.createElement('span');
+  text.className = 'filter-match-title';
+  text.textContent = title;
+  link.append(icon(iconName), text);
+  if (note) {
+    const remark = document.createElement('span');
+    remark.className = 'filter-match-note';
+    remark.textContent = note;
+    link.append(remark);
+  }
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    onChoose();
+  });
+  row.append(link);
+  return row;
+}
+
+/** Up and down move between the box and its matches. */
+function moveFocus(event, { input, list }) {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const stops = [input, ...list.querySelectorAll('a')];
+  const next = stops[stops.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+/**
+ * @param {object} parts
+ * @param {object} parts.api
+ * @param {string} parts.domain
+ * @param {() => import('./tree_model.js').TreeModel|null} parts.model null as long as the tree is not there
+ * @param {(conversationId: string) => void} parts.onConversation
+ * @param {(workspaceId: string) => void} parts.onWorkspace
+ * @param {(conversationId: string, event: MouseEvent) => void} parts.onMenu a menu was asked for on a match
+ */
+export function mountFilter({ api, domain, model, onConversation, onWorkspace, onMenu }) {
+  const words = shellStrings.filter;
+  const input = document.getElementById('sidebar-filter');
+  const list = document.getElementById('sidebar-matches');
+  const status = document.getElementById('sidebar-filter-status');
+  const rest = document.getElementById('sidebar-scroll');
+
+  function show(filtering) {
+    rest.hidden = filtering;
+    list.hidden = !filtering;
+    if (!filtering) status.textContent = '';
+  }
+
+  function clear() {
+    latest.cancel();
+    input.value = '';
+    list.replaceChildren();
+    show(false);
+  }
+
+  function workspaceRow({ workspace_id: id, workspace_name: title }) {
+    const onChoose = () => {
+      clear();
+      onWorkspace(id);
+    };
+    return matchRow({ href: '#', iconName: 'folder', title, note: words.workspace, onChoose });
+  }
+
+  function conversationRow({ conversation_id: id, title }) {
+    const onChoose = () => onConversation(id);
+    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: shownTitle(title), onChoose });
+    row.addEventListener('contextmenu', (event) => {
+      event.preventDefault();
+      onMenu(id, event);
+    });
+    return row;
+  }
+
+  function showMatches(conversations, query) {
+    const workspaces = model()?.findWorkspaces(query) ?? [];
+    list.replaceChildren(...workspaces.map(workspaceRow), ...conversations.map(conversationRow));
+    status.textContent = words.matches(workspaces.length + conversations.length);
+  }
+
+  const latest = createLatest((q, options) => api.autocompleteConversations(q, { domain, limit: LIMIT }, options), {
+    onAnswer: showMatches,
+    onError: (error, query) => {
+      const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
+      again.addEventListener('click', () => {
+        input.focus();
+        latest.request(query);
+      });
+      status.replaceChildren(words.failed(error.message), again);
+    },
+  });
+
+  input.addEventListener('input', () => {
+    const query = input.value.trim();
+    if (!query) {
+      clear();
+      return;
+    }
+    show(true);
+    status.textContent = words.searching;
+    latest.request(query);
+  });
+  for (const element of [input, list]) {
+    element.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape') {
+        moveFocus(event, { input, list });
+        return;
+      }
+      // Whoever ends a search is not leaving the sidebar.
+      if (!list.hidden) event.preventDefault();
+      clear();
+      input.focus();
+    });
+  }
+}

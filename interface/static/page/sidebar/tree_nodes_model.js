@@ -1,0 +1,76 @@
+/** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
+
+import { formatAddress } from '../core/address.js';
+import { shellStrings } from '../strings/en/shell.js';
+
+export const ROOT = '#';
+export const UNTITLED = '(untitled)';
+
+/** The title as a row shows it: trimmed, and never empty. */
+export const shownTitle = (title) => title?.trim() || UNTITLED;
+
+export const workspaceNodeId = (workspaceId) => `ws_${workspaceId}`;
+export const conversationNodeId = (conversationId) => `cv_${conversationId}`;
+export const moreNodeId = (workspaceId) => `more_${workspaceId}`;
+
+/** "Name (N)", the count left out when there is nothing to count. */
+export function workspaceText(name, count) {
+  return count > 0 ? `${name} (${count})` : name;
+}
+
+/** The node of a workspace below `parent`, a node id. `lazy`: what is below it is asked for when it opens. */
+export function workspaceNode(workspace, { parent, text, opened, lazy }) {
+  const { workspace_id: id, workspace_name: name, workspace_color: color } = workspace;
+  return {
+    id: workspaceNodeId(id),
+    parent,
+    text,
+    type: 'workspace',
+    state: { opened },
+    ...(lazy ? { children: true } : {}),
+    li_attr: { 'data-workspace-id': id, 'data-color': color || 'primary' },
+    a_attr: { title: name },
+  };
+}
+
+/** What a conversation is called where its marks cannot be seen: its title, its flag, and whether nothing in it is kept. */
+export function spokenTitle({ title, flag, stateless }) {
+  const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
+  const flagged = color ? shellStrings.flagged(shownTitle(title), color) : shownTitle(title);
+  return stateless ? shellStrings.unkept(flagged) : flagged;
+}
+
+/** The node of a conversation below `parent`, a node id. */
+export function conversationNode(conversation, parent) {
+  const { conversation_id: id, title, conversation_friendly_id: friendlyId } = conversation;
+  const flag = conversation.flag || 'none';
+  const attributes = {
+    'data-conversation-id': id,
+    'data-flag': flag,
+    'data-conversation-friendly-id': friendlyId || '',
+  };
+  const link = { title: shownTitle(title), 'data-conversation-id': id, href: formatAddress(id) };
+  if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
+  if (flag !== 'none' || conversation.stateless) link['aria-label'] = spokenTitle(conversation);
+  return {
+    id: conversationNodeId(id),
+    parent,
+    text: shownTitle(title),
+    type: 'conversation',
+    ...(conversation.stateless ? { icon: 'fa fa-eye-slash' } : {}),
+    li_attr: attributes,
+    a_attr: link,
+  };
+}
+
+/** The node that unrolls a workspace further. */
+export function moreNode(workspaceId, { parent, remaining }) {
+  return {
+    id: moreNodeId(workspaceId),
+    parent,
+    text: `Show more (${remaining})`,
+    type: 'more',
+    li_attr: { 'data-more-of': workspaceId },
+    a_attr: { title: 'Show more conversations' },
+  };
+}

@@ -1,0 +1,98 @@
+/** What the composer's commands, files, models and options say; `conversation.js` has what stands there from the beginning. */
+
+const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+const GIGA = 1e9;
+const size = (bytes) => (bytes >= GIGA ? `${(bytes / GIGA).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
+
+export const composerStrings = {
+  again: 'Try again',
+  close: 'Close',
+
+  commands: {
+    about: {
+      title: 'Name this conversation; without a text, edit its name',
+      memory: 'Remember a text; without one, what was said last',
+      export: 'Save this conversation as a file',
+      search: 'Search everything',
+      clear: 'Begin afresh in the same workspace; this conversation stays',
+      fork: 'Copy this conversation up to its last message, and go on there',
+      model: 'Choose the model that answers here',
+      temp: 'Begin a temporary conversation',
+      new: 'Begin a new conversation',
+      share: 'Share a snapshot of this conversation by a link',
+      stateless: 'Keep nothing of what is said from now on, or keep it again',
+      pin: 'Pin this conversation above the others, or take the pin away',
+      archive: 'Put this conversation into the archive',
+      help: 'Show the commands',
+    },
+    keys: '↑ ↓ to choose, Enter to insert, Esc to close',
+    nothingYet: 'There is no conversation yet: write a message first.',
+    noMessage: 'Nothing was said here yet.',
+    notOneOf: (name, known) => `/${name} takes one of these: ${known.join(', ')}.`,
+    noArgument: (name) => `/${name} takes nothing behind it.`,
+    ambiguousModel: (name, found) => `“${name}” could be ${found.join(', ')}. Write more of the name.`,
+    noModel: (name) => `No model is called “${name}”. Type /model and a space to see which there are.`,
+    titled: (title) => `The conversation is called “${title}”.`,
+    pinned: 'Pinned.',
+    unpinned: 'The pin is gone.',
+    archived: 'Archived.',
+    undo: 'Undo',
+    stateless: { on: 'What is said from now on is not kept.', off: 'What is said from now on is kept.' },
+    failed: (message) => `That did not work. ${message}`,
+    running: 'Working…',
+    values: { on: 'Keep nothing from now on', off: 'Keep what is said' },
+  },
+
+  files: {
+    list: 'Files that go with your message',
+    tooMany: (most) => `At most ${count(most, 'file goes', 'files go')} with a message.`,
+    notText: (name) => `“${name}” is not a text file: only text can go with a message.`,
+    empty: (name) => `There is nothing in “${name}”.`,
+    tooBig: (name, most) => `“${name}” is too big: a message with its files holds at most ${most.toLocaleString()} characters.`,
+    unreadable: (name) => `“${name}” could not be read. It may have been moved, or be a folder.`,
+    size: (chars) => `${chars.toLocaleString()} characters`,
+    remove: (name) => `Do not attach ${name}`,
+    preview: (name) => `Show what is in ${name}`,
+    previewTitle: (name) => `Contents of ${name}`,
+    added: (names) => `Attached: ${names.join(', ')}.`,
+    removed: (name) => `${name} is not attached any more.`,
+    leftBehind: 'You turned to another conversation before the files were read. Attach them again where they belong.',
+    notKept: 'The attached files are too big to be kept in the draft: they are gone when this page is left.',
+    pasted: (chars) => `You pasted ${chars.toLocaleString()} characters.`,
+    attachPasted: 'Attach as a file',
+    pastedName: 'pasted text.txt',
+    tooLong: (limit) => `A message and its files hold at most ${limit.toLocaleString()} characters together.`,
+  },
+
+  models: {
+    label: 'Models',
+    answers: (name) => `${name} answers here. Choose another model`,
+    gone: (id, name) => `${id} is not there any more: ${name} answers here. Choose another model`,
+    groups: { own: 'This server', embedded: 'On this server, when chosen', openai: 'Provider', anthropic: 'Anthropic' },
+    role: { main: 'main model', cheap: 'for small jobs' },
+    fetching: (percent) => (percent === null ? 'being fetched' : `being fetched: ${percent} %`),
+    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    phase: {
+      ready: 'ready', waiting: 'loaded when needed', loading: 'being loaded', none: 'not configured', failed: 'not available',
+    },
+    absent: (bytes) => (bytes ? `not fetched yet, ${size(bytes)}` : 'not fetched yet'),
+    window: (tokens) => `${Math.round(tokens / 1000)}k context`,
+    asking: 'Asking the provider for its models…',
+    providerFailed: (detail) => `The provider's models could not be listed. ${detail}`,
+    keys: '↑ ↓ or letters to choose, Enter to take it, Esc to close',
+    forNew: 'For all new conversations on this device too',
+    loadFailed: (message) => `The models could not be listed. ${message}`,
+    saveFailed: (message) => `The model could not be chosen. ${message}`,
+    fetchFailed: (message) => `The model could not be fetched. ${message}`,
+    chosen: (name) => `${name} answers from now on.`,
+    beginsToFetch: (name) => `${name} is being fetched. Your message waits until it is there.`,
+    loading: 'Looking for models…',
+  },
+
+  options: {
+    label: 'Options of the composer',
+    propose: 'Propose memories after every answer',
+    enter: 'Enter sends (Shift+Enter breaks the line)',
+    enterHelp: 'Ctrl+Enter (⌘ Enter) always sends.',
+  },
+};

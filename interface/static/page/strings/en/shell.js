@@ -1,0 +1,116 @@
+/** What the sidebar and the dialogs say; `conversation.js` has what the conversation itself says. */
+
+const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+
+export const shellStrings = {
+  dialog: { cancel: 'Cancel', save: 'Save', confirm: 'Continue' },
+
+  toast: { dismiss: 'Dismiss', undo: 'Undo' },
+
+  sidebar: {
+    label: 'Conversations',
+    loading: 'Loading conversations…',
+    failed: (message) => `Your conversations could not be loaded. ${message}`,
+    again: 'Try again',
+    empty: 'No conversations yet.',
+    open: 'Show the sidebar',
+    close: 'Hide the sidebar',
+    actionFailed: (message) => `That did not work. ${message}`,
+    rowActions: 'Actions',
+    actionsOf: (title) => `Actions for “${title}”`,
+    selected: (n) => `${n} conversations selected`,
+    newTemporary: 'Temporary conversation',
+    more: 'Show more',
+  },
+
+  shelves: {
+    loading: 'Loading…',
+    failed: (message) => `This could not be loaded. ${message}`,
+    archiveEmpty: 'Nothing is archived.',
+    binEmpty: 'The bin is empty.',
+    daysLeft: (n) => `${count(n, 'day', 'days')} left`,
+    restore: (title) => `Restore “${title}”`,
+    erase: (title) => `Erase “${title}” for good`,
+    eraseTitle: (title) => `Erase “${title}”?`,
+    eraseText: 'It cannot be brought back, and references to it will say that it was deleted.',
+    eraseConfirm: 'Erase for good',
+    empty: 'Empty the bin',
+    emptyTitle: (n) => `Erase ${count(n, 'conversation', 'conversations')}?`,
+    emptied: (n) => `Erased ${count(n, 'conversation', 'conversations')}`,
+    emptying: 'Emptying the bin…',
+  },
+
+  flags: { none: 'No flag', red: 'Red', orange: 'Orange', yellow: 'Yellow', green: 'Green', blue: 'Blue', purple: 'Purple' },
+  flagged: (title, color) => `${title}, ${color.toLowerCase()} flag`,
+  unkept: (title) => `${title}, not kept`,
+
+  filter: {
+    searching: 'Searching…',
+    matches: (n) => (n ? count(n, 'match', 'matches') : 'Nothing matches.'),
+    failed: (message) => `The search failed. ${message}`,
+    workspace: 'Workspace',
+  },
+
+  conversationMenu: {
+    copyReference: 'Copy Conversation Reference',
+    copyFullReference: 'Copy Full Reference',
+    openWindow: 'Open in New Window',
+    rename: 'Rename',
+    clone: 'Clone',
+    pin: 'Pin',
+    unpin: 'Unpin',
+    pinMany: (n) => `Pin ${n} conversations`,
+    unpinMany: (n) => `Unpin ${n} conversations`,
+    flag: 'Set Flag',
+    flagMany: (n) => `Flag ${n} conversations`,
+    archive: 'Archive',
+    archiveMany: (n) => `Archive ${n} conversations`,
+    unarchive: 'Take out of the Archive',
+    moveTo: 'Move to…',
+    delete: 'Delete',
+    deleteMany: (n) => `Delete ${n} conversations`,
+    moveMany: (n) => `Move ${n} conversations to…`,
+  },
+
+  workspaceMenu: {
+    newConversation: 'New Conversation',
+    newWorkspace: 'New Sub-Workspace',
+    rename: 'Rename',
+    color: 'Change Color',
+    moveTo: 'Move to…',
+    topLevel: 'Top level',
+    delete: 'Delete',
+    colors: {
+      primary: 'Blue',
+      success: 'Green',
+      danger: 'Red',
+      warning: 'Amber',
+      info: 'Teal',
+      secondary: 'Grey',
+    },
+  },
+
+  conversation: {
+    referenceCopied: (reference) => `Copied ${reference}`,
+    renameTitle: 'Rename conversation',
+    renameLabel: 'Title',
+    deleted: (title) => `Deleted “${title}”`,
+    deletedMany: (n) => `Deleted ${count(n, 'conversation', 'conversations')}`,
+    deletedElsewhere: 'This conversation was deleted in another window. The bin keeps it for 30 days.',
+    restored: 'Restored',
+    archived: (title) => `Archived “${title}”`,
+    archivedMany: (n) => `Archived ${count(n, 'conversation', 'conversations')}`,
+    unarchived: (title) => `Took “${title}” out of the archive`,
+    cloned: (title) => `Cloned “${title}”`,
+  },
+
+  workspace: {
+    newTitle: 'New workspace',
+    label: 'Name',
+    create: 'Create',
+    renameTitle: 'Rename workspace',
+    deleteTitle: (name) => `Delete “${name}”?`,
+    deleteText: 'Its conversations and workspaces are kept: they move to the workspace above it.',
+    deleteConfirm: 'Delete workspace',
+  },
+};

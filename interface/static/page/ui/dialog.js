@@ -1,0 +1,106 @@
+/** Questions to the person, as modal `<dialog>`s: the browser keeps the focus inside and gives it back afterwards. */
+
+import { shellStrings } from '../strings/en/shell.js';
+import { element } from './dom.js';
+
+let dialogs = 0;
+
+/**
+ * Show a dialog with a heading, content, and a row of buttons; resolves with the value of the button that closed it,
+ * '' when it was dismissed.
+ */
+function ask({ title, content, confirmLabel, danger = false, cancellable = true }) {
+  dialogs += 1;
+  const heading = element('h2', { class: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
+  const confirm = element('button', {
+    class: `btn ${danger ? 'btn-danger' : 'btn-primary'}`,
+    text: confirmLabel,
+    type: 'submit',
+    value: 'confirm',
+  });
+  const buttons = element('div', { class: 'dialog-buttons' });
+  if (cancellable) {
+    const cancel = element('button', { class: 'btn btn-quiet', text: shellStrings.dialog.cancel, type: 'button' });
+    cancel.addEventListener('click', () => dialog.close(''));
+    buttons.append(cancel);
+  }
+  buttons.append(confirm);
+  const form = element('form', { method: 'dialog', class: 'dialog-form' }, heading, ...content, buttons);
+  const dialog = element('dialog', { class: 'dialog' }, form);
+  dialog.setAttribute('aria-labelledby', heading.id);
+
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/**
+ * Ask for one line of text.
+ *
+ * @param {{title: string, label: string, value?: string, confirmLabel?: string, maxLength?: number}} question
+ * @returns {Promise<string|null>} the text without white space around it; null when nothing was given
+ */
+export async function askText({ title, label, value = '', confirmLabel = shellStrings.dialog.save, maxLength = 200 }) {
+  const input = element('input', { class: 'form-control', type: 'text', value, maxlength: maxLength, required: true });
+  input.autocomplete = 'off';
+  const field = element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), input);
+  const answer = ask({ title, content: [field], confirmLabel });
+  input.focus();
+  input.select();
+  const text = (await answer) === 'confirm' ? input.value.trim() : '';
+  return text || null;
+}
+
+/**
+ * Ask for the password before something that can't be undone.
+ *
+ * @param {{title: string, text: string, label: string, confirmLabel: string}} question
+ * @returns {Promise<string|null>} null when it was not given
+ */
+export async function askPassword({ title, text, label, confirmLabel }) {
+  const input = element('input', { class: 'form-control', type: 'password', required: true });
+  input.autocomplete = 'current-password';
+  const field = element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), input);
+  const content = [element('p', { class: 'dialog-text', text }), field];
+  const answer = ask({ title, content, confirmLabel, danger: true });
+  input.focus();
+  return (await answer) === 'confirm' ? input.value : null;
+}
+
+/**
+ * Ask whether to go on.
+ *
+ * @param {{title: string, text?: string, confirmLabel?: string, danger?: boolean}} question
+ * @returns {Promise<boolean>}
+ */
+export async function confirmAction({ title, text = '', confirmLabel = shellStrings.dialog.confirm, danger = true }) {
+  const content = text ? [element('p', { class: 'dialog-text', text })] : [];
+  return (await ask({ title, content, confirmLabel, danger })) === 'confirm';
+}
+
+/**
+ * Show a text that the person may want to take along, selected, with a button that copies it where `copy` is given.
+ *
+ * @param {{title: string, text?: string, value: string, label: string, closeLabel: string,
+ *          copy?: {label: string, onCopy: () => void}}} message
+ * @returns {Promise<void>}
+ */
+export async function showValue({ title, text = '', value, label, closeLabel, copy }) {
+  const field = element('input', { class: 'form-control mono', type: 'text', value, readonly: true });
+  field.setAttribute('aria-label', label);
+  const content = [...(text ? [element('p', { class: 'dialog-text', text })] : []), field];
+  if (copy) {
+    const button = element('button', { class: 'btn btn-quiet dialog-copy', type: 'button', text: copy.label });
+    button.addEventListener('click', copy.onCopy);
+    content.push(button);
+  }
+  const closed = ask({ title, content, confirmLabel: closeLabel, cancellable: false });
+  field.focus();
+  field.select();
+  await closed;
+}

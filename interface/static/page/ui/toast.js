@@ -1,0 +1,141 @@
+/** Short messages at the edge of the page, with at most one action. */
+
+import { icon } from './icons.js';
+import { shellStrings } from '../strings/en/shell.js';
+
+const PLAIN_SECONDS = 4;
+const ACTION_SECONDS = 10;
+/** Who was told that something failed may first have to find the network again. */
+const FAILURE_SECONDS = 30;
+/** What is over sooner needs no word. */
+const PATIENCE_MS = 300;
+
+function secondsFor({ withAction, isFailure }) {
+  if (withAction && isFailure) return FAILURE_SECONDS;
+  return withAction || isFailure ? ACTION_SECONDS : PLAIN_SECONDS;
+}
+
+/** What had the focus before it came to a toast. */
+let before = null;
+
+/** Gives the focus back that a toast had. */
+function leave() {
+  const place = before?.isConnected ? before : document.getElementById(before?.id ?? '');
+  place?.focus({ preventScroll: true });
+}
+
+/** Keeps toasts above the box where messages are written, however high that grows. */
+function raiseAbove(box, element) {
+  const raise = () => element.style.setProperty('--below-toasts', `${box.offsetHeight}px`);
+  new ResizeObserver(raise).observe(box);
+  raise();
+}
+
+/** The one place of all toasts, raised above whatever dialog is open. */
+function region() {
+  let element = document.getElementById('toasts');
+  if (!element) {
+    element = document.createElement('div');
+    element.id = 'toasts';
+    element.popover = 'manual';
+    element.setAttribute('role', 'status');
+    element.setAttribute('aria-live', 'polite');
+    element.addEventListener('focusin', ({ relatedTarget }) => {
+      if (relatedTarget && !element.contains(relatedTarget)) before = relatedTarget;
+    });
+    document.body.append(element);
+    const box = document.getElementById('composer');
+    if (box) raiseAbove(box, element);
+  }
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  if (element.matches(':popover-open')) element.hidePopover();
+  element.showPopover();
+  focused?.focus({ preventScroll: true });
+  return element;
+}
+
+function button(label, className, onClick) {
+  const element = document.createElement('button');
+  element.type = 'button';
+  element.className = className;
+  element.textContent = label;
+  element.addEventListener('click', onClick);
+  return element;
+}
+
+/** Calls `onEnd` after `seconds` during which nobody pointed at the element or had the focus in it. */
+function whileUnattended(element, seconds, onEnd) {
+  let timer = null;
+  const start = () => {
+    clearTimeout(timer);
+    timer = setTimeout(onEnd, seconds * 1000);
+  };
+  const stop = () => clearTimeout(timer);
+  element.addEventListener('pointerenter', stop);
+  element.addEventListener('pointerleave', start);
+  element.addEventListener('focusin', stop);
+  element.addEventListener('focusout', start);
+  start();
+  return stop;
+}
+
+/**
+ * @param {string} text
+ * @param {{actionLabel?: string, onAction?: () => void, onGone?: () => void, kind?: 'info'|'success'|'error', lasting?: boolean}} [options]
+ *   `lasting`: it stays until it is taken away; `onGone` is called when it goes without its action
+ * @returns {() => void} takes the message away
+ */
+export function showToast(text, { actionLabel, onAction, onGone = () => {}, kind = 'info', lasting = false } = {}) {
+  const toast = document.createElement('div');
+  toast.className = `toast-message toast-${kind}`;
+  if (kind === 'error') toast.setAttribute('role', 'alert');
+  const words = document.createElement('span');
+  words.className = 'toast-text';
+  words.textContent = text;
+  toast.append(words);
+
+  const withAction = Boolean(actionLabel && onAction);
+  const seconds = secondsFor({ withAction, isFailure: kind === 'error' });
+  const stop = lasting ? () => {} : whileUnattended(toast, seconds, giveUp);
+  function remove() {
+    stop();
+    const hadFocus = toast.contains(document.activeElement);
+    toast.remove();
+    if (hadFocus) leave();
+  }
+  function giveUp() {
+    remove();
+    onGone();
+  }
+  if (withAction) {
+    toast.append(
+      button(actionLabel, 'toast-action', () => {
+        remove();
+        onAction();
+      }),
+    );
+  }
+  const dismiss = button('', 'icon-button toast-dismiss', giveUp);
+  dismiss.setAttribute('aria-label', shellStrings.toast.dismiss);
+  dismiss.append(icon('x-lg'));
+  toast.append(dismiss);
+  region().append(toast);
+  return giveUp;
+}
+
+/**
+ * Says what runs once it has taken a while.
+ *
+ * @param {string} text
+ * @returns {() => void} takes that back
+ */
+export function tellWhenSlow(text) {
+  let remove = () => {};
+  const timer = setTimeout(() => {
+    remove = showToast(text, { lasting: true });
+  }, PATIENCE_MS);
+  return () => {
+    clearTimeout(timer);
+    remove();
+  };
+}
