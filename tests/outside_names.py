@@ -20,6 +20,7 @@ message_index
 document_references
 variants
 progress
+suggestions
 tool_calls
 
 # Called or read by libraries: werkzeug, click, pickle, hypothesis, markdown-it, html.parser.

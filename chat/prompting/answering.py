@@ -130,7 +130,8 @@ def fall_back(turn: Turn) -> Event:
 
 
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
-    deltas = turn.model.stream(prompt, max_tokens=turn.answer_tokens)
+    options = turn.options
+    deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature)
     try:
         async for delta in deltas:
             for event in _events(turn, delta):
@@ -167,8 +168,10 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
 
 def _why_cut(turn: Turn, last: Delta) -> str:
     """Whose limit cut the answer, and what to do."""
-    if turn.answer_tokens is not None and (not last.usage or last.usage.completion_tokens >= turn.answer_tokens):
-        why = f"The answer was cut at {turn.answer_tokens:,} tokens, as the settings of this conversation say."
+    longest = turn.options.answer_tokens
+    if longest is not None and (not last.usage or last.usage.completion_tokens >= longest):
+        whose = "message" if "answer_tokens" in (turn.query.get("options") or {}) else "conversation"
+        why = f"The answer was cut at {longest:,} tokens, as the settings of this {whose} say."
     else:
         why = last.status or f"{turn.model.name} cut the answer at a limit of its own."
     return f"{why} Ask the model to go on where it stopped."

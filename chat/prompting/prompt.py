@@ -61,16 +61,18 @@ def build_prompt(
     summary: str,
     preferences: str,
     model: ChatModel,
+    instructions: str = "",
     share: float = 1.0,
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
+    `instructions`: of the conversation, in the place of our own first sentences.
     `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
     conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
     part of the system message. The question and its context are never cut here.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
-    system = _system(preferences)
+    system = _system(instructions, preferences)
     room -= model.count_tokens(system)
 
     def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
@@ -84,8 +86,8 @@ def build_prompt(
 
 
 @lru_cache(maxsize=256)
-def _system(preferences: str) -> str:
-    return template("system").render(preferences=preferences)
+def _system(instructions: str, preferences: str) -> str:
+    return template("system").render(instructions=instructions, preferences=preferences)
 
 
 def _question(question: str, context: ContextBlock, *, summary: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from chat.ports import TurnServices
+from chat.prompting.options import answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
@@ -24,21 +25,14 @@ from .turn import MAX_MESSAGE_CHARS, Turn, named_references
 _OVERRIDES = "model_overrides"
 """The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""
 
-_ANSWER_TOKENS = "answer_tokens"
-"""The conversation's setting that limits its answers, in tokens."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenModel:
-    """A model; `notice` says why it is not the one that the conversation has chosen, `is_own` that it is that one.
-
-    answer_tokens: the most tokens of an answer, as the conversation's settings say.
-    """
+    """A model; `notice` says why it is not the one that the conversation has chosen, `is_own` that it is that one."""
 
     model: ChatModel
     is_own: bool = False
     notice: str = ""
-    answer_tokens: int | None = None
 
 
 def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServices) -> ChosenModel:
@@ -47,10 +41,6 @@ def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServi
     What the conversation has chosen may be gone since, and then the main model answers. Raises ValueError for a name
     in the turn itself that makes no sense, ModelNotAllowedError for one that this person may not use.
     """
-    return replace(_chosen(query, settings, services=services), answer_tokens=_answer_tokens(settings))
-
-
-def _chosen(query: Mapping[str, Any], settings: Any, *, services: TurnServices) -> ChosenModel:
     if name := query.get("model"):
         return ChosenModel(model=services.models.for_name(name))
     own = _own_choice(settings)
@@ -75,11 +65,6 @@ def instead_of(gone: str, *, services: TurnServices) -> ChosenModel:
     )
 
 
-def _answer_tokens(settings: Any) -> int | None:
-    tokens = settings.get(_ANSWER_TOKENS) if isinstance(settings, Mapping) else None
-    return tokens if type(tokens) is int and tokens > 0 else None
-
-
 def _own_choice(settings: Any) -> str | None:
     """The settings are the client's: there may be anything in them."""
     overrides = settings.get(_OVERRIDES) if isinstance(settings, Mapping) else None
@@ -99,9 +84,10 @@ ASKED_INSTEAD_OF = "_asked_instead_of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Means:
-    """What a turn is answered with, whatever it asks."""
+    """What a turn is answered with, whatever it asks. settings: the conversation's."""
 
     services: TurnServices
+    settings: Any
     chosen: ChosenModel
     preferences: Preferences
 
@@ -120,11 +106,11 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         raise EmptyMessageError
     former = query.get(ASKED_INSTEAD_OF)
     if former:
-        query = {**query, "checkboxes": history.config_of(former).get("checkboxes") or {}}
+        query = {**query, **_asked_with(history.config_of(former))}
     means = _means(query, history, user_email=user_email)
     accepted = history.accept(
         text=text,
-        config={"checkboxes": dict(query.get("checkboxes") or {})},
+        config=_asked_with(query),
         reply_to=query.get("reply_to"),
         thread_id=query.get("thread_id"),
         model_name=means.chosen.model.name,
@@ -148,7 +134,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     memories = accepted.answer_config.get("memories") or ()
     query = {
         **query,
-        "checkboxes": accepted.question_config.get("checkboxes") or {},
+        **_asked_with(accepted.question_config),
         "referenced_friendly_ids": named.friendly_ids,
         "referenced_claim_ids": named.claim_ids,
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
@@ -156,12 +142,20 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     return _turn(query, accepted, means, text=accepted.text)
 
 
+def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The switches and the options of a question, as they are stored with it."""
+    switches = {"checkboxes": dict(asked.get("checkboxes") or {})}
+    return switches | {"options": dict(asked["options"])} if asked.get("options") else switches
+
+
 def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _Means:
     # All that can fail comes before a turn is accepted: one that is, has to be finished.
     services: TurnServices = query.get("_services") or default_services()
+    settings = history.metadata()["conversation_settings"]
     return _Means(
         services=services,
-        chosen=chosen_model(query, history.metadata()["conversation_settings"], services=services),
+        settings=settings,
+        chosen=chosen_model(query, settings, services=services),
         preferences=preferences_of(user_email, database=history.database or database_of(query.get("_users_dir"))),
     )
 
@@ -179,6 +173,6 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         loader=query.get("_conversation_loader"),
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
-        answer_tokens=means.chosen.answer_tokens,
+        options=answer_options(means.settings, query.get("options") or {}),
         notice=means.chosen.notice,
     )

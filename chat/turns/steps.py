@@ -39,7 +39,7 @@ _INTERRUPTIONS = {
 
 def max_context_chars(turn: Turn) -> int:
     """How many characters of context this turn's model can take beside the question itself."""
-    taken = len(turn.text) + turn.preferences.chars(turn.model)
+    taken = len(turn.text) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
     return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
 
 
@@ -126,6 +126,7 @@ async def answer(
             context=block,
             history=history,
             summary=turn.summary,
+            instructions=turn.options.instructions(turn.model),
             preferences=turn.preferences.text(turn.model),
             model=turn.model,
             share=share,
@@ -153,6 +154,8 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield turn.note(turn.notice)
     if not turn.preferences.fit(turn.model):
         yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
+    if not turn.options.fit(turn.model):
+        yield turn.note("The system prompt is too long for this model: it gets the beginning.")
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from chat.ports import ConversationLoader, Message, TurnServices
+from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
 from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title
@@ -50,8 +51,7 @@ class Turn:
     references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
     what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
-    that the conversation has chosen. answer_tokens: the most tokens of an answer that the conversation's settings
-    allow; None: as many as the model can write.
+    that the conversation has chosen. options: of the conversation, replaced by those of the question.
     notice: what the person ought to know of this choice. parts: what the answer has beside its words. status: the
     answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title. flush:
     where a server runs the turn, waits until its events are stored; False where they could not be. finished: the answer
@@ -70,7 +70,7 @@ class Turn:
     summary: str = ""
     history: Sequence[Message] = ()
     has_own_model: bool = False
-    answer_tokens: int | None = None
+    options: AnswerOptions = field(default_factory=AnswerOptions)
     notice: str = ""
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)

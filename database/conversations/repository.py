@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -24,6 +25,8 @@ _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
 _LISTED = {name: name for name in ("title", "flag", "archived", "stateless")} | {"settings": "conversation_settings"}
 """What lists show of the changeable columns, and by which name."""
+SETTINGS_CHARS = 16_384
+"""Characters of a conversation's settings as JSON."""
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
 
@@ -151,6 +154,30 @@ def update_conversation(
             _record_changed(connection, user_email, conversation_id, fields)
 
     database.write(job)
+
+
+def change_settings(
+    *, database: Database, user_email: str, conversation_id: str, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Set single settings of a conversation, remove those that are None in `changes`; returns all of them.
+
+    Raises:
+        ConversationNotFoundError: missing, somebody else's, or in the bin.
+        InvalidChangeError: all settings together are longer than `SETTINGS_CHARS`.
+    """
+
+    def job(connection: Connection) -> dict[str, Any]:
+        before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
+        settings = {name: value for name, value in {**before, **changes}.items() if value is not None}
+        if settings == before:
+            return before
+        if len(orjson.dumps(settings).decode()) > SETTINGS_CHARS:
+            raise InvalidChangeError(f"The settings of a conversation take at most {SETTINGS_CHARS:,} characters.")
+        _update(connection, _live(user_email, conversation_id), {"settings": settings})
+        _record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
+        return settings
+
+    return database.write(job)
 
 
 def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, RootModel, model_validator
 
+from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.conversations.bulk import Change, Fate
-from endpoints.http.models import SETTINGS_BYTES, Body, Done, Id, JsonObject, Query, Shape, Text, Title
+from database.conversations.repository import SETTINGS_CHARS
+from endpoints.http.models import LARGEST_NUMBER, Body, Done, Id, JsonObject, Query, Shape, Text, Title
 
 
 class ConversationPage(Query):
@@ -32,13 +34,43 @@ class TitleChange(Body):
 
 
 class ConversationSettings(RootModel[JsonObject]):
-    """Settings of one conversation: an object of at most 16 KB."""
+    """Settings of one conversation: an object of at most 16,384 characters."""
 
     @model_validator(mode="after")
     def _not_huge(self) -> ConversationSettings:
-        if len(self.model_dump_json()) > SETTINGS_BYTES:
-            raise ValueError(f"settings take at most {SETTINGS_BYTES:,} bytes")
+        if len(self.model_dump_json()) > SETTINGS_CHARS:
+            raise ValueError(f"settings take at most {SETTINGS_CHARS:,} characters")
         return self
+
+
+ModelName = Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class AnswerOptions(Body):
+    """How answers are made; null leaves it to the server or the model. `answer_tokens`: the most tokens of an answer.
+
+    `system_prompt`: stands in the place of the server's own instructions.
+    """
+
+    system_prompt: Annotated[Text, Field(max_length=LONGEST_SYSTEM_PROMPT)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=HIGHEST_TEMPERATURE)] | None = None
+    answer_tokens: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None = None
+
+
+class ModelOverrides(Body):
+    """The model that answers in the place of the server's main model, by the `id` that `GET /models` gives it."""
+
+    main: ModelName
+
+
+class SettingsChange(AnswerOptions):
+    """The settings of a conversation to change: null removes one, those that are left out stay.
+
+    `suggestions`: of the welcome conversation, can only be removed.
+    """
+
+    model_overrides: ModelOverrides | None = None
+    suggestions: None = None
 
 
 class ConversationItem(Shape):

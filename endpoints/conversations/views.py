@@ -14,7 +14,7 @@ from database.workspaces.default import is_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import current_state, current_user_email, current_user_scope
+from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 
@@ -81,6 +81,19 @@ def put_conversation_settings(conversation_id: str, body: conversation_models.Co
     """Replace the conversation's own settings."""
     _update(conversation_id, {"settings": body.root})
     return body.root
+
+
+@blueprint.patch("/conversations/<conversation_id>/settings")
+@takes(conversation_models.SettingsChange)
+@answers(dict[str, object])
+@fails("model_not_allowed")
+def patch_conversation_settings(conversation_id: str, body: conversation_models.SettingsChange) -> object:
+    """Change single settings of a conversation and keep the others; the settings that result."""
+    if body.model_overrides is not None:
+        check_model(body.model_overrides.main)
+    return conversations.change_settings(
+        **current_user_scope(), conversation_id=conversation_id, changes=body.model_dump(exclude_unset=True)
+    )
 
 
 @blueprint.put("/conversations/<conversation_id>/title")

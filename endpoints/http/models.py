@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
-SETTINGS_BYTES = 16_384
 LARGEST_NUMBER = 2**53
 """The largest integer that programs with only floats, such as JavaScript, represent exactly."""
 _DEPTH = 20

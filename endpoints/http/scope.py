@@ -15,7 +15,7 @@ from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from language_models.menu import AllowedModels, AllowedNames
 
-from .errors import UnauthorizedError
+from .errors import InvalidRequestError, UnauthorizedError
 
 if TYPE_CHECKING:
     from chat.ports import TurnServices
@@ -173,6 +173,15 @@ def allowed_models() -> AllowedModels:
     state, caller = current_state(), current_user_scope()
     names = AllowedNames(everybody=state.settings.allowed_models, administrators=state.settings.admin_models)
     return AllowedModels(state.models, names, is_admin=lambda: get_user(**caller).is_admin)
+
+
+def check_model(name: str | None) -> None:
+    """Raises InvalidRequestError for an unknown model, ModelNotAllowedError for one that the caller may not use."""
+    try:
+        if name:
+            allowed_models().for_name(name)
+    except ValueError as error:
+        raise InvalidRequestError(str(error)) from error
 
 
 class UserScope(TypedDict):

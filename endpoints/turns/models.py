@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from endpoints.conversations.models import AnswerOptions
 from endpoints.http.models import (
     LARGEST_NUMBER,
     Body,
@@ -21,7 +22,10 @@ from endpoints.http.models import (
 
 
 class Outgoing(BaseModel):
-    """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here."""
+    """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
+
+    `options`: override those of the conversation for this turn; null: as if the conversation had none.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True)
     messageText: Text  # noqa: N815 - clients exist
@@ -33,6 +37,7 @@ class Outgoing(BaseModel):
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None
     client_message_id: ClientMessageId | None = None
+    options: AnswerOptions = AnswerOptions()
 
 
 class Repetition(Body):

@@ -11,11 +11,11 @@ from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
 from database.conversations.repository import FIELD as PINNED
 from database.messages import branches, variants
 from endpoints.http import models as http_models
-from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,
+    check_model,
     conversation_loader,
     current_state,
     current_user_email,
@@ -44,7 +44,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
     allow, 429 `too_many_turns` where the person has as many answers written at once as one may.
     """
     conversation = access_conversation(conversation_id)
-    _check_model(body.model)
+    check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
 
 
@@ -55,7 +55,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
 def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
-    _check_model(body.model)
+    check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(conversation, body, again=message_id)))
 
 
@@ -129,20 +129,14 @@ def cancel_response(conversation_id: str) -> Response:
     return ok(cancelled=stopped)
 
 
-def _check_model(name: str | None) -> None:
-    try:
-        if name:
-            allowed_models().for_name(name)
-    except ValueError as error:
-        raise InvalidRequestError(str(error)) from error
-
-
 def _query(
     conversation: Conversation, body: turn_models.Outgoing | turn_models.Repetition, *, again: str | None = None
 ) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
+    options = body.options.model_dump(exclude_unset=True) if isinstance(body, turn_models.Outgoing) else None
     return {
         **dict(body),
+        "options": options,
         ANSWER_AGAIN: again,
         "_users_dir": current_state().settings.users_dir,
         "_services": replace(current_state().services, models=allowed_models()),

@@ -45,6 +45,7 @@ PROBES = {
     ("GET", "/get_conversation_details/<conversation_id>"): Probe(),
     ("GET", "/get_conversation_settings/<conversation_id>"): Probe(),
     ("PUT", "/get_conversation_settings/<conversation_id>"): Probe({"tone": "dry"}),
+    ("PATCH", "/conversations/<conversation_id>/settings"): Probe({"temperature": 1}),
     ("PUT", "/conversations/<conversation_id>/title"): Probe({"title": "Mine now"}),
     ("POST", "/clone_conversation/<conversation_id>"): Probe(),
     ("DELETE", "/delete_conversation/<conversation_id>"): Probe(),

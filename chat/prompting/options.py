@@ -1,0 +1,78 @@
+"""How an answer is made: the system prompt, the temperature and the longest answer of a conversation or of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chat.context.items import cut, neutralised
+from database.engine.text import storable
+from language_models.ports import ChatModel
+
+from .prompt import context_chars
+
+HIGHEST_TEMPERATURE = 2.0
+LONGEST_SYSTEM_PROMPT = 12_000
+"""In characters, of what clients may send; how much of it a model is given depends on its window."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """The options of one answer.
+
+    system_prompt: stands in the place of the server's own first sentences; "" for those. temperature and
+    answer_tokens (the most tokens of the answer): None leaves them to the model.
+    """
+
+    system_prompt: str = ""
+    temperature: float | None = None
+    answer_tokens: int | None = None
+
+    def fit(self, model: ChatModel) -> bool:
+        """Whether `model` is given the whole system prompt."""
+        return len(self.system_prompt) <= _room(model)
+
+    def chars(self, model: ChatModel) -> int:
+        """How many characters of the system prompt `model` is given, about."""
+        return min(len(self.system_prompt), _room(model))
+
+    def instructions(self, model: ChatModel) -> str:
+        """The system prompt for `model`, cut where it is too long for it; "" for none.
+
+        It holds nothing that could be read as an item of context, or as the end of the context.
+        """
+        return neutralised(cut(self.system_prompt, _room(model))[0]) if self.system_prompt else ""
+
+
+def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions:
+    """The options of a turn: those of the conversation's `settings`, replaced by the `overrides` of the turn.
+
+    An override of None takes an option away. Clients store what they like in settings: values that are no options
+    are ignored.
+    """
+    stored = settings if isinstance(settings, Mapping) else {}
+    chosen = {**stored, **overrides}
+    return AnswerOptions(
+        system_prompt=_system_prompt(chosen.get("system_prompt")),
+        temperature=_temperature(chosen.get("temperature")),
+        answer_tokens=_answer_tokens(chosen.get("answer_tokens")),
+    )
+
+
+def _system_prompt(value: Any) -> str:
+    return storable(value).strip() if isinstance(value, str) else ""
+
+
+def _temperature(value: Any) -> float | None:
+    if type(value) not in (int, float):
+        return None
+    return float(value) if 0 <= value <= HIGHEST_TEMPERATURE else None
+
+
+def _answer_tokens(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+def _room(model: ChatModel) -> int:
+    return context_chars(model) // 4
