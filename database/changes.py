@@ -1,11 +1,13 @@
 """Changes: one row for each event of a person's things, written in the transaction that makes the change.
 
 `GET /events` streams them to the person's other tabs, devices and programs (`chat.runtime.changes`). `seq` counts the
-changes of one person from 1 on. Rows are kept for `KEPT_DAYS`; no row holds what a message or a memory says.
+changes of one person from 1 on, within one epoch: a store restored from a backup begins another one. Rows are kept for
+`KEPT_DAYS`; no row holds what a message or a memory says.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +19,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import RECORDED, Database, Urgency
 from database.engine.statements import Prepared
-from database.schema import changes
+from database.schema import change_epoch, changes
 
 KEPT_DAYS = 7
 _ROWS_AT_ONCE = 500
@@ -43,6 +45,7 @@ _AFTER = Prepared(
 )
 _OLDEST = Prepared(select(func.min(_c.seq)).where(_c.user_email == bindparam("owner")))
 _NEWEST = Prepared(select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")))
+_EPOCH = Prepared(select(change_epoch.c.epoch).where(change_epoch.c.id == 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,9 @@ def change_kind(name: str, *, fields: str) -> ChangeKind:
 CONVERSATION = change_kind(
     "conversation",
     fields="the changed ones of `title`, `conversation_friendly_id`, `domain`, `workspace_id`, `flag`, `archived`, "
-    "`stateless`, `temporary`, `pinned`, `conversation_settings`, `pinned_claim_ids`; `erased` when a deleted one is "
-    "erased for good",
+    "`stateless`, `temporary`, `pinned`, `conversation_settings`, `pinned_claim_ids`; all that lists show, with "
+    "`last_updated` and `message_count`, when it is created, restored or taken out of the archive; `erased` when a "
+    "deleted one is erased for good",
 )
 WORKSPACE = change_kind(
     "workspace",
@@ -78,8 +82,8 @@ WORKSPACE = change_kind(
 )
 TURN = change_kind(
     "turn",
-    fields="`status` of the answer, whose message id is the `id`; `user_message_id` when the turn begins. A turn that "
-    "begins is `created`, one that ends is `changed`",
+    fields="`status` of the answer, whose message id is the `id`; when the turn begins, `user_message_id` and the "
+    "`message_count` of the conversation. A turn that begins is `created`, one that ends is `changed`",
 )
 MESSAGE = change_kind(
     "message",
@@ -103,10 +107,11 @@ class StoredChange(NamedTuple):
 
 
 class KeptRange(NamedTuple):
-    """The oldest and the newest change that are kept of a person; both 0 where there is none."""
+    """The oldest and the newest change that are kept of a person, both 0 where there is none, and their epoch."""
 
     oldest: int
     newest: int
+    epoch: str
 
 
 def record(
@@ -123,15 +128,34 @@ def record(
 
     fields: the new values, small and named as in the lists of the API; never what a message or a memory says.
     """
+    record_each(
+        connection,
+        kind,
+        change,
+        user_email=user_email,
+        fields=dict.fromkeys(ids, fields),
+        conversation_id=conversation_id,
+    )
+
+
+def record_each(
+    connection: Connection,
+    kind: ChangeKind,
+    change: ChangeType,
+    *,
+    user_email: str,
+    fields: Mapping[str, Mapping[str, Any]],
+    conversation_id: str | None = None,
+) -> None:
+    """`record` for things that change to different values. fields: the new values of each, by its id."""
     common = {
         "user_email": user_email,
         "kind": kind.name,
         "change": change,
         "conversation_id": conversation_id,
-        "fields": dict(fields),
         "at": now_iso(),
     }
-    rows = [common | {"id": each} for each in ids]
+    rows = [common | {"id": each, "fields": dict(its_fields)} for each, its_fields in fields.items()]
     if rows:
         _INSERT.run_each(connection, rows)
         connection.info.setdefault(RECORDED, set()).add(user_email)
@@ -147,7 +171,22 @@ def changes_after(*, database: Database, user_email: str, after: int, most: int)
 def kept_range(*, database: Database, user_email: str) -> KeptRange:
     """Which of the person's changes can still be read."""
     with database.reading() as connection:
-        return KeptRange(_value(_OLDEST, connection, user_email), _value(_NEWEST, connection, user_email))
+        epoch = _EPOCH.row(connection)
+        return KeptRange(
+            oldest=_value(_OLDEST, connection, user_email),
+            newest=_value(_NEWEST, connection, user_email),
+            epoch="" if epoch is None else epoch[0],
+        )
+
+
+def renew_epoch(*, database: Database) -> None:
+    """Begin another epoch: who watched the changes of this store before loads everything again."""
+
+    def job(connection: Connection) -> None:
+        connection.execute(delete(change_epoch))
+        connection.execute(insert(change_epoch).values(id=1, epoch=secrets.token_hex(8)))
+
+    database.write(job)
 
 
 def newest_changes(*, database: Database, user_emails: Collection[str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from database.accounts.users import any_user_exists, conversation_exists
+from database.changes import renew_epoch
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -122,14 +123,15 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_stores(draft: Path) -> None:
-    """Open both stores as a server does, which migrates them. Raises BrokenBackupError."""
+    """Open both stores as a server does, which migrates them, and begin another epoch. Raises BrokenBackupError."""
     users_dir = str(draft / _USERS)
     for name in (ACCOUNTS, KNOWLEDGE):
         if (draft / name).exists() and not is_sound(draft / name):
             raise BrokenBackupError(f"The backup holds a store that is damaged: {name}.")
     try:
         try:
-            open_store(users_dir)
+            # What a client has seen of the changes after this backup never happened here.
+            renew_epoch(database=open_store(users_dir))
         finally:
             close_store(users_dir)
         if (draft / KNOWLEDGE).exists():

@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from typing import Any
 
 import orjson
 
@@ -47,20 +48,28 @@ class ChangeFeed:
             return len(self._watchers.get(user_email, ())) < MOST_WATCHERS
 
     def watch(
-        self, *, user_email: str, after: int | None, is_allowed: Callable[[], bool] = lambda: True
+        self,
+        *,
+        user_email: str,
+        after: int | None,
+        epoch: str | None = None,
+        is_allowed: Callable[[], bool] = lambda: True,
     ) -> ChangeStream:
         """The person's changes after number `after`; None: those that come from now on.
 
+        epoch: the one that `after` was counted in; None where the client doesn't know it.
         is_allowed: asked before anything is read; False ends the stream. Raises StoreError.
         """
         kept = kept_range(database=self.database, user_email=user_email)
+        first: dict[str, Any] = {}
+        position = kept.newest
         if after is None:
-            first, position = {"seq": kept.newest, "hello": True}, kept.newest
-        elif kept.oldest - 1 <= after <= kept.newest:
-            first, position = {}, after
+            first = {"seq": kept.newest, "hello": True, "epoch": kept.epoch}
+        elif kept.oldest - 1 <= after <= kept.newest and epoch in (None, kept.epoch):
+            position = after
         else:
             # Older than what is kept, or from before a backup was restored: the client has to load its lists again.
-            first, position = {"seq": kept.newest, "reset": True}, kept.newest
+            first = {"seq": kept.newest, "reset": True, "epoch": kept.epoch}
         return ChangeStream(
             self, user_email=user_email, position=position, first=_line(first) if first else b"", is_allowed=is_allowed
         )

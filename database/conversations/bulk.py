@@ -15,6 +15,7 @@ from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, conversations
 from database.workspaces.repository import access_workspace
 
+from .conversation import conversation_row, record_listed, select_conversations
 from .repository import FLAGS
 
 Change = Literal["move", "flag", "pin", "unpin", "archive", "unarchive", "delete", "restore"]
@@ -79,20 +80,24 @@ def _mark(
     values = {**_values(change, value), "version": _c.version + 1}
     connection.execute(update(conversations).where(these).values(values))
     told, fields = _TOLD[change]
-    fields = {"flag": value} if change == "flag" else fields
-    record(connection, CONVERSATION, told, user_email=user_email, ids=found, fields=fields)
+    if fields is None:
+        rows = connection.execute(select_conversations().where(_own(user_email, found)))
+        record_listed(connection, map(conversation_row, rows), told)
+    else:
+        fields = {"flag": value} if change == "flag" else fields
+        record(connection, CONVERSATION, told, user_email=user_email, ids=found, fields=fields)
     return dict.fromkeys(found, "done")
 
 
-_TOLD: Mapping[Change, tuple[ChangeType, Mapping[str, Any]]] = {
+# None: all that lists show, since who was not shown these conversations knows nothing of them.
+_TOLD: Mapping[Change, tuple[ChangeType, Mapping[str, Any] | None]] = {
     "flag": ("changed", {}),
     "pin": ("changed", {"pinned": True}),
     "unpin": ("changed", {"pinned": False}),
     "archive": ("changed", {"archived": True}),
-    "unarchive": ("changed", {"archived": False}),
+    "unarchive": ("changed", None),
     "delete": ("gone", {}),
-    # What a list shows of a restored conversation is read from there.
-    "restore": ("created", {}),
+    "restore": ("created", None),
 }
 
 

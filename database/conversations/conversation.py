@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, select, update
 
-from database.changes import CONVERSATION, record
+from database.changes import CONVERSATION, ChangeType, record_each
 from database.engine.clock import now_iso
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError
@@ -124,20 +125,17 @@ _RECORDED = (
     "stateless",
     "temporary",
     "pinned",
+    "last_updated",
+    "message_count",
 )
 
 
-def record_created(connection: Connection, row: ConversationRow) -> None:
-    """Record that a conversation is there now, or there again."""
-    listed = conversation_metadata(row)
-    record(
-        connection,
-        CONVERSATION,
-        "created",
-        user_email=row.user_email,
-        ids=[row.conversation_id],
-        fields={name: listed[name] for name in _RECORDED},
-    )
+def record_listed(connection: Connection, rows: Iterable[ConversationRow], change: ChangeType = "created") -> None:
+    """Record that conversations are in the lists now, or there again, with all that lists show of them."""
+    shown = {row.conversation_id: (row.user_email, conversation_metadata(row)) for row in rows}
+    for user_email, ids in groupby(shown, key=lambda each: shown[each][0]):
+        fields = {each: {name: shown[each][1][name] for name in _RECORDED} for each in ids}
+        record_each(connection, CONVERSATION, change, user_email=user_email, fields=fields)
 
 
 _as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)

@@ -31,7 +31,7 @@ from database.schema import (
 from database.turns.ephemeral import is_unkept, unkept_in
 from database.turns.events import joined_text, stored_events
 
-from .conversation import ConversationRow, record_created
+from .conversation import ConversationRow, record_listed
 from .deletion import erase_incomplete
 from .friendly_ids import assign_friendly_id
 from .repository import insert_conversation, new_conversation_id, read_live
@@ -405,5 +405,5 @@ def _reveal(connection: Connection, copy: _Copy) -> ConversationRow:
         )
     )
     row = read_live(connection, user_email=copy.source.user_email, conversation_id=copy.conversation_id)
-    record_created(connection, row)
+    record_listed(connection, [row])
     return row

@@ -19,7 +19,7 @@ from database.messages.parts import part_rows
 from database.references import reference_rows
 from database.schema import activities, conversations, message_parts, message_references, messages, threads, workspaces
 
-from .conversation import record_created
+from .conversation import record_listed
 from .repository import insert_conversation, read_live
 
 Message = Mapping[str, Any]
@@ -64,7 +64,7 @@ def import_conversation(
     for table, new in everything.items():
         if new:
             connection.execute(insert(table), new)
-    record_created(connection, read_live(connection, **own))
+    record_listed(connection, [read_live(connection, **own)])
     return rows
 
 

@@ -19,7 +19,7 @@ from database.errors import ConversationNotFoundError, FriendlyIdTakenError, Inv
 from database.schema import conversation_workspaces, conversations, workspaces
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 
-from .conversation import ConversationRow, conversation_row, record_created, select_conversations
+from .conversation import ConversationRow, conversation_row, record_listed, select_conversations
 
 _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
@@ -67,7 +67,7 @@ def create_conversation(
 
 def _created(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
     row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
-    record_created(connection, row)
+    record_listed(connection, [row])
     return row
 
 
@@ -150,7 +150,10 @@ def update_conversation(
 
     def job(connection: Connection) -> None:
         _update(connection, _live(user_email, conversation_id), values)
-        if fields:
+        if fields.get("archived") is False:
+            row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
+            record_listed(connection, [row], "changed")
+        elif fields:
             _record_changed(connection, user_email, conversation_id, fields)
 
     database.write(job)

@@ -38,6 +38,7 @@ from . import (
     m0015_leases,
     m0016_jobs,
     m0017_branches,
+    m0018_change_epoch,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0015_leases.upgrade,
     m0016_jobs.upgrade,
     m0017_branches.upgrade,
+    m0018_change_epoch.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -20,11 +20,12 @@ from .messages import (
     threads,
     unembedded_messages,
 )
-from .upkeep import changes, jobs, purge_clock, schema_version, search_state, stream_events
+from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, search_state, stream_events
 
 __all__ = [
     "activities",
     "api_tokens",
+    "change_epoch",
     "changes",
     "conversation_workspaces",
     "conversations",

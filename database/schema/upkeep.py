@@ -51,6 +51,14 @@ changes = Table(
     sqlite_with_rowid=False,
 )
 
+# One row: which history the numbers of `changes` belong to. A restored backup gets another one.
+change_epoch = Table(
+    "change_epoch",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("epoch", Text, nullable=False),
+)
+
 jobs = Table(
     "jobs",
     metadata,

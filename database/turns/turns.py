@@ -236,7 +236,11 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         **({"branch_id": user.activity_id} if question.branch_of else {}),
     )
     if not head.stateless:
-        begun = {"status": "streaming", "user_message_id": user.activity_id}
+        begun = {
+            "status": "streaming",
+            "user_message_id": user.activity_id,
+            "message_count": head.message_count + 2,
+        }
         who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
         record(connection, TURN, "created", ids=[response.activity_id], fields=begun, **who)
     return AcceptedTurn(

@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlalchemy import Connection, and_, insert, select, update
 
+from database.changes import WORKSPACE, record
 from database.conversations.bulk import place, slices
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -72,8 +73,11 @@ def _restore(connection: Connection, removed: RemovedWorkspace, *, user_email: s
     children = and_(
         _c.user_email == user_email, _c.parent_workspace_id == new_parent, _c.workspace_id.in_(removed["workspace_ids"])
     )
-    connection.execute(update(workspaces).where(children).values(parent_workspace_id=workspace_id))
+    taken_back = update(workspaces).where(children).values(parent_workspace_id=workspace_id).returning(_c.workspace_id)
+    ids = connection.execute(taken_back).scalars().all()
     record_created(connection, access_workspace(connection, user_email=user_email, workspace_id=workspace_id))
+    moved = {"parent_workspace_id": workspace_id}
+    record(connection, WORKSPACE, "changed", user_email=user_email, ids=ids, fields=moved)
     return new_parent
 
 

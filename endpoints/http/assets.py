@@ -111,6 +111,11 @@ def static_base() -> str:
     return f"/static/{_assets().version}/"
 
 
+def static_version() -> str:
+    """The fingerprint of this version of the page's files."""
+    return _assets().version
+
+
 @blueprint.get("/static/<version>/<path:name>")
 @public
 @answers(None, media="*/*")

@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from flask import Flask, Response, request
 
+from .assets import static_version
 from .scope import current_state, error_code, request_id
 
 log = logging.getLogger("anaphora.requests")
@@ -30,6 +31,7 @@ _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 def register_response_headers(app: Flask) -> None:
     """Register the headers, metrics and logs of every response of `app`."""
     app.after_request(add_headers)
+    app.after_request(add_entity_tag)
     app.after_request(count_request)
     app.after_request(log_refusal)
 
@@ -41,6 +43,17 @@ def add_headers(response: Response) -> Response:
         if name.lower() not in own:
             response.headers.add(name, value)
     response.headers["X-Request-ID"] = request_id()
+    # A page that was made by another version offers to reload.
+    response.headers["X-Anaphora-Version"] = static_version()
+    return response
+
+
+def add_entity_tag(response: Response) -> Response:
+    """Give a JSON answer to a GET an ETag, and answer 304 without a body where the client has it already."""
+    is_whole = response.is_sequence and response.mimetype == "application/json"
+    if is_whole and request.method == "GET" and response.status_code == HTTPStatus.OK:
+        response.add_etag()
+        response.make_conditional(request)
     return response
 
 

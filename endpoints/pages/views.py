@@ -12,11 +12,12 @@ from werkzeug.wrappers import Response
 from chat.turns.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN, welcome
 from database.accounts import users
+from database.changes import kept_range
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from endpoints.http import models as http_models
-from endpoints.http.assets import static_base
+from endpoints.http.assets import static_base, static_version
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
 
@@ -92,6 +93,7 @@ def _message_id(conversation_id: str, identifier: str) -> str:
 
 
 def _bootstrap() -> dict[str, Any]:
+    kept = kept_range(**current_user_scope())
     user = users.get_user(**current_user_scope())
     return {
         "user_email": user.user_email,
@@ -100,4 +102,7 @@ def _bootstrap() -> dict[str, Any]:
         "static_base": static_base(),
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},
+        "version": static_version(),
+        # The page watches what changes after this; the lists that it asks for are newer.
+        "changes": {"seq": kept.newest, "epoch": kept.epoch},
     }

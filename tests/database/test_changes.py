@@ -15,6 +15,7 @@ from database.accounts.users import create_user, modify_user_preference
 from database.activities import store_changes
 from database.changes import KINDS, StoredChange, change_kind, changes_after, kept_range, purge_changes, record
 from database.conversations import bulk, copying, deletion, repository
+from database.conversations.conversation import conversation_metadata
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.errors import InvalidChangeError
@@ -46,6 +47,11 @@ def news(database: Database) -> Callable[[], list[StoredChange]]:
 
 def short(found: list[StoredChange]) -> list[tuple[str, str, str, dict[str, Any]]]:
     return [(each.kind, each.change, each.id, each.fields) for each in found]
+
+
+def kept(database: Database, user_email: str = ANN) -> tuple[int, int]:
+    found = kept_range(database=database, user_email=user_email)
+    return found.oldest, found.newest
 
 
 def new_conversation(database: Database, **more: Any) -> str:
@@ -85,7 +91,7 @@ def test_a_turn_tells_that_it_began_and_ended_and_what_the_conversation_is_calle
     news()
     first = take_turn(ANN, one, text=SECRET)
     named = {"title": "Greeting", "conversation_friendly_id": first.conversation_friendly_id}
-    begun = {"status": "streaming", "user_message_id": first.user_message_id}
+    begun = {"status": "streaming", "user_message_id": first.user_message_id, "message_count": 2}
     assert short(news()) == [
         ("turn", "created", first.response_message_id, begun),
         ("turn", "changed", first.response_message_id, {"status": "complete"}),
@@ -189,6 +195,38 @@ def test_a_change_of_many_is_one_row_each(database: Database, news: Callable[[],
     assert short(news()) == [("conversation", "changed", each, {"flag": "red"}) for each in ids]
 
 
+def test_what_comes_back_into_the_lists_is_told_with_all_that_they_show(
+    database: Database, news: Callable[[], list[StoredChange]], take_turn: Turn
+) -> None:
+    ids = [new_conversation(database, title=title) for title in ("Bread", "Rolls")]
+    for one in ids:
+        take_turn(ANN, one)
+    own = {"database": database, "user_email": ANN}
+    shown = {one: conversation_metadata(repository.get_conversation(**own, conversation_id=one)) for one in ids}
+    for away, back in (("delete", "restore"), ("archive", "unarchive")):
+        bulk.change_conversations(**own, conversation_ids=ids, change=away)  # type: ignore[arg-type]
+        news()
+        bulk.change_conversations(**own, conversation_ids=ids, change=back)  # type: ignore[arg-type]
+        told = {each.id: each.fields for each in news()}
+        assert told == {one: {name: shown[one][name] for name in told[one]} for one in ids}
+        assert {"title", "flag", "last_updated", "message_count", "workspace_id", "archived"} <= told[ids[0]].keys()
+    repository.update_conversation(**own, conversation_id=ids[0], changes={"archived": True})
+    repository.update_conversation(**own, conversation_id=ids[0], changes={"archived": False})
+    assert news()[-1].fields == {name: shown[ids[0]][name] for name in told[ids[0]]}
+
+
+def test_a_workspace_that_comes_back_takes_its_workspaces_back(
+    database: Database, news: Callable[[], list[StoredChange]]
+) -> None:
+    own = {"database": database, "user_email": ANN, "domain": "assistant"}
+    outer = workspaces.create_workspace(**own, workspace_name="a")["workspace_id"]
+    inner = workspaces.create_workspace(**own, workspace_name="b", parent_workspace_id=outer)["workspace_id"]
+    removed = workspaces.delete_workspace(**own, workspace_id=outer)
+    news()
+    restore_workspace(**own, removed=removed)
+    assert short(news())[1:] == [("workspace", "changed", inner, {"parent_workspace_id": outer})]
+
+
 def test_a_clone_is_told_when_it_is_whole(
     database: Database, news: Callable[[], list[StoredChange]], take_turn: Turn
 ) -> None:
@@ -237,14 +275,14 @@ def test_a_change_that_is_rolled_back_is_not_recorded(database: Database) -> Non
 
     with pytest.raises(InvalidChangeError):
         database.write(break_off)
-    assert kept_range(database=database, user_email=ANN) == (0, 0)
+    assert kept(database) == (0, 0)
 
 
 def test_each_person_is_counted_alone(database: Database) -> None:
     for user_email in (ANN, BEN, ANN):
         repository.create_conversation(database=database, user_email=user_email, domain="assistant")
-    assert kept_range(database=database, user_email=ANN) == (1, 2)
-    assert kept_range(database=database, user_email=BEN) == (1, 1)
+    assert kept(database) == (1, 2)
+    assert kept(database, BEN) == (1, 1)
     assert len(changes_after(database=database, user_email=ANN, after=0, most=1)) == 1
 
 
@@ -281,12 +319,12 @@ def test_old_changes_are_purged_and_the_newest_number_is_kept(database: Database
     store = database
     store.write(lambda connection: connection.execute(insert(table), rows).rowcount)
     assert purge_changes(database=database) == 1_200
-    assert kept_range(database=database, user_email=ANN) == (1_201, 1_203)
+    assert kept(database) == (1_201, 1_203)
     store.write(lambda connection: connection.execute(update(table).values(at=iso_in(days=-30))).rowcount)
     assert purge_changes(database=database) == 2
-    assert kept_range(database=database, user_email=ANN) == (1_203, 1_203)
+    assert kept(database) == (1_203, 1_203)
     new_conversation(database)
-    assert kept_range(database=database, user_email=ANN) == (1_203, 1_204)
+    assert kept(database) == (1_203, 1_204)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from database.accounts.users import any_user_exists, create_user
+from database.changes import kept_range
 from database.connection import close_store, create_connection, open_store
 from language_models.file_lock import locked
 from portability.backup import back_up, read_manifest
@@ -108,6 +109,22 @@ def test_where_no_memories_and_no_key_are_kept_none_are_backed_up(tmp_path: Path
         "users",
         "users/users.db",
     ]
+
+
+def test_a_restored_store_has_another_epoch_so_that_watchers_of_its_changes_load_everything_again(
+    tmp_path: Path,
+) -> None:
+    def epoch(data_dir: Path) -> str:
+        own = {"database": open_store(data_dir / "users"), "user_email": "ada@example.org"}
+        try:
+            return kept_range(**own).epoch  # type: ignore[arg-type]
+        finally:
+            close_store(data_dir / "users")
+
+    before = epoch(tmp_path / "one")
+    restore(back_up(tmp_path / "one", tmp_path / "backup.zip"), data_dir=tmp_path / "two")
+    assert epoch(tmp_path / "one") == before
+    assert epoch(tmp_path / "two") not in ("", before)
 
 
 @pytest.mark.parametrize("name", released())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from flask import Flask
 
 from chat.runtime import changes as feeds
 from database.accounts.sessions import revoke_all_sessions
+from database.changes import renew_epoch
 from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import Person, account, refused
 from tests.live_server import LiveServer
@@ -19,8 +21,8 @@ from tests.live_server import LiveServer
 pytestmark = pytest.mark.contract
 
 
-def watched(person: Person, after: int | None = None) -> Iterator[dict[str, Any]]:
-    answer = person.get("/events" if after is None else f"/events?after={after}")
+def watched(person: Person, **query: object) -> Iterator[dict[str, Any]]:
+    answer = person.get("/events", query_string=query)
     assert answer.status_code == 200
     assert answer.mimetype == "application/x-ndjson"
     return (orjson.loads(line) for chunk in answer.iter_encoded() for line in chunk.splitlines())
@@ -33,7 +35,8 @@ def ada(app: Flask) -> Person:
 
 def test_a_second_tab_sees_what_the_first_does(ada: Person) -> None:
     second = watched(ada)
-    assert next(second) == {"seq": 0, "hello": True}
+    hello = next(second)
+    assert hello == {"seq": 0, "hello": True, "epoch": hello["epoch"]}
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "What is it?")
     ada.put(f"/conversations/{conversation_id}/title", json={"title": "The answer"})
@@ -60,7 +63,27 @@ def test_nobody_elses_changes_are_told(app: Flask, ada: Person) -> None:
 
 
 def test_a_number_from_elsewhere_is_answered_with_a_reset(ada: Person) -> None:
-    assert next(watched(ada, after=99)) == {"seq": 0, "reset": True}
+    told = next(watched(ada, after=99))
+    assert (told["seq"], told["reset"]) == (0, True)
+
+
+def test_a_number_of_another_epoch_is_answered_with_a_reset(app: Flask, ada: Person) -> None:
+    ada.new_conversation()
+    epoch = next(watched(ada))["epoch"]
+    assert next(watched(ada, after=0, epoch=epoch))["kind"] == "conversation"
+    renew_epoch(database=app.extensions[EXTENSION].database)
+    told = next(watched(ada, after=0, epoch=epoch))
+    assert told == {"seq": 1, "reset": True, "epoch": next(watched(ada))["epoch"]}
+    assert told["epoch"] != epoch
+
+
+def test_the_page_is_told_from_where_on_it_watches(ada: Person) -> None:
+    ada.new_conversation()
+    page = ada.get("/interface/", headers={"Accept": "text/html"}).text
+    bootstrap = orjson.loads(re.search(r'id="bootstrap"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    made = ada.new_conversation()
+    position = bootstrap["changes"]
+    assert next(watched(ada, after=position["seq"], epoch=position["epoch"]))["id"] == made
 
 
 def test_the_stream_ends_with_the_session_that_opened_it(app: Flask, ada: Person) -> None:
@@ -102,7 +125,7 @@ def test_too_many_streams_of_one_person_are_refused(ada: Person, monkeypatch: py
 def test_the_servers_loop_tails_the_changes_and_ends_the_stream_when_it_stops(live_server: LiveServer) -> None:
     first, second = live_server.sign_up(), live_server.sign_in("ada@example.org")
     lines = second.stream("/events")
-    assert next(lines) == {"seq": 0, "hello": True}
+    assert next(lines)["hello"]
     made = first.create_conversation()
     told = next(lines)
     assert (told["kind"], told["change"], told["id"]) == ("conversation", "created", made)
