@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import body, card, send, texts_of
+from tests.browser.transcript import body, card, refuse, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -75,13 +75,19 @@ def test_a_message_is_sent_once_also_when_one_turns_elsewhere_before_the_server_
     expect(body(page, 4)).to_have_text("Understood.")
     expect(field).to_have_value("")
 
-    leave_while_sending(page, "How much salt?").abort()
-    expect(page.locator("#toasts")).to_contain_text("it stands where you wrote it")
-    expect(field).to_have_value("")
-    page.get_by_role("link", name="Growing tomatoes").click()
-    expect(field).to_have_value("How much salt?")
+    on_its_way = leave_while_sending(page, "How much salt?")
+    page.route("**/send_message/**", refuse)
+    on_its_way.abort()
+    waits = page.locator("#toasts").get_by_role("alert")
+    expect(waits).to_contain_text("A message is not sent yet, and waits where you wrote it.")
+    waits.get_by_role("button", name="Go there").click()
+    expect(page.locator("#outbox")).to_contain_text("How much salt?")
     expect(page.locator(".message-card")).to_have_count(4)
-    assert texts_of(person, talk) == ["How much water?", "Understood.", "How much light?", "Understood."]
+    page.unroute("**/send_message/**")
+    page.get_by_role("button", name="Send now").click()
+    expect(body(page, 6)).to_have_text("Understood.")
+    expect(page.locator("#outbox")).to_be_hidden()
+    assert texts_of(person, talk)[::2] == ["How much water?", "How much light?", "How much salt?"]
 
 
 def test_an_answer_of_another_model_than_was_chosen_says_so(person: Client, open_page: OpenPage) -> None:

@@ -215,8 +215,9 @@ def test_where_a_conversation_is_gone_a_new_one_begins_with_what_is_written(
     page.route("**/send_message/**", lambda route: waiting.append(route), times=1)
     with page.expect_request("**/send_message/**"):
         send(page, "Anyone here?")
-    expect(card(page, 2).locator(".message-sender")).to_have_text("main")
+    expect(page.locator("#outbox")).to_contain_text("Sending…")
     waiting[0].continue_()
+    expect(card(page, 2).locator(".message-sender")).to_have_text("main")
     expect(body(page, 2)).to_have_text("Understood.")
     expect(page.locator("#composer-input")).to_have_value("")
     assert opened_id(page) != gone

@@ -4,7 +4,6 @@ import test from 'node:test';
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/page/composer/attachments_model.js';
 import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
-import { createDrafts } from '../../interface/static/page/core/drafts.js';
 import {
   aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress, withChosenModel,
 } from '../../interface/static/page/composer/models/choices_model.js';
@@ -104,26 +103,3 @@ test('a file stands in the message as a block that nothing in it ends', () => {
   assert.equal(cleanName('\n'), 'file');
 });
 
-test('files are kept with their draft, and it says so where there is no room for them', () => {
-  const kept = new Map();
-  const storage = {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem(key, value) {
-      if (value.length > 200) throw new Error('QuotaExceededError');
-      kept.set(key, value);
-    },
-    removeItem: (key) => kept.delete(key),
-  };
-  const drafts = createDrafts(storage, 'ada');
-  const small = [{ name: 'a', text: 'one' }];
-  assert.equal(drafts.setFiles('c1', small), true);
-  assert.deepEqual(createDrafts(storage, 'ada').files('c1'), small);
-  assert.deepEqual(createDrafts(storage, 'eve').files('c1'), []);
-  const large = [...small, { name: 'b', text: 'x'.repeat(500) }];
-  assert.equal(drafts.setFiles('c1', large), false);
-  assert.deepEqual(drafts.files('c1'), large, 'they are there as long as the page');
-  assert.deepEqual(createDrafts(storage, 'ada').files('c1'), small, 'what had room stays kept');
-  assert.equal(drafts.setFiles('c1', []), true);
-  assert.deepEqual([drafts.files('c1'), createDrafts(storage, 'ada').files('c1')], [[], []]);
-  assert.equal(createDrafts(null, 'ada').setFiles('c1', small), false);
-});

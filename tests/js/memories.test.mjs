@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { createDrafts } from '../../interface/static/page/core/drafts.js';
 import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/page/memories/proposals/draft_model.js';
 import { asksToBeRemembered } from '../../interface/static/page/conversation/message_model.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
@@ -9,36 +8,11 @@ import {
   bareReference, entriesByReference, iconOf, isBeside, knowledgeTarget, looksLikeKnowledge, summaryLine,
 } from '../../interface/static/page/references/report_model.js';
 
-function memory() {
-  const kept = new Map();
-  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
-}
-
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
 const ANALYSIS = {
   claim_type: 'preference', context_domain: 'health', tags: ['tea'], entities: [{ name: 'Ada', type: 'person', role: 'subject' }],
   possible_questions: ['What do I drink?'], friendly_id: 'prefer_tea_a3f2', similar: [],
 };
-
-test('memories attached to a draft outlive the page, with and without a text', () => {
-  const storage = memory();
-  createDrafts(storage, 'ada').set('c1', 'half a thought', [CLAIM]);
-  createDrafts(storage, 'ada').set('c2', '', [CLAIM]);
-  const later = createDrafts(storage, 'ada');
-  assert.deepEqual([later.get('c1'), later.attached('c1')], ['half a thought', [CLAIM]]);
-  assert.deepEqual([later.get('c2'), later.attached('c2')], ['', [CLAIM]]);
-});
-
-test('a draft of text alone has nothing attached, and one that was sent is gone', () => {
-  const storage = memory();
-  const drafts = createDrafts(storage, 'ada');
-  drafts.set('c1', 'text');
-  assert.deepEqual(drafts.attached('c1'), []);
-  drafts.set('c1', 'text', [CLAIM]);
-  drafts.set('c1', '', []);
-  assert.deepEqual([drafts.get('c1'), drafts.attached('c1')], ['', []]);
-  assert.equal(storage.getItem('anaphora:drafts:ada'), null);
-});
 
 test('suggestions fill in what the person has not decided', () => {
   const draft = { ...draftOf('I prefer tea.'), context_domain: 'personal' };

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
-import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
 import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createReferenceCache } from '../../interface/static/page/references/cache_model.js';
 import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
@@ -57,79 +56,6 @@ test('entries are found by the name of their reference, conversations in any cas
   assert.equal(bareReference('@MyClaim'), 'MyClaim');
   const entry = { ref: '@CONV_React_p44e_message_5' };
   assert.equal(entriesByReference([entry]).get('conv_react_p44e_message_5'), entry);
-});
-
-function memory({ full = false } = {}) {
-  const kept = new Map();
-  return {
-    getItem: (key) => kept.get(key) ?? null,
-    removeItem: (key) => kept.delete(key),
-    setItem(key, value) {
-      if (full) throw new DOMException('full', 'QuotaExceededError');
-      kept.set(key, value);
-    },
-    kept,
-  };
-}
-
-test('drafts are kept for each conversation and person, until they are empty', () => {
-  const storage = memory();
-  createDrafts(storage, 'ada').set('c1', 'half a thought');
-  assert.equal(createDrafts(storage, 'ada').get('c1'), 'half a thought');
-  assert.equal(createDrafts(storage, 'bob').get('c1'), '');
-  assert.equal(createDrafts(storage, 'ada').get('c2'), '');
-  createDrafts(storage, 'ada').set('c1', ' ');
-  assert.equal(storage.kept.size, 0);
-});
-
-test('what another tab drafted meanwhile is not lost', () => {
-  const storage = memory();
-  const [one, two] = [createDrafts(storage, 'ada'), createDrafts(storage, 'ada')];
-  one.set('c1', 'one');
-  two.set('c2', 'two');
-  const later = createDrafts(storage, 'ada');
-  assert.deepEqual([later.get('c1'), later.get('c2')], ['one', 'two']);
-});
-
-test('drafts live on in the page where storage is full, forbidden or spoilt', () => {
-  const full = createDrafts(memory({ full: true }), 'ada');
-  full.set('c1', 'text');
-  assert.equal(full.get('c1'), 'text');
-  const none = createDrafts(null, 'ada');
-  none.set(null, 'text');
-  assert.equal(none.get(null), 'text');
-  for (const drafts of [full, none]) {
-    drafts.set('c2', 'more');
-    assert.deepEqual([drafts.get('c2'), drafts.get(drafts === full ? 'c1' : null)], ['more', 'text']);
-  }
-  const spoilt = memory();
-  spoilt.kept.set('anaphora:drafts:ada', '{"c1');
-  assert.equal(createDrafts(spoilt, 'ada').get('c1'), '');
-});
-
-test('only so many drafts are kept, the newest', () => {
-  const drafts = createDrafts(memory(), 'ada');
-  for (let i = 0; i < 130; i += 1) drafts.set(`c${i}`, 'text');
-  assert.deepEqual([drafts.get('c29'), drafts.get('c30'), drafts.get('c129')], ['', 'text', 'text']);
-});
-
-test('what is typed into a message is kept with the text it began with, until that very text is saved', () => {
-  const storage = memory();
-  const [edits, elsewhere] = [createEditDrafts(storage, 'ada'), createEditDrafts(storage, 'ada')];
-  edits.set('m1', 'new', 'old');
-  assert.deepEqual(elsewhere.get('m1'), { text: 'new', basedOn: 'old' });
-  elsewhere.set('m1', 'newer', 'old');
-  edits.drop('m1', 'new');
-  assert.equal(edits.get('m1').text, 'newer');
-  edits.drop('m1');
-  assert.equal(edits.get('m1'), null);
-  assert.equal(storage.kept.size, 0);
-  for (const kept of [null, memory({ full: true })]) {
-    const unstored = createEditDrafts(kept, 'ada');
-    unstored.set('m1', 'one', '');
-    unstored.set('m2', 'two', '');
-    assert.deepEqual([unstored.get('m1').text, unstored.get('m2').text], ['one', 'two']);
-  }
 });
 
 test('a reference is looked up once, however many ask, and again when it is old', async () => {

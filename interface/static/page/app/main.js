@@ -2,6 +2,7 @@
 
 import { bring, createApi } from '../core/api.js';
 import { createEvents } from '../core/events.js';
+import { openKept } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { connectTabs, shareDeletions } from '../core/tabs.js';
 import { createBusyBar } from '../ui/busy_bar.js';
@@ -146,7 +147,7 @@ function awaitTitles({ api, events, sidebar, shownId }) {
   connectTabs(expectTitle);
 }
 
-function start() {
+async function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
   const events = createEvents();
   const api = createApi({
@@ -156,7 +157,8 @@ function start() {
   installCopyFallbacks();
   document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));
 
-  const sidebar = mountSidebar({ api, events, bootstrap });
+  const kept = await openKept(bootstrap.user_email);
+  const sidebar = mountSidebar({ api, events, bootstrap, kept });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
   mountModelStatus(document.getElementById('model-status'), api, events);
   offerPanels({ api, events, bootstrap });
@@ -173,7 +175,7 @@ function start() {
     events.emit('conversation:deleted', { conversationId, isElsewhere: true });
     sidebar.refresh();
   });
-  new ConversationPage({ api, events, bootstrap, titleOf: (conversationId) => sidebar.conversation(conversationId)?.title }).openAddress();
+  new ConversationPage({ api, events, bootstrap, kept, titleOf: (conversationId) => sidebar.conversation(conversationId)?.title }).start();
 }
 
 start();

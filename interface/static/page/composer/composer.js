@@ -1,8 +1,9 @@
-import { bring, mayPass } from '../core/api.js';
+import { bring } from '../core/api.js';
 import { sendsWithEnter } from '../core/remembered_switch.js';
 import { strings } from '../strings/en/conversation.js';
-import { browserStorage, createDrafts } from '../core/drafts.js';
+import { createDrafts } from '../core/drafts.js';
 import { createMemories } from './memories.js';
+import { createOutboxList } from './outbox.js';
 import { createAttachments, createReplyChip, mountTools } from './tools.js';
 import { element, setHidden } from '../ui/dom.js';
 
@@ -22,11 +23,11 @@ function growWith(input) {
  * Where a message is written: grows with its text, completes references and shows them, attaches memories and files, runs
  * commands, keeps drafts.
  *
- * @param {object} page beside what views share: `domain`, `limits: {message}`, `userEmail`
- * @param {{onSend: (payload: object) => Promise<void>, onStop: () => Promise<void>}} options `onSend` throws when the message
- *   was not accepted; the text then is still there, in the conversation that the error names by `conversationId`, else here
+ * @param {object} page beside what views share: `domain`, `limits: {message}`, `kept`, `outbox`
+ * @param {{place: () => {conversationId: string|null, beginning: string|null}, onStop: () => Promise<void>}} options `place` names
+ *   where a message goes that is sent now
  */
-export function mountComposer(page, { onSend, onStop }) {
+export function mountComposer(page, { place, onStop }) {
   const form = document.getElementById('composer');
   const input = document.getElementById('composer-input');
   const sendButton = document.getElementById('send-button');
@@ -42,13 +43,11 @@ export function mountComposer(page, { onSend, onStop }) {
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
   });
   const tools = mountTools(page, { onFailed: tellNotLoaded });
-  const drafts = createDrafts(browserStorage(), page.userEmail);
+  const drafts = createDrafts(page.kept);
+  const showWaiting = createOutboxList({ form, outbox: page.outbox, place, shownId: page.conversationId, onEdit: write });
   let references = null;
   let commands = null;
   let conversationId = null;
-  /** Where what is being sent was written. */
-  let from = null;
-  let sending = false;
   let running = false;
   /** Whether the problem that is shown is that the part which knows references doesn't come. */
   let lacksReferences = false;
@@ -56,8 +55,12 @@ export function mountComposer(page, { onSend, onStop }) {
   const mayHoldReference = () => SIGNS.test(input.value) || COMMAND.test(input.value);
 
   function changed() {
-    growWith(input);
     keepDraft();
+    shown();
+  }
+
+  function shown() {
+    growWith(input);
     references?.show(input.value);
     tellButtons();
     // The part that knows references comes with the first text that may hold one.
@@ -92,10 +95,23 @@ export function mountComposer(page, { onSend, onStop }) {
     }
   }
 
+  /** Shows the draft of the conversation, as it is kept. */
+  function showDraft() {
+    files.set(drafts.files(conversationId));
+    memories.set(drafts.attached(conversationId));
+    const text = drafts.get(conversationId);
+    if (text !== input.value) input.value = text;
+    shown();
+  }
+
+  const isEmpty = () => input.value.trim() === '' && files.all().length === 0;
+
   function tellButtons() {
-    sendButton.disabled = sending || running || (input.value.trim() === '' && files.all().length === 0);
+    sendButton.disabled = isEmpty();
     setHidden(stopButton, !running);
-    setHidden(sendButton, running);
+    // What is written during an answer is sent after it.
+    setHidden(sendButton, running && isEmpty());
+    sendButton.title = running ? words.sendLater : words.send;
   }
 
   /** @param {{label: string, onAct: () => void}|null} [remedy] what can be done about it */
@@ -120,83 +136,68 @@ export function mountComposer(page, { onSend, onStop }) {
     changed();
   }
 
-  /** The server finds the references in the text too, so that a part that can't be loaded loses nothing. */
-  async function referencesIn(text) {
-    if (!SIGNS.test(text)) return {};
-    if (!references) await loadReferences().catch(() => {});
-    const { claimIds = [], friendlyIds = [] } = references?.parse(text) ?? {};
-    return { referenced_friendly_ids: friendlyIds, referenced_claim_ids: claimIds };
-  }
-
   /** Enter: a command is carried out, everything else is sent. */
   async function submit() {
     if (!COMMAND.test(input.value)) return send();
-    if (sending) return undefined;
     references?.close();
     try {
       commands ??= (await bring(() => import('./commands/commands.js'))).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
     } catch (error) {
       return tellNotLoaded(error, submit);
     }
-    const [typed, place] = [input.value, conversationId];
-    return commands.run(typed, { onDone: () => served(typed, place) });
+    const [typed, written] = [input.value, conversationId];
+    return commands.run(typed, { onDone: () => served(typed, written) });
   }
 
   /** A command that was carried out has no more to do where it was written. */
-  function served(typed, place) {
-    const isShown = place === conversationId;
+  function served(typed, written) {
+    const isShown = written === conversationId;
     if (isShown && input.value === typed) setText('');
-    else if (!isShown && drafts.get(place) === typed) drafts.set(place, '', drafts.attached(place));
+    else if (!isShown && drafts.get(written) === typed) drafts.set(written, '', drafts.attached(written));
   }
 
   async function send() {
-    if (sendButton.disabled) return;
-    if (input.value.length + files.length() > page.limits.message) {
+    if (isEmpty()) return;
+    const text = input.value;
+    const kept = files.all();
+    if (text.length + files.length() > page.limits.message) {
       tellProblem(await files.tooLong(page.limits.message));
       return;
     }
-    const text = input.value;
     const target = reply.target;
-    const attached = memories.attached();
-    const kept = files.all();
-    const along = { ...memories.payload(), ...tools.payload(), ...(target ? { reply_to: target.message_id } : {}) };
-    from = conversationId;
-    sending = true;
+    const message = {
+      ...place(), text, files: kept, attached: memories.attached(), id: drafts.resendId(conversationId, text),
+      replyTo: target && { message_id: target.message_id, sender: target.sender, text: target.text, short_id: target.short_id },
+      fields: { ...memories.payload(), ...tools.payload(), ...(target ? { reply_to: target.message_id } : {}) },
+    };
     tellProblem('');
     references?.close();
-    memories.set([]);
-    files.set([]);
-    drafts.setFiles(conversationId, []);
-    setText('');
-    reply.set(null);
-    try {
-      const named = await referencesIn(text);
-      await onSend({ messageText: await files.inText(text, kept), ...named, ...along });
-    } catch (error) {
-      giveBack({ place: error.conversationId ?? from, text, target, attached, kept }, error);
-    } finally {
-      sending = false;
-      tellButtons();
-    }
+    page.outbox.add(message, drafts.removal(conversationId));
+    show({ text: '', attached: [], files: [], target: null });
   }
 
-  function giveBack({ place, text, target, attached, kept }, error) {
-    if (error.name === 'AbortError' || conversationId !== place) {
-      // What has been written there since stays below it.
-      const ids = new Set(attached.map(({ claim_id: id }) => id));
-      const since = drafts.attached(place).filter(({ claim_id: id }) => !ids.has(id));
-      drafts.set(place, [text, drafts.get(place)].filter(Boolean).join('\n'), [...attached, ...since]);
-      drafts.setFiles(place, [...kept, ...drafts.files(place)]);
-      return;
-    }
-    memories.giveBack(attached);
-    files.set([...kept, ...files.all()]);
-    drafts.setFiles(from, files.all());
-    setText(input.value ? `${text}\n${input.value}` : text);
+  /** Shows what is written, which is kept already. */
+  function show({ text, attached, files: wanted, target }) {
+    memories.set(attached);
+    files.set(wanted);
     reply.set(target);
-    const busy = error.code === 'turn_in_progress';
-    const remedy = busy || mayPass(error) ? { label: words.again, onAct: send } : null;
-    tellProblem(busy ? words.busy : words.failed(error.message), remedy);
+    input.value = text;
+    shown();
+  }
+
+  /** A message that was taken back comes before what has been written since. */
+  function write({ id, text, attached, files: wanted, replyTo, problem }) {
+    const ids = new Set(attached.map(({ claim_id: claimId }) => claimId));
+    const since = input.value;
+    show({
+      text: [text, since].filter(Boolean).join('\n'), files: [...wanted, ...files.all()], target: replyTo,
+      attached: [...attached, ...memories.attached().filter(({ claim_id: claimId }) => !ids.has(claimId))],
+    });
+    keepDraft();
+    keepFiles(files.all());
+    // The server may have it, and nobody heard.
+    if (problem && !problem.isRefused) drafts.setResend(conversationId, { id, text });
+    input.focus();
   }
 
   input.addEventListener('input', () => {
@@ -218,6 +219,8 @@ export function mountComposer(page, { onSend, onStop }) {
   });
   stopButton.addEventListener('click', onStop);
   addEventListener('resize', () => growWith(input));
+  // What is written, or sent, in another window is not written here a second time.
+  drafts.followElsewhere((id) => id === conversationId && showDraft());
   tellButtons();
 
   return {
@@ -228,23 +231,23 @@ export function mountComposer(page, { onSend, onStop }) {
       reply.set(null);
       tellProblem('');
       references?.close();
-      memories.set(drafts.attached(id));
       files.turnTo(drafts.files(id));
-      setText(drafts.get(id));
+      showDraft();
+      showWaiting();
     },
     /** A conversation was made for what is being written. */
     rename(id) {
-      drafts.set(conversationId, '');
-      drafts.setFiles(conversationId, []);
-      if (from === conversationId) from = id;
+      page.kept.change(drafts.removal(conversationId));
       conversationId = id;
       tools.rename(id);
       keepDraft();
       keepFiles(files.all());
+      showWaiting();
     },
     setRunning(now) {
       running = now;
       tellButtons();
+      showWaiting();
     },
     replyTo(message) {
       reply.set(message);

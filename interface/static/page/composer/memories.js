@@ -87,11 +87,6 @@ export function createMemories({ place, buttons, input, page, onChange }) {
   return {
     attached: () => attached,
     set,
-    /** Those of a message that was not sent come back; what was attached since stays. */
-    giveBack(claims) {
-      const since = attached.filter(({ claim_id: id }) => !claims.some((claim) => claim.claim_id === id));
-      set([...claims, ...since]);
-    },
     /** The fields of a message to be sent. */
     payload: () => ({
       checkboxes: { use_pkb: isOn() },

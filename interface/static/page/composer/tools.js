@@ -78,7 +78,7 @@ function receiveFiles({ form, input, onFiles, onPaste }) {
  * @param {object} options
  * @param {HTMLElement} options.place for their chips
  * @param {number} options.most characters in a message
- * @param {(files: object[]) => boolean} options.onChange when a file came or went by hand; false where they can't be kept
+ * @param {(files: object[]) => Promise<boolean>} options.onChange when a file came or went by hand; false where they can't be kept
  * @param {(text: string) => void} options.onProblem
  * @param {(error: Error, again: () => void) => void} options.onFailed
  */
@@ -107,9 +107,10 @@ export function createAttachments({ form, input, place, page, most, onChange, on
 
   async function change(wanted, problems = []) {
     files = wanted;
-    const said = onChange(files) ? problems : [...problems, (await part()).sentences.notKept];
-    onProblem(said.join(' '));
+    const isKept = onChange(files);
     await show();
+    const said = (await isKept) ? problems : [...problems, (await part()).sentences.notKept];
+    onProblem(said.join(' '));
   }
 
   async function remove(position) {

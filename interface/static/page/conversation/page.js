@@ -1,8 +1,11 @@
 import { parseAddress, writeAddress } from '../core/address.js';
-import { bring } from '../core/api.js';
+import { bring, mayPass } from '../core/api.js';
+import { newId } from '../core/ids.js';
+import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
 import { connectTabs } from '../core/tabs.js';
-import { browserStorage, createEditDrafts } from '../core/drafts.js';
+import { createEditDrafts } from '../core/drafts.js';
+import { Outbox } from '../composer/outbox_model.js';
 import { createReferenceCache } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
 import { attempt, tellFailure } from '../ui/attempts.js';
@@ -31,22 +34,30 @@ export class ConversationPage {
   #announcer = document.getElementById('announcer');
   #tabs;
   #opening = null;
-  #made = null;
+  /** Conversations on their way, by what was opened for them. */
+  #made = new Map();
   #conversation = null;
+  /** Names what is written until its conversation exists. */
+  #beginning = null;
+  #outbox;
 
-  /** `titleOf(conversationId)`: its title where that is known before it is loaded, else nothing. */
-  constructor({ api, events, bootstrap, titleOf }) {
+  /** `kept`: what the browser keeps; `titleOf(conversationId)`: its title where that is known before it is loaded, else nothing. */
+  constructor({ api, events, bootstrap, kept, titleOf }) {
     this.#api = api;
     this.#events = events;
     this.#domain = bootstrap.domain;
     this.#titleOf = titleOf;
-    const page = this.#shared(createEditDrafts(browserStorage(), bootstrap.user_email));
+    const page = this.#shared(createEditDrafts(kept));
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
-    this.#composer = mountComposer({ ...page, domain: bootstrap.domain, limits: bootstrap.limits, userEmail: bootstrap.user_email }, {
-      onSend: (payload) => this.#send(payload),
+    this.#outbox = new Outbox({
+      kept, mayPass, deliver: (entry) => this.#deliver(entry),
+      isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
+    });
+    this.#composer = mountComposer({ ...page, kept, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
+      place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
     this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.#catchUp());
@@ -86,7 +97,7 @@ export class ConversationPage {
       announce: (text) => {
         this.#announcer.textContent = text;
       },
-      onRunning: (running) => this.#composer?.setRunning(running),
+      onRunning: (running) => this.#tellRunning(running),
       onConversation: (changes) => this.#takeChanges(changes),
       onCard: (card) => {
         this.#turns.adopt(card);
@@ -94,6 +105,12 @@ export class ConversationPage {
       },
     };
     return page;
+  }
+
+  /** Opens what the address names, and sends what was written before and did not arrive. */
+  async start() {
+    await this.openAddress();
+    await this.#outbox.sendAll();
   }
 
   /** Opens what the address names. */
@@ -111,11 +128,10 @@ export class ConversationPage {
     this.#opening?.abort();
     const opening = new AbortController();
     this.#opening = opening;
-    this.#made = null;
     writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
     this.#selection?.clear();
-    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#titleOf(conversationId) || null } : null;
+    this.#turnTo(conversationId);
     this.#transcript.clear(conversationId);
     this.#pins.clear();
     this.#composer.open(conversationId);
@@ -133,6 +149,12 @@ export class ConversationPage {
     }
   }
 
+  #turnTo(conversationId) {
+    // What was written on an empty page before a reload waits there.
+    this.#beginning = conversationId ? null : (this.#outbox.unsettled ?? newId());
+    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#titleOf(conversationId) || null } : null;
+  }
+
   /** What is written where there is no conversation any more begins a new one. */
   #showFailure(error, onAgain) {
     if (isGone(error)) Object.assign(this.#conversation, { isGone: true, stateless: false });
@@ -144,15 +166,17 @@ export class ConversationPage {
   #begin(made) {
     this.open(null);
     const opening = this.#opening;
-    this.#made = made.then((conversationId) => {
+    this.#beginning = newId();
+    this.#made.set(this.#beginning, made.then((conversationId) => {
       if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
       return conversationId;
-    });
+    }));
   }
 
   /** The conversation that is being written in exists from now on. */
   #enter(conversationId, keep) {
     this.#conversation = { conversationId, friendlyId: '', title: '' };
+    this.#beginning = null;
     this.#transcript.clear(conversationId);
     this.#showWhetherEmpty();
     this.#composer.rename(conversationId);
@@ -247,25 +271,48 @@ export class ConversationPage {
     }
   }
 
-  async #send(payload) {
-    const opening = this.#opening;
-    const shown = this.#conversation?.isGone ? null : this.#conversation?.conversationId;
-    const conversationId = shown ?? (await this.#made) ?? (await this.#create());
-    if (this.#opening === opening) await this.#sendHere(payload);
-    else await this.#turns.sendUnseen(conversationId, payload);
+  /** Where what is written now goes. */
+  #place() {
+    const conversationId = this.#conversation?.isGone ? null : (this.#conversation?.conversationId ?? null);
+    this.#beginning = conversationId ? null : (this.#beginning ?? newId());
+    return { conversationId, beginning: this.#beginning };
   }
 
-  async #sendHere(payload) {
-    if (!this.#transcript.atEnd) await this.#transcript.load();
-    this.#transcript.showState();
+  /** Brings a message of the outbox to the server; its answer is shown where its conversation is. */
+  async #deliver(entry) {
+    const conversationId = entry.conversationId ?? (await this.#conversationOf(entry.beginning));
+    const request = await requestOf(entry);
+    if (conversationId === this.#conversation?.conversationId && !this.#transcript.atEnd) await this.#transcript.load();
     try {
-      if (await this.#turns.send(payload)) this.#tellActivity();
+      if (!(await this.#turns.send(conversationId, request))) return;
     } catch (error) {
-      if (isGone(error)) this.#showFailure(error);
-      else this.#showWhetherEmpty();
-      if (error.code === 'turn_in_progress') await this.refresh();
+      // It had been sent before, and its answer is not kept.
+      if (error.code === 'stream_expired') return;
+      if (conversationId === this.#conversation?.conversationId) await this.#tellRefused(error);
+      else if (!entry.problem) this.#tellDelayedElsewhere(conversationId, error);
       throw error;
     }
+    this.#transcript.showState();
+    this.#tellActivity();
+  }
+
+  async #tellRefused(error) {
+    if (isGone(error)) this.#showFailure(error);
+    if (error.code === 'turn_in_progress') await this.refresh();
+  }
+
+  #tellDelayedElsewhere(conversationId, error) {
+    if (error.code === 'turn_in_progress') return;
+    showToast(strings.outbox.elsewhere(error.message), {
+      kind: 'error', actionLabel: strings.outbox.goThere, onAction: () => this.goTo({ conversation_id: conversationId }),
+    });
+  }
+
+  /** The conversation of what was written where there was none. */
+  async #conversationOf(beginning) {
+    const conversationId = (await this.#made.get(beginning)) ?? (await this.#create(beginning));
+    await this.#outbox.settle(beginning, conversationId);
+    return conversationId;
   }
 
   #tellActivity() {
@@ -274,15 +321,20 @@ export class ConversationPage {
     if (!this.#conversation.stateless) this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
   }
 
-  async #create() {
-    const opening = this.#opening;
+  async #create(beginning) {
     const { conversation_id: conversationId } = await this.#api.createConversation(this.#domain);
     this.#events.emit('conversation:created', { conversationId });
-    if (this.#opening === opening) this.#enter(conversationId, 'push');
+    if (beginning === this.#beginning) this.#enter(conversationId, 'push');
     return conversationId;
   }
 
+  #tellRunning(running) {
+    this.#composer?.setRunning(running);
+    if (!running && this.#conversation) this.#outbox?.send(this.#conversation.conversationId);
+  }
+
   #follow() {
+    addEventListener('online', () => this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
     this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
     this.#events.on('conversation:deleted', ({ conversationId }) => {

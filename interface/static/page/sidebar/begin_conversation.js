@@ -6,7 +6,7 @@
  */
 
 import { shellStrings } from '../strings/en/shell.js';
-import { browserStorage, createDrafts } from '../core/drafts.js';
+import { createDrafts } from '../core/drafts.js';
 import { tellFailure } from '../ui/attempts.js';
 
 const KEY = 'anaphora.temporary';
@@ -48,10 +48,10 @@ function isUntouched({ title, message_count: count, pinned, flag, stateless, arc
 }
 
 /** Tells of a conversation whether nothing was written for it either that waits to be sent. */
-function isUnwritten(userEmail) {
-  const drafts = createDrafts(browserStorage(), userEmail);
-  const isEmpty = (id) => !drafts.get(id) && !drafts.attached(id).length && !drafts.files(id).length;
-  return (conversation) => isUntouched(conversation) && isEmpty(conversation.conversation_id);
+function isUnwritten(kept) {
+  const drafts = createDrafts(kept);
+  const isSending = (id) => kept.all('outbox').some(([, entry]) => entry.conversationId === id);
+  return (conversation) => isUntouched(conversation) && drafts.isEmpty(conversation.conversation_id) && !isSending(conversation.conversation_id);
 }
 
 /**
@@ -61,14 +61,14 @@ function isUnwritten(userEmail) {
  * @param {string} parts.domain
  * @param {() => void} parts.onBegin called before the page turns
  * @param {(conversation: object) => Promise<void>} parts.onMade takes a new conversation in
- * @param {{userEmail: string, inside: (workspaceId?: string) => object[]}} [parts.known] whose they are, and what a workspace
+ * @param {{kept: import('../core/kept.js').Kept, inside: (workspaceId?: string) => object[]}} [parts.known] what the browser keeps, and what a workspace
  *   holds; told once, by who knows it
  * @returns {{begin: (workspaceId?: string) => void, beginTemporary: () => void,
  *            shown: (conversationId: string|null) => void}}
  */
 export function createBeginning({ api, events, domain, onBegin, onMade, known }) {
   let open = null;
-  if (known) inside = (workspaceId) => known.inside(workspaceId).filter(isUnwritten(known.userEmail));
+  if (known) inside = (workspaceId) => known.inside(workspaceId).filter(isUnwritten(known.kept));
 
   async function leave() {
     const left = slot.held;

@@ -31,7 +31,7 @@ class Sidebar {
   #beginning;
   #controls;
 
-  constructor({ api, events, bootstrap }) {
+  constructor({ api, events, bootstrap, kept }) {
     this.#api = api;
     this.#events = events;
     this.#bootstrap = bootstrap;
@@ -47,7 +47,7 @@ class Sidebar {
       domain: bootstrap.domain,
       onBegin: () => this.#drawer.closeOver(),
       onMade: (conversation) => this.#take(conversation),
-      known: { userEmail: bootstrap.user_email, inside: (workspaceId) => this.#model.inside(workspaceId) },
+      known: { kept, inside: (workspaceId) => this.#model.inside(workspaceId) },
     });
     this.#controls = mountControls({ api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
     this.#follow(events);
@@ -283,7 +283,7 @@ class Sidebar {
 /**
  * Show the sidebar and fill it.
  *
- * @param {{api: object, events: object, bootstrap: {user_email: string, domain: string}}} page
+ * @param {{api: object, events: object, bootstrap: {user_email: string, domain: string}, kept: object}} page
  * @returns {{select: (conversationId: string|null) => Promise<void>, refresh: () => Promise<void>,
  *            updateConversation: (conversationId: string, changes: object) => Promise<void>,
  *            conversation: (conversationId: string) => object|undefined}}

@@ -93,34 +93,3 @@ function deliver(batch, seen, onEvents) {
   }
   if (fresh.length > 0) onEvents(fresh);
 }
-
-/** A random id of 32 hexadecimal digits. `crypto.randomUUID` is missing where the page comes without TLS. */
-export function newId() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/**
- * The ids under which messages are sent. When a response was lost, nobody knows whether the message arrived: the same
- * text in the same conversation is then sent under the same id, and the server stores it once.
- */
-export class SentIds {
-  #perhaps = new Map();
-
-  /** The payload with the id to send it under. */
-  identified(conversationId, payload) {
-    const lost = this.#perhaps.get(conversationId);
-    const id = lost && lost.messageText === payload.messageText ? lost.client_message_id : newId();
-    return { ...payload, client_message_id: id };
-  }
-
-  /** The server has taken it. */
-  accepted(conversationId) {
-    this.#perhaps.delete(conversationId);
-  }
-
-  /** It failed: perhaps after the server had taken it, unless the server refused. */
-  failed(conversationId, payload, error) {
-    if (mayPass(error)) this.#perhaps.set(conversationId, payload);
-    else this.#perhaps.delete(conversationId);
-  }
-}

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/api.js';
-import { AnswerLostError, followAnswer, SentIds } from './answer_stream.js';
+import { AnswerLostError, followAnswer } from './answer_stream.js';
 import { proposesAlways } from '../../core/remembered_switch.js';
 import { strings } from '../../strings/en/conversation.js';
 import { AnswerState } from './answer_model.js';
@@ -19,7 +19,6 @@ let sent = 0;
 export class Turns {
   #page;
   #following = new Map();
-  #sent = new SentIds();
   #controller = new AbortController();
 
   constructor(page) {
@@ -39,52 +38,35 @@ export class Turns {
   }
 
   /**
-   * Sends a message and shows its answer. Resolves when the server has accepted it. Whoever turns elsewhere meanwhile has
-   * sent it all the same.
+   * Sends a message, and shows it and its answer where its conversation is shown. Resolves when the server has it; the answer
+   * goes on by itself where the person has left.
    *
-   * @param {object} payload of the send route
-   * @returns {Promise<boolean>} whether its conversation is still the one that is shown
-   * @throws {ApiError} when it was not accepted; nothing of it is then shown
+   * @param {string} conversationId
+   * @param {object} message of the send route, with its `client_message_id`
+   * @returns {Promise<boolean>} whether it is shown
+   * @throws {ApiError} when it was not accepted
    */
-  async send(payload) {
-    const transcript = this.#page.transcript();
-    const { conversationId } = this.#page.conversation();
+  async send(conversationId, message) {
+    const isShown = () => this.#page.conversationId() === conversationId;
     const { signal } = this.#controller;
-    const message = this.#sent.identified(conversationId, payload);
-    await transcript.prepare();
-    const [question, answer] = this.#drafted(payload);
-    transcript.push(question, answer);
-    transcript.card(answer.message_id)?.beginStreaming();
-    transcript.card(answer.message_id)?.showProgress(words.waiting);
+    const wasShown = isShown();
+    if (wasShown) await this.#page.transcript().prepare();
     const request = new AbortController();
-    let response;
-    try {
-      response = await this.#deliver(conversationId, message, { signal: request.signal });
-    } catch (error) {
-      if (signal.aborted) showToast(strings.send.failedElsewhere(error.message), { kind: 'error' });
-      else transcript.drop(question.message_id, answer.message_id);
-      throw error;
-    }
-    if (signal.aborted) {
-      request.abort();
+    const response = await this.#page.api.sendMessage(conversationId, message, { signal: request.signal });
+    if (!wasShown || signal.aborted) {
+      await this.#leaveUnseen(conversationId, response);
+      // Whoever came here meanwhile may have come before the server had it.
+      if (isShown()) await this.#page.refresh();
       return false;
     }
     signal.addEventListener('abort', () => request.abort(), { once: true });
+    const transcript = this.#page.transcript();
+    const [question, answer] = this.#drafted(message);
+    transcript.push(question, answer);
+    this.#restart({ answer });
     const reopen = (options) => this.#page.api.sendMessage(conversationId, message, options);
     this.#follow({ answer, question, response, signal, reopen });
     return true;
-  }
-
-  /** Sends a message that has its id, and notes what became of it. */
-  async #deliver(conversationId, message, options) {
-    try {
-      const response = await this.#page.api.sendMessage(conversationId, message, options);
-      this.#sent.accepted(conversationId);
-      return response;
-    } catch (error) {
-      this.#sent.failed(conversationId, message, error);
-      throw error;
-    }
   }
 
   /**
@@ -113,20 +95,8 @@ export class Turns {
     return attempt(() => this.#page.api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
   }
 
-  /** Sends to a conversation that the person has left since: its answer goes on by itself. */
-  async sendUnseen(conversationId, payload) {
-    try {
-      await this.#leaveUnseen(conversationId, await this.#deliver(conversationId, this.#sent.identified(conversationId, payload)));
-    } catch (error) {
-      // The text is a draft there again: sent from here it would stand there twice.
-      showToast(strings.send.failedElsewhere(error.message), {
-        kind: 'error', actionLabel: strings.send.goThere, onAction: () => this.#page.goTo({ conversation_id: conversationId }),
-      });
-      throw Object.assign(error, { conversationId });
-    }
-  }
-
   async #leaveUnseen(conversationId, response) {
+    this.#page.changed(conversationId);
     this.#page.events.emit('conversation:unseen', { conversationId });
     await response.body.cancel();
   }

@@ -136,14 +136,24 @@ export const strings = {
   send: {
     send: 'Send message',
     stop: 'Stop answering',
-    failed: (message) => `The message was not sent. ${message}`,
-    goThere: 'Go there',
-    failedElsewhere: (message) => `The message of before was not sent: it stands where you wrote it. ${message}`,
+    sendLater: 'Send when the answer is done',
     failedPart: (message) => `A part of the page could not be loaded. ${message}`,
     again: 'Try again',
-    busy: 'An answer is still being written in this conversation. Your text is kept.',
     tooLong: (limit) => `A message holds at most ${limit.toLocaleString()} characters.`,
     stopFailed: (message) => `The answer could not be stopped. ${message}`,
+  },
+
+  outbox: {
+    label: 'Messages that are not sent yet',
+    sending: () => 'Sending…',
+    queued: () => 'Is sent when the answer is done.',
+    delayed: (message) => `Not sent yet. ${message} It is kept here, and sent as soon as that works.`,
+    refused: (message) => `Not sent. ${message}`,
+    elsewhere: (message) => `A message is not sent yet, and waits where you wrote it. ${message}`,
+    goThere: 'Go there',
+    now: 'Send now',
+    edit: 'Take back and edit',
+    remove: 'Remove',
   },
 
   composer: {

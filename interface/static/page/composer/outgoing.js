@@ -1,0 +1,29 @@
+import { bring } from '../core/api.js';
+
+const SIGNS = /[@#]/;
+
+/** The server finds the references in the text too, so that a part that can't be loaded loses nothing. */
+async function referencesIn(text) {
+  if (!SIGNS.test(text)) return {};
+  try {
+    const { parseMemoryReferences } = await bring(() => import('../references/grammar.js'));
+    const { claimIds, friendlyIds } = parseMemoryReferences(text);
+    return { referenced_friendly_ids: friendlyIds, referenced_claim_ids: claimIds };
+  } catch {
+    return {};
+  }
+}
+
+async function withFilesIn(text, files) {
+  if (files.length === 0) return text;
+  const { withFiles } = await bring(() => import('./attachments_model.js'));
+  return withFiles(text, files);
+}
+
+/**
+ * @param {import('./outbox_model.js').Entry} entry
+ * @returns {Promise<object>} the body of the request that sends it: the same one each time
+ */
+export async function requestOf({ id, text, files, fields }) {
+  return { messageText: await withFilesIn(text, files), ...(await referencesIn(text)), ...fields, client_message_id: id };
+}

@@ -1,0 +1,200 @@
+/**
+ * What a person typed and the server does not have yet, kept in the browser's database (IndexedDB): drafts, edits, forms, and
+ * messages on their way. A write is safe as soon as it is begun, also where the tab is closed or the browser is killed then.
+ */
+
+const DATABASE = 'anaphora';
+const STORE = 'kept';
+const CHANNEL = 'anaphora.kept';
+/** A browser that opens its database no sooner does without. */
+const PATIENCE_MS = 3000;
+
+const promised = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+/** All entries of one owner, whose keys are [owner, kind, id]. In this order, an array comes after every string. */
+const allOf = (owner) => IDBKeyRange.bound([owner], [owner, []]);
+
+/**
+ * @param {IDBFactory} factory
+ * @returns {Promise<{readAll: (owner: string) => Promise<Array<[string[], any]>>, read: (key: string[]) => Promise<any>,
+ *   put: (changes: Array<[string[], any]>) => Promise<void>}>} `put`: all of the changes or none; null removes
+ */
+async function openDatabase(factory) {
+  const request = factory.open(DATABASE, 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+  const database = await promised(request);
+  // Another version of the page may want to change the database.
+  database.onversionchange = () => database.close();
+  const reading = () => database.transaction(STORE).objectStore(STORE);
+
+  return {
+    async readAll(owner) {
+      const store = reading();
+      const [keys, values] = await Promise.all([promised(store.getAllKeys(allOf(owner))), promised(store.getAll(allOf(owner)))]);
+      return keys.map((key, position) => [key, values[position]]);
+    },
+    read: (key) => promised(reading().get(key)),
+    put(changes) {
+      const transaction = database.transaction(STORE, 'readwrite');
+      const store = transaction.objectStore(STORE);
+      for (const [key, value] of changes) {
+        if (value === null) store.delete(key);
+        else store.put(value, key);
+      }
+      // Begun now, it is carried out even where the page ends before it has heard so.
+      transaction.commit();
+      return new Promise((resolve, reject) => {
+        transaction.oncomplete = () => resolve();
+        transaction.onabort = () => reject(transaction.error);
+      });
+    },
+  };
+}
+
+/** A database of a page that may not keep anything: what is typed lives as long as the page. */
+const refused = () => Promise.reject(new Error('This browser keeps nothing.'));
+const NOTHING = { readAll: refused, read: refused, put: refused };
+
+async function openOrNothing(factory) {
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS, NOTHING);
+  });
+  try {
+    return await Promise.race([openDatabase(factory), late]);
+  } catch {
+    return NOTHING; // The browser forbids it.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The entries of one account, each under a kind and an id. Read at once; written to the database, and seen in all tabs. */
+export class Kept {
+  #owner;
+  #database;
+  #channel;
+  /** By kind, then id. */
+  #entries = new Map();
+  /** How often an entry was written here: what was read of an earlier one is old. */
+  #written = new Map();
+  /** Entries that the browser has no room for: they live as long as the page. */
+  #unstored = new Set();
+  #listeners = new Set();
+
+  constructor({ owner, database, channel = null }) {
+    this.#owner = owner;
+    this.#database = database;
+    this.#channel = channel;
+    channel?.addEventListener('message', ({ data }) => data?.owner === owner && this.#readAgain(data.entries));
+  }
+
+  /** Reads what is in the database. */
+  async load() {
+    try {
+      for (const [[, kind, id], value] of await this.#database.readAll(this.#owner)) this.#note(kind, id, value);
+    } catch {
+      // As if there were nothing.
+    }
+    return this;
+  }
+
+  /** @returns {any} null for what is not there */
+  get(kind, id) {
+    return this.#entries.get(kind)?.get(id) ?? null;
+  }
+
+  /** @returns {Array<[string, any]>} */
+  all(kind) {
+    return [...(this.#entries.get(kind) ?? [])];
+  }
+
+  /**
+   * @param {any} value null removes the entry
+   * @returns {Promise<boolean>} whether the browser keeps it beyond the page
+   */
+  set(kind, id, value) {
+    return this.change([[kind, id, value]]);
+  }
+
+  /**
+   * Several entries at once: all are written, or none.
+   *
+   * @param {Array<[string, string, any]>} changes kind, id, value
+   */
+  async change(changes) {
+    const keys = changes.map(([kind, id]) => JSON.stringify([kind, id]));
+    for (const key of keys) this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+    for (const [kind, id, value] of changes) this.#note(kind, id, value);
+    const entries = changes.map(([kind, id]) => [kind, id]);
+    this.#tell(entries, { isElsewhere: false });
+    try {
+      await this.#database.put(changes.map(([kind, id, value]) => [[this.#owner, kind, id], value]));
+    } catch {
+      keys.forEach((key) => this.#unstored.add(key));
+      return false;
+    }
+    keys.forEach((key) => this.#unstored.delete(key));
+    this.#channel?.postMessage({ owner: this.#owner, entries });
+    return true;
+  }
+
+  /** Looks in the database what another tab wrote, which may not have been told yet. */
+  async fresh(kind, id) {
+    await this.#readAgain([[kind, id]]);
+    return this.get(kind, id);
+  }
+
+  /** Removes all that is kept for the account. */
+  clear() {
+    return this.change([...this.#entries].flatMap(([kind, entries]) => [...entries.keys()].map((id) => [kind, id, null])));
+  }
+
+  /**
+   * Calls `listener({kind, id, isElsewhere})` for each entry that changes, here or in another tab.
+   *
+   * @returns {() => void} stops that
+   */
+  follow(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #note(kind, id, value) {
+    if (!this.#entries.has(kind)) this.#entries.set(kind, new Map());
+    if (value === null || value === undefined) this.#entries.get(kind).delete(id);
+    else this.#entries.get(kind).set(id, value);
+  }
+
+  async #readAgain(entries) {
+    for (const [kind, id] of entries) {
+      const key = JSON.stringify([kind, id]);
+      const before = this.#written.get(key);
+      let value;
+      try {
+        value = await this.#database.read([this.#owner, kind, id]);
+      } catch {
+        continue;
+      }
+      if (this.#written.get(key) === before && !this.#unstored.has(key)) this.#note(kind, id, value);
+    }
+    this.#tell(entries, { isElsewhere: true });
+  }
+
+  #tell(entries, { isElsewhere }) {
+    for (const [kind, id] of entries) for (const listener of this.#listeners) listener({ kind, id, isElsewhere });
+  }
+}
+
+/**
+ * @param {string} owner the account; several people may share a browser
+ * @returns {Promise<Kept>}
+ */
+export async function openKept(owner) {
+  const database = globalThis.indexedDB ? await openOrNothing(globalThis.indexedDB) : NOTHING;
+  const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(CHANNEL);
+  return new Kept({ owner, database, channel }).load();
+}

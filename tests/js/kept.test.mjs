@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
+import { createMemory, settled } from './fake_kept.mjs';
+
+const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
+
+test('drafts are kept for each conversation and person, until they are empty', async () => {
+  const memory = createMemory();
+  const drafts = createDrafts(await memory.openTab('ada'));
+  drafts.set('c1', 'half a thought');
+  drafts.set(null, '', [CLAIM]);
+  const later = createDrafts(await memory.openTab('ada'));
+  assert.deepEqual([later.get('c1'), later.attached('c1')], ['half a thought', []]);
+  assert.deepEqual([later.get(null), later.attached(null), later.isEmpty(null)], ['', [CLAIM], false]);
+  assert.equal(createDrafts(await memory.openTab('bob')).get('c1'), '');
+  later.set('c1', ' ');
+  later.set(null, '', []);
+  assert.equal(memory.stored.size, 0);
+});
+
+test('what is written in one tab is known in the others', async () => {
+  const memory = createMemory();
+  const [one, two] = [await memory.openTab(), await memory.openTab()];
+  const told = [];
+  createDrafts(two).followElsewhere((conversationId) => told.push(conversationId));
+  createDrafts(one).set('c1', 'one');
+  createDrafts(two).set('c2', 'two');
+  await settled();
+  assert.deepEqual([createDrafts(one).get('c2'), createDrafts(two).get('c1'), told], ['two', 'one', ['c1']]);
+});
+
+test('what is written here is not undone by what was read before', async () => {
+  const memory = createMemory();
+  const [one, two] = [await memory.openTab(), await memory.openTab()];
+  createDrafts(one).set('c1', 'one');
+  createDrafts(two).set('c1', 'two');
+  await settled();
+  assert.equal(createDrafts(two).get('c1'), 'two');
+});
+
+test('where nothing can be kept, what is typed lives as long as the page, and that is said', async () => {
+  const drafts = createDrafts(await createMemory({ isFull: true }).openTab());
+  drafts.set('c1', 'text');
+  const files = [{ name: 'a', text: 'one' }];
+  assert.equal(await drafts.setFiles('c1', files), false);
+  assert.deepEqual([drafts.get('c1'), drafts.files('c1')], ['text', files]);
+});
+
+test('files are kept apart from the text, and go with it', async () => {
+  const memory = createMemory();
+  const drafts = createDrafts(await memory.openTab());
+  const files = [{ name: 'a', text: 'x'.repeat(10_000_000) }];
+  drafts.set('c1', 'see');
+  assert.equal(await drafts.setFiles('c1', files), true);
+  const kept = await memory.openTab();
+  assert.deepEqual(createDrafts(kept).files('c1'), files);
+  await kept.change(createDrafts(kept).removal('c1'));
+  assert.equal(memory.stored.size, 0);
+});
+
+test('what is typed into a message is kept with the text it began with, until that very text is saved', async () => {
+  const memory = createMemory();
+  const [edits, elsewhere] = [createEditDrafts(await memory.openTab()), createEditDrafts(await memory.openTab())];
+  edits.set('m1', 'new', 'old');
+  await settled();
+  assert.deepEqual(elsewhere.get('m1'), { text: 'new', basedOn: 'old' });
+  elsewhere.set('m1', 'newer', 'old');
+  await settled();
+  edits.drop('m1', 'new');
+  assert.equal(edits.get('m1').text, 'newer');
+  edits.drop('m1');
+  assert.equal(edits.get('m1'), null);
+});
+
+test('all that is kept for an account can be removed', async () => {
+  const memory = createMemory();
+  const [ada, bob] = [await memory.openTab('ada'), await memory.openTab('bob')];
+  createDrafts(ada).set('c1', 'text');
+  createDrafts(bob).set('c1', 'text');
+  await ada.clear();
+  assert.deepEqual([createDrafts(ada).get('c1'), createDrafts(bob).get('c1'), memory.stored.size], ['', 'text', 1]);
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { ApiError, mayPass } from '../../interface/static/page/core/api.js';
+import { Outbox } from '../../interface/static/page/composer/outbox_model.js';
+import { createMemory, settled } from './fake_kept.mjs';
+
+const MESSAGE = { conversationId: 'c', beginning: null, text: 'Hi', files: [], attached: [], replyTo: null, fields: {} };
+const lost = new ApiError({ message: 'unreachable' });
+const busy = new ApiError({ status: 409, code: 'turn_in_progress', message: 'busy' });
+
+/** A tab with an outbox whose server does what `answer(entry)` does. `delivered`: what was sent, `pauses`: retries that wait. */
+async function openTab(memory, answer = () => {}, { isAnswering = () => false } = {}) {
+  const delivered = [];
+  const pauses = [];
+  const timers = { setTimeout: (job, pause) => pauses.push({ job, pause }), clearTimeout: () => {} };
+  const outbox = new Outbox({
+    kept: await memory.openTab(), isAnswering, mayPass, timers, lock: (name, job) => job(),
+    async deliver(entry) {
+      delivered.push(entry);
+      await answer(entry, outbox);
+    },
+  });
+  return { outbox, delivered, pauses };
+}
+
+test('a message is stored before it is sent, under an id of its own, and goes when the server has it', async () => {
+  const memory = createMemory();
+  const storedThen = [];
+  const { outbox, delivered } = await openTab(memory, () => storedThen.push(memory.stored.size));
+  await outbox.add(MESSAGE, [['draft', 'c', null]]);
+  await outbox.add(MESSAGE);
+  assert.deepEqual(storedThen, [1, 1]);
+  assert.match(delivered[0].id, /^[0-9a-f]{32}$/);
+  assert.notEqual(delivered[0].id, delivered[1].id);
+  assert.deepEqual([outbox.entries, memory.stored.size], [[], 0]);
+});
+
+test('after a lost response the same message is sent again, also by the next page', async () => {
+  const memory = createMemory();
+  const first = await openTab(memory, () => { throw lost; });
+  await first.outbox.add(MESSAGE);
+  assert.equal(first.outbox.stateOf(first.outbox.entries[0]), 'delayed');
+  await first.pauses[0].job();
+  const later = await openTab(memory);
+  await later.outbox.sendAll();
+  const ids = [...first.delivered, ...later.delivered].map(({ id }) => id);
+  assert.deepEqual([ids.length, new Set(ids).size, memory.stored.size], [3, 1, 0]);
+});
+
+test('it waits longer from try to try, as long as the server says, and tries at once with the network back', async () => {
+  let failure = lost;
+  const { outbox, pauses, delivered } = await openTab(createMemory(), () => { if (failure) throw failure; });
+  await outbox.add(MESSAGE);
+  await pauses[0].job();
+  failure = new ApiError({ status: 429, code: 'rate_limited', message: 'slow', retryAfter: 40 });
+  await pauses[1].job();
+  assert.deepEqual(pauses.map(({ pause }) => pause), [1000, 2000, 40_000]);
+  failure = null;
+  await outbox.sendAll();
+  assert.deepEqual([outbox.entries.length, delivered.length], [0, 4]);
+});
+
+test('what is written during an answer waits for its end, and can be taken back until then', async () => {
+  let answering = true;
+  const { outbox, delivered } = await openTab(createMemory(), () => {}, { isAnswering: () => answering });
+  await outbox.add({ ...MESSAGE, text: 'one' });
+  await outbox.add({ ...MESSAGE, text: 'two' });
+  assert.deepEqual(outbox.of('c').map((entry) => outbox.stateOf(entry)), ['queued', 'queued']);
+  assert.equal(outbox.take(outbox.entries[0].id).text, 'one');
+  answering = false;
+  await outbox.send('c');
+  assert.deepEqual(delivered.map(({ text }) => text), ['two']);
+});
+
+test('where another window has an answer written, it is tried until that is done', async () => {
+  let failure = busy;
+  const { outbox, pauses } = await openTab(createMemory(), () => { if (failure) throw failure; });
+  await outbox.add(MESSAGE);
+  assert.equal(outbox.stateOf(outbox.entries[0]), 'queued');
+  failure = null;
+  await pauses[0].job();
+  assert.deepEqual(outbox.entries, []);
+});
+
+test('what the server refuses stays, says why, and keeps nothing else from being sent', async () => {
+  const refusal = new ApiError({ status: 413, code: 'too_large', message: 'Too long.' });
+  const { outbox, pauses } = await openTab(createMemory(), ({ text }) => { if (text === 'long') throw refusal; });
+  await outbox.add({ ...MESSAGE, text: 'long' });
+  await outbox.add({ ...MESSAGE, text: 'short' });
+  const [left, ...others] = outbox.entries;
+  assert.deepEqual([left.text, left.problem.message, outbox.stateOf(left), others.length, pauses.length], ['long', 'Too long.', 'refused', 0, 0]);
+});
+
+test('while one conversation sends, others can', async () => {
+  let release;
+  const { outbox, delivered } = await openTab(createMemory(), ({ conversationId }) => conversationId === 'c' && new Promise((resolve) => { release = resolve; }));
+  const slow = outbox.add(MESSAGE);
+  await outbox.add({ ...MESSAGE, conversationId: 'd' });
+  assert.deepEqual(delivered.map(({ conversationId }) => conversationId), ['c', 'd']);
+  assert.equal(outbox.take(outbox.entries[0].id), null, 'what is being sent can not be taken back');
+  release();
+  await slow;
+  assert.deepEqual(outbox.entries, []);
+});
+
+test('two tabs send a message once', async () => {
+  const memory = createMemory();
+  const offline = await openTab(memory, () => { throw lost; });
+  await offline.outbox.add(MESSAGE);
+  const [one, two] = [await openTab(memory), await openTab(memory)];
+  await one.outbox.sendAll();
+  await two.outbox.sendAll();
+  await settled();
+  assert.deepEqual([one.delivered.length, two.delivered.length, offline.outbox.entries], [1, 0, []]);
+});
+
+test('what was written where there was no conversation goes to the one that comes of it', async () => {
+  const { outbox, delivered } = await openTab(createMemory(), async (entry, box) => {
+    if (!entry.conversationId) await box.settle(entry.beginning, 'made');
+  });
+  const nowhere = { ...MESSAGE, conversationId: null, beginning: 'b' };
+  const first = outbox.add(nowhere);
+  const second = outbox.add({ ...nowhere, text: 'And more' });
+  assert.equal(outbox.unsettled, 'b');
+  await Promise.all([first, second]);
+  await settled();
+  assert.deepEqual(delivered.map(({ conversationId, text }) => [conversationId, text]), [[null, 'Hi'], ['made', 'And more']]);
+  assert.deepEqual(outbox.entries, []);
+});
+
+test('a changed text under an id that the server knows is a message of its own', async () => {
+  const { outbox, delivered } = await openTab(createMemory(), ({ id }) => {
+    if (id === 'known') throw new ApiError({ status: 409, code: 'conflict' });
+  });
+  await outbox.add({ ...MESSAGE, id: 'known' });
+  assert.deepEqual([delivered.length, delivered[0].id, outbox.entries], [2, 'known', []]);
+});
+
+test('what waits for the person is not tried again by itself', async () => {
+  const { outbox, pauses } = await openTab(createMemory(), () => { throw new ApiError({ status: 401, code: 'unauthorized', message: 'Please sign in.' }); });
+  await outbox.add(MESSAGE);
+  assert.deepEqual([outbox.stateOf(outbox.entries[0]), pauses.length], ['delayed', 0]);
+});
