@@ -17,7 +17,7 @@ from chat.context.related import related
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
 from chat.turns import events, steps
-from chat.turns.accept import accept
+from chat.turns.accept import OWNER, accept
 from chat.turns.history import History
 from chat.turns.threads import undisturbed
 from chat.turns.turn import Turn, TurnStream, wait_for_abandoned_turns
@@ -73,24 +73,21 @@ class Conversation:
         turn = self._accept(query)
 
         async def journey() -> AsyncGenerator[events.Event, None]:
-            title: asyncio.Task[str] | None = None
             try:
                 keep = self._keep_report(turn)
                 gathering = await gathered(turn, partial(self._gather, turn), keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
-                distilled = await steps.distilled(turn, context)
-                async for event in steps.answer(turn, distilled, context=context, history=turn.history, keep=keep):
-                    title = title or steps.begin_title(turn)
+                async for event in steps.answers(turn, context, keep=keep, go_on=self._finish_and_go_on):
                     yield event
             except ModelError as error:
-                yield steps.failed(turn, error.code, error.message)
+                yield turn.of_answer(steps.failed(turn, error.code, error.message))
             except asyncio.CancelledError as stop:
-                yield steps.stopped(turn, stop)
+                yield turn.of_answer(steps.stopped(turn, stop))
             except Exception as error:  # noqa: BLE001 - an accepted turn is finished whatever happens to it
-                yield steps.broken(turn, error)
-            named = await steps.chosen_title(turn, title)
+                yield turn.of_answer(steps.broken(turn, error))
+            named = await steps.chosen_title(turn)
             await steps.flushed(turn)
             finished = await undisturbed(steps.stored(self._finish, turn, named))
             turn.finished = True
@@ -356,13 +353,16 @@ class Conversation:
         return [message for message in recent if message["message_id"] not in own]
 
     def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
-        return self._history.finish(
-            turn.accepted.response_message_id,
-            text=turn.answer_text,
-            status=turn.status,
-            config={"model": turn.model.name, **turn.config},
+        return self._history.finish(turn.answer_id, **turn.ended(), title=title)
+
+    def _finish_and_go_on(self, turn: Turn, title: str | None) -> FinishedTurn:
+        return self._history.finish_and_add_answer(
+            turn.answer_id,
+            question_id=turn.accepted.user_message_id,
+            next_model_name=turn.answerers[len(turn.given) + 1].model.name,
+            owner=turn.query.get(OWNER),
+            **turn.ended(),
             title=title,
-            parts=turn.parts.stored(),
         )
 
 

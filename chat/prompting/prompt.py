@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -27,6 +28,14 @@ class ContextBlock:
     referenced: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """What somebody has said in the turn already."""
+
+    title: str
+    text: str
+
+
 @cache
 def template(name: str) -> Template:
     """The prompt template `name` (without ending). Prompts are plain text for a model: nothing is escaped."""
@@ -34,6 +43,7 @@ def template(name: str) -> Template:
     environment.globals["block"] = {
         "begins": items.CONTEXT_BEGINS,
         "summary": items.SUMMARY_HEADING,
+        "given": items.GIVEN_HEADING,
         "referenced": items.REFERENCED_HEADING,
         "ends": items.CONTEXT_ENDS,
     }
@@ -63,26 +73,29 @@ def build_prompt(
     model: ChatModel,
     instructions: str = "",
     share: float = 1.0,
+    given: Sequence[GivenAnswer] = (),
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
     `instructions`: of the conversation, in the place of our own first sentences.
     `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
     conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
-    part of the system message. The question and its context are never cut here.
+    part of the system message. given: what others have answered in this turn already. The question and its context are
+    never cut here; given answers are, to half of what may go into a prompt.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
     system = _system(instructions, preferences)
     room -= model.count_tokens(system)
+    said = _fitted_answers(given, model)
 
     def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
-        last = _question(question, context, summary=shown)
+        last = _question(question, context, summary=shown, given=said)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model)
 
     last, kept = fitted("")
     if summary and not _is_whole(history, kept):
         last, kept = fitted(neutralised(summary))
-    return [_message("system", system), *kept, _message("user", last)]
+    return [_message("system", system), *_with_joined_answers(kept), _message("user", last)]
 
 
 @lru_cache(maxsize=256)
@@ -90,12 +103,33 @@ def _system(instructions: str, preferences: str) -> str:
     return template("system").render(instructions=instructions, preferences=preferences)
 
 
-def _question(question: str, context: ContextBlock, *, summary: str) -> str:
-    if not (context.others or context.referenced or summary):
+def _question(question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer]) -> str:
+    if not (context.others or context.referenced or summary or given):
         return question
     return template("question").render(
-        question=question, summary=summary, others=context.others, referenced=context.referenced
+        question=question, summary=summary, others=context.others, referenced=context.referenced, given=given
     )
+
+
+def _fitted_answers(given: Sequence[GivenAnswer], model: ChatModel) -> list[GivenAnswer]:
+    """What others have answered, as data, each with its share of the half of a prompt."""
+    share = context_chars(model) // (2 * max(1, len(given)))
+    return [
+        GivenAnswer(title=neutralised(" ".join(one.title.split())), text=neutralised(items.cut(one.text, share)[0]))
+        for one in given
+    ]
+
+
+def _with_joined_answers(history: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Several answers in a row as one message, since many models refuse prompts whose roles don't alternate."""
+    joined: list[ChatMessage] = []
+    for role, group in groupby(history, key=lambda message: message["role"]):
+        said = [*group]
+        if role == "assistant" and len(said) > 1:
+            texts = (f"Answer {number}:\n{message['content']}" for number, message in enumerate(said, 1))
+            said = [_message("assistant", "\n\n".join(texts))]
+        joined += said
+    return joined
 
 
 def _is_whole(history: Sequence[Message], kept: Sequence[ChatMessage]) -> bool:

@@ -41,6 +41,8 @@ def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServi
     What the conversation has chosen may be gone since, and then the main model answers. Raises ValueError for a name
     in the turn itself that makes no sense, ModelNotAllowedError for one that this person may not use.
     """
+    if answerers := query.get(ANSWERERS):
+        return ChosenModel(model=answerers[0].model)
     if name := query.get("model"):
         return ChosenModel(model=services.models.for_name(name))
     own = _own_choice(settings)
@@ -74,6 +76,10 @@ def _own_choice(settings: Any) -> str | None:
 
 OWNER = "_owner"
 """The field of a query that names the process that runs the turn; only the server sets it."""
+
+ANSWERERS = "_answerers"
+"""The field of a query that names who answers it, one after the other (`Answerer`s), instead of the model that the
+conversation has chosen; never a client's."""
 
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
@@ -175,4 +181,5 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         has_own_model=means.chosen.is_own,
         options=answer_options(means.settings, query.get("options") or {}),
         notice=means.chosen.notice,
+        answerers=query.get(ANSWERERS) or (),
     )

@@ -1,8 +1,9 @@
-"""The events of an answer, as they are stored and sent: one JSON object each.
+"""The events of a turn, as they are stored and sent: one JSON object each.
 
 Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often
-""), so that a simple client can just append `text`. `seq`, which counts the events of one answer, is added when an
-event is stored. What an answer has beside its words comes as parts, see `chat.turns.parts`.
+""), so that a simple client can just append `text`. `seq`, which counts the events of the turn, is added when an
+event is stored. What an answer has beside its words comes as parts, see `chat.turns.parts`. In a turn with several
+answers, an `answer` event begins each, and the events that belong to one have its `message_id`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def part_text(part_id: int, more: str) -> Event:
 def text(delta: str) -> Event:
     """More of the answer."""
     return {"text": delta, "status": ""}
+
+
+def answer(*, message_id: str, short_id: str, agent: Mapping[str, str] | None) -> Event:
+    """The beginning of one of several answers. agent: the `{id, title}` of the agent that gives it."""
+    return {"text": "", "status": "", "answer": {"message_id": message_id, "short_id": short_id, "agent": agent}}
 
 
 def message_ids(ids: Mapping[str, Any]) -> Event:
@@ -82,6 +88,15 @@ def encode(event: Mapping[str, Any], *, seq: int) -> bytes:
     return bytes(memoryview(orjson.dumps({"seq": seq, **event})))
 
 
+def of_answer(event: Event, message_id: str) -> Event:
+    """`event` as one of those that belong to this answer, one of several."""
+    return {**event, "message_id": message_id}
+
+
+def _untagged(event: Event) -> Event:
+    return {name: value for name, value in event.items() if name != "message_id"}
+
+
 def can_wait(event: Mapping[str, Any]) -> bool:
     """Whether the event is of no use to a reader before the first words: the report and the ids of a turn."""
     return not event["text"] and not event["status"] and ("references" in event or "message_ids" in event)
@@ -91,6 +106,11 @@ def joined(earlier: Event, later: Event) -> Event | None:
     """One event that says what two in a row say, where both do nothing but append to the same text; else None."""
     if len(earlier) == 2 and len(later) == 2 and not earlier["status"] and not later["status"]:
         return text(earlier["text"] + later["text"])
+    if earlier.get("message_id") != later.get("message_id"):
+        return None
+    if "message_id" in earlier:
+        both = joined(_untagged(earlier), _untagged(later))
+        return both and of_answer(both, earlier["message_id"])
     before, more = earlier.get("part_text"), later.get("part_text")
     if before and more and before["id"] == more["id"]:
         return part_text(before["id"], before["text"] + more["text"])

@@ -14,7 +14,7 @@ from database.conversations.summary import Unsummarised
 from database.engine.database import Database
 from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
-from database.turns import turns
+from database.turns import answers, turns
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 
 _REMEMBERED = 256
@@ -206,6 +206,19 @@ class History:
             config=config,
             title=title,
             parts=parts,
+        )
+
+    def finish_and_add_answer(
+        self, response_message_id: str, *, question_id: str, next_model_name: str, owner: str | None, **ended: Any
+    ) -> FinishedTurn:
+        """End an answer and begin a further one. See `database.turns.answers.finish_and_add_answer`."""
+        return answers.finish_and_add_answer(
+            **self._who,
+            response_message_id=response_message_id,
+            question_id=question_id,
+            next_model_name=next_model_name,
+            owner=owner,
+            **ended,
         )
 
     def _refresh(self) -> None:

@@ -178,7 +178,7 @@ class TurnRunner:
             del self._turns_of[user_email]
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
-        """The events of an answer after number `after`, live or stored.
+        """The events of the turn that wrote an answer, after number `after`, live or stored.
 
         An answer that is not kept can be watched again for half a minute after its end. Raises MessageNotFoundError,
         StreamExpiredError.
@@ -197,7 +197,7 @@ class TurnRunner:
         """
         get_conversation(database=self.database, user_email=user_email, conversation_id=conversation_id)
         with self._lock:
-            running = [stream for stream in self._streams.values() if stream.conversation_id == conversation_id]
+            running = {stream for stream in self._streams.values() if stream.conversation_id == conversation_id}
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
         return bool(running)
@@ -205,7 +205,7 @@ class TurnRunner:
     def cancel_all(self, *, user_email: str) -> None:
         """Stop whatever is being answered for this person."""
         with self._lock:
-            running = [stream for stream in self._streams.values() if stream.user_email == user_email]
+            running = {stream for stream in self._streams.values() if stream.user_email == user_email}
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
 
@@ -220,7 +220,7 @@ class TurnRunner:
             self._draining = True
         await self._until_quiet(timeout)
         with self._lock:
-            left = list(self._streams.values())
+            left = set(self._streams.values())
         for stream in left:
             self._stop(stream, INTERRUPTED)
         await self._until_quiet(_STOP_SECONDS)
@@ -265,11 +265,20 @@ class TurnRunner:
         journal = self._current_journal()
         turn.run_by_server(partial(journal.flush, stream))
         async for event in turn:
+            if "answer" in event:
+                self._add_answer(stream, event["answer"]["message_id"])
             journal.append(stream, event)
             if "done" in event:
                 # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
                 await undisturbed(journal.settle(stream))
                 self._close(stream)
+
+    def _add_answer(self, stream: LiveStream, message_id: str) -> None:
+        """Let watchers find the stream by this answer too."""
+        if message_id not in stream.answers:
+            with self._lock:
+                stream.answers.append(message_id)
+                self._streams[message_id] = stream
 
     def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
         # An answer may be made again while the end of the turn before is still at work.
@@ -292,7 +301,7 @@ class TurnRunner:
                 await in_thread(
                     close_interrupted_turns,
                     database=self.database,
-                    only=stream.message_id,
+                    only=stream.answers[-1],
                     report_of=self.report_of,
                 )
             except StoreError:
@@ -304,7 +313,8 @@ class TurnRunner:
         with self._lock:
             known = self._streams.get(stream.message_id) is stream
             if known:
-                del self._streams[stream.message_id]
+                for message_id in stream.answers:
+                    del self._streams[message_id]
                 self._turn_ended(stream.user_email)
             if known and not stream.kept:
                 self._ended[stream.message_id] = stream

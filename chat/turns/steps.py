@@ -17,7 +17,7 @@ from chat.prompting.answering import Drafts
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars
 from chat.prompting.titles import make_title
 from database.conversations.titles import heuristic_title
-from database.errors import NotFoundError, StorageBusyError, StoreError
+from database.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
 
@@ -27,6 +27,9 @@ from .threads import in_thread, undisturbed
 from .turn import Turn
 
 log = logging.getLogger(__name__)
+GoOn = Callable[[Turn, str | None], FinishedTurn]
+"""Stores the answer of a turn, and title if it has none yet, and begins the next answer; returns the turn with that."""
+
 _SMALLEST_CONTEXT = 4_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
@@ -59,8 +62,9 @@ async def _title(turn: Turn) -> str:
     return await make_title(turn.text, model=turn.services.models.cheap(), services=turn.services)
 
 
-async def chosen_title(turn: Turn, title: asyncio.Task[str] | None) -> str | None:
+async def chosen_title(turn: Turn) -> str | None:
     """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
+    title = turn.title
     if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
         return None
     if title is None:
@@ -95,7 +99,7 @@ async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn,
         try:
             return await in_thread(finish, turn, title)
         except StorageBusyError as error:
-            log.warning("the turn %s waits to be stored: %s", turn.accepted.response_message_id, error)
+            log.warning("the turn %s waits to be stored: %s", turn.answer_id, error)
     return await in_thread(finish, turn, title)
 
 
@@ -130,6 +134,7 @@ async def answer(
             preferences=turn.preferences.text(turn.model),
             model=turn.model,
             share=share,
+            given=turn.given,
         )
 
     for event in _told_before(turn, found):
@@ -144,6 +149,67 @@ async def answer(
         yield answering.fall_back(turn)
         async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
             yield event
+
+
+async def answers(
+    turn: Turn, context: GatheredContext, *, keep: KeepReport, go_on: GoOn
+) -> AsyncIterator[events.Event]:
+    """Stream the answers of the turn: one, or that of each of `turn.answerers`, who see what the others said before.
+
+    go_on: ends an answer and begins the next one. keep: see `answer`.
+    """
+    if turn.answerers:
+        yield _told_answer(turn, short_id=turn.accepted.response_short_id)
+    while True:
+        found = await distilled(turn, context)
+        async for event in answer(turn, found, context=context, history=turn.history, keep=keep):
+            if turn.title is None:
+                turn.title = begin_title(turn)
+            yield turn.of_answer(event)
+        begun = await next_answer(turn, go_on)
+        if begun is None:
+            return
+        yield begun
+
+
+async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
+    """End the answer and begin the next answerer's; the event that tells of it. None where nobody else answers."""
+    if not turn.accepted.kept or len(turn.given) + 1 >= len(turn.answerers):
+        return None
+    stops: list[asyncio.CancelledError] = []
+    beginning = asyncio.ensure_future(_begun(turn, go_on, stops))
+    try:
+        begun = await asyncio.shield(beginning)
+    except asyncio.CancelledError as stop:
+        _go_on()
+        stops.append(stop)
+        begun = await undisturbed(beginning)
+    if begun is None:
+        return None
+    turn.begin_next(begun.response_message_id)
+    task = asyncio.current_task()
+    if stops and task is not None:
+        task.cancel(*stops[0].args)  # it stops the answer that has just begun
+    return _told_answer(turn, short_id=begun.response_short_id)
+
+
+async def _begun(turn: Turn, go_on: GoOn, stops: Sequence[object]) -> FinishedTurn | None:
+    """The turn with its next answer. None where somebody stopped it, or what was asked is gone meanwhile."""
+    named = await chosen_title(turn)
+    await flushed(turn)
+    if stops or turn.status != "complete":
+        return None
+    try:
+        return await stored(go_on, turn, named)
+    except (NotFoundError, ConflictError) as error:
+        log.info("the turn %s has no further answers: %s", turn.answer_id, error)
+        return None
+
+
+def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
+    """The event with which an answer of a turn with several begins."""
+    agent = turn.answerers[len(turn.given)].agent
+    return turn.of_answer(events.answer(message_id=turn.answer_id, short_id=short_id, agent=agent))
 
 
 def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
@@ -192,9 +258,9 @@ def broken(turn: Turn, error: Exception) -> events.Event:
     code, message = "internal_error", "Something went wrong here. The server's log says what."
     if isinstance(error, NotFoundError):
         code, message = "conversation_not_found", "This conversation was deleted before the model was asked."
-        log.info("the turn %s has no conversation any more: %s", turn.accepted.response_message_id, error)
+        log.info("the turn %s has no conversation any more: %s", turn.answer_id, error)
     else:
-        log.error("the turn %s failed", turn.accepted.response_message_id, exc_info=error)
+        log.error("the turn %s failed", turn.answer_id, exc_info=error)
         if isinstance(error, StoreError):
             code, message = "storage_failed", error.message
     turn.status = "failed"

@@ -1,4 +1,4 @@
-"""An answer that people watch: its events, for any number of watchers, from any point."""
+"""A turn that people watch: its events, for any number of watchers, from any point."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ HEARTBEAT_SECONDS = 10.0
 
 
 class LiveStream:
-    """The events of one running answer, all of them stored already, if they are to be stored.
+    """The events of one running turn, all of them stored already, if they are to be stored.
 
     `publish` and `close` are called on the loop that runs the turn. `tail` is for watchers on that loop, `lines` for
     watchers in threads of their own. A watcher that begins at `after=N` gets the events N+1, N+2, … without gap or
-    repetition. kept: False for the answer of a turn that is not kept: its events are stored nowhere else.
+    repetition. message_id: of the first answer. answers: the message ids of all answers that were begun. kept: False
+    for a turn that is not kept: its events are stored nowhere else.
     """
 
     def __init__(self, *, message_id: str, conversation_id: str, user_email: str, kept: bool = True) -> None:
         self.message_id = message_id
+        self.answers = [message_id]
         self.kept = kept
         self.conversation_id = conversation_id
         self.user_email = user_email

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import cache, partial
@@ -124,7 +124,7 @@ async def to_its_end(
     return work, stop
 
 
-async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+async def undisturbed(work: Awaitable[T]) -> T:
     """Wait for `work` to its end, however often this task is cancelled meanwhile; the cancellations are forgotten."""
     running = asyncio.ensure_future(work)
     while True:

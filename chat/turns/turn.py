@@ -26,12 +26,14 @@ from typing import Any, Self
 from chat.ports import ConversationLoader, Message, TurnServices
 from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
+from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title
 from database.engine.text import storable
 from database.turns.identity import AcceptedTurn
 from language_models.ports import ChatModel
 
+from . import events
 from .events import Event
 from .parts import AnswerParts
 
@@ -42,6 +44,19 @@ ABANDONED = {
     "message": "The program that asked went away in the middle of this answer. What was said is kept.",
 }
 Flush = Callable[[], Coroutine[Any, Any, bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answerer:
+    """Who gives one answer of a turn. agent: the `{id, title}` that its answer is shown with; None: the model alone."""
+
+    model: ChatModel
+    agent: Mapping[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        """What the others call it."""
+        return self.agent["title"] if self.agent else self.model.name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +70,9 @@ class Turn:
     notice: what the person ought to know of this choice. parts: what the answer has beside its words. status: the
     answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title. flush:
     where a server runs the turn, waits until its events are stored; False where they could not be. finished: the answer
-    is stored with its status.
+    is stored with its status. answer_id: the message id of the answer that is being written. answerers: of a turn with
+    several answers, those who give them, in order. given: the answers that have ended. title: the task that makes the
+    title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -79,6 +96,29 @@ class Turn:
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
     flush: Flush | None = None
     finished: bool = False
+    title: asyncio.Task[str] | None = None
+    answerers: Sequence[Answerer] = ()
+    given: list[GivenAnswer] = field(default_factory=list)
+    answer_id: str = ""
+
+    def __post_init__(self) -> None:
+        self.answer_id = self.accepted.response_message_id
+
+    def begin_next(self, answer_id: str) -> None:
+        """Go on to the next answerer: what it says is an answer of its own."""
+        self.given.append(GivenAnswer(title=self.answerers[len(self.given)].title, text=self.answer_text))
+        self.model, self.has_own_model = self.answerers[len(self.given)].model, False
+        self.config = {name: value for name, value in self.config.items() if name == "memories"}
+        self.answer_id, self.answer, self.parts = answer_id, [], AnswerParts()
+
+    def ended(self) -> dict[str, Any]:
+        """The answer as `database.turns.turns.finish_turn` takes it."""
+        config = {"model": self.model.name, **self.config}
+        return {"text": self.answer_text, "status": self.status, "config": config, "parts": self.parts.stored()}
+
+    def of_answer(self, event: Event) -> Event:
+        """`event`, which belongs to the answer that is being written; in a turn with several it names that answer."""
+        return events.of_answer(event, self.answer_id) if self.answerers else event
 
     @property
     def answer_text(self) -> str:
@@ -217,7 +257,7 @@ def _finish_abandoned(turn: Turn, finish: Finish) -> None:
     try:
         finish(turn, None if has_title else heuristic_title(turn.text))
     except Exception:  # whoever leaves hears of nothing any more; a server's start closes the turn
-        log.exception("the abandoned turn %s could not be finished", turn.accepted.response_message_id)
+        log.exception("the abandoned turn %s could not be finished", turn.answer_id)
 
 
 def named_references(query: Mapping[str, Any], text: str) -> tuple[list[str], list[str]]:

@@ -29,7 +29,7 @@ from database.schema import (
     threads,
 )
 from database.turns.ephemeral import is_unkept, unkept_in
-from database.turns.events import joined_text, stored_events
+from database.turns.events import answer_events, joined_text
 
 from .conversation import ConversationRow, record_listed
 from .deletion import erase_incomplete
@@ -81,7 +81,7 @@ def _parts_being_written(
         row
         for message_id, attempt in connection.execute(running)
         for row in part_rows(
-            message_ids[message_id], told_parts(stored_events(connection, message_id)), version=attempt or 1
+            message_ids[message_id], told_parts(answer_events(connection, message_id)), version=attempt or 1
         )
     ]
 
@@ -100,7 +100,7 @@ def _copied(connection: Connection, fields: dict[str, Any], message_ids: Mapping
 
 
 def _interrupted(connection: Connection, message_id: str) -> dict[str, Any]:
-    return {"text": joined_text(stored_events(connection, message_id)), "status": "interrupted"}
+    return {"text": joined_text(answer_events(connection, message_id)), "status": "interrupted"}
 
 
 def _mark_parts(connection: Connection, message_ids: Sequence[str]) -> None:

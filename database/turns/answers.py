@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection, insert, select
 
-from database.activities import NewActivity, Place, insert_activities
+from database.activities import Place, insert_activities
 from database.changes import TURN, record
-from database.conversations.conversation import access_head, touch
+from database.conversations.conversation import ConversationHead, access_head, touch
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
+from database.engine.text import storable
 from database.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
-from database.messages.message import live_in, row_with_id
+from database.messages.message import MessageRow, live_in, row_with_id
 from database.schema import messages
 
 from .identity import FinishedTurn, finished_turn
 from .leases import new_lease
+from .turns import finish_in, new_chat_activity
 
 _LATER = "Something was said after this question. A further answer can only be added to the last turn."
 
@@ -38,50 +42,80 @@ def add_answer(
 
     def add(connection: Connection) -> FinishedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        question = row_with_id(connection, conversation_id, question_id)
-        if question is None or question.deleted_at is not None:
-            raise MessageNotFoundError
-        if question.sender != "user" or head.stateless:
-            raise InvalidChangeError("Only a question that is kept gets further answers.")
-        if head.running_message_id is not None:
-            raise TurnInProgressError
-        last = select(messages.c.message_id, messages.c.in_answer_to).where(live_in(conversation_id))
-        newest = connection.execute(last.order_by(messages.c.ordinal.desc()).limit(1)).one()
-        if question_id not in newest:
-            raise ConflictError(_LATER)
-        created_at = now_iso()
-        place = Place(reply_to_id=question_id, thread_id=question.thread_id) if question.thread_id else Place()
-        activity = NewActivity(
-            recipe="general-discussion",
-            type="chat_message",
-            actor_type="assistant",
-            actor_id=model_name,
-            actor_name=model_name,
-            created_at=created_at,
-            place=place,
-        )
-        who = {"user_email": user_email, "conversation_id": conversation_id}
-        (stored,) = insert_activities(connection, [activity], **who)
-        row = {
-            **who,
-            "seq": stored.seq,
-            "message_id": stored.activity_id,
-            "ordinal": head.last_ordinal + 1,
-            "sender": "model",
-            "text": "",
-            "status": "streaming",
-            "in_answer_to": question_id,
-            "config": {"model": model_name} if model_name else {},
-            "report": [],
-            "created_at": created_at,
-            "branch_id": head.branch_id,
-            **new_lease(owner),
-        }
-        connection.execute(insert(messages).values(row))
-        counts = {"message_count": head.message_count + 1, "last_ordinal": head.last_ordinal + 1}
-        touch(connection, conversation_id, running_message_id=stored.activity_id, **counts)
-        begun = {"status": "streaming", "user_message_id": question_id}
-        record(connection, TURN, "created", ids=[stored.activity_id], fields=begun, **who)
-        return finished_turn(connection, access_head(connection, **who), stored.activity_id)
+        return _begin(connection, head, question_id, model_name=model_name, owner=owner)
 
     return database.write(add, urgency=Urgency.ACCEPT)
+
+
+def finish_and_add_answer(
+    *,
+    database: Database,
+    user_email: str,
+    conversation_id: str,
+    response_message_id: str,
+    question_id: str,
+    next_model_name: str,
+    owner: str | None = None,
+    **ended: Any,
+) -> FinishedTurn:
+    """End an answer and begin a further one to its question, in one transaction: no other turn comes between.
+
+    ended: `text`, `status`, `config`, `title` and `parts` of the answer that ends, as for `finish_turn`. Returns the
+    turn with the further answer. Raises what `add_answer` raises, and then the first answer has not ended either.
+    """
+
+    def go_on(connection: Connection) -> FinishedTurn:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        finish_in(connection, head, response_message_id, **ended | {"text": storable(ended["text"])})
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return _begin(connection, head, question_id, model_name=next_model_name, owner=owner)
+
+    return database.write(go_on, urgency=Urgency.ACCEPT)
+
+
+def _begin(
+    connection: Connection, head: ConversationHead, question_id: str, *, model_name: str, owner: str | None
+) -> FinishedTurn:
+    question = _last_question(connection, head, question_id)
+    created_at = now_iso()
+    place = Place(reply_to_id=question_id, thread_id=question.thread_id) if question.thread_id else Place()
+    activity = new_chat_activity("assistant", model_name, place=place, created_at=created_at)
+    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    (stored,) = insert_activities(connection, [activity], **who)
+    row = {
+        **who,
+        "seq": stored.seq,
+        "message_id": stored.activity_id,
+        "ordinal": head.last_ordinal + 1,
+        "sender": "model",
+        "text": "",
+        "status": "streaming",
+        "in_answer_to": question_id,
+        "config": {"model": model_name} if model_name else {},
+        "report": [],
+        "created_at": created_at,
+        "branch_id": head.branch_id,
+        **new_lease(owner),
+    }
+    connection.execute(insert(messages).values(row))
+    counts = {"message_count": head.message_count + 1, "last_ordinal": head.last_ordinal + 1}
+    touch(connection, head.conversation_id, running_message_id=stored.activity_id, **counts)
+    begun = {"status": "streaming", "user_message_id": question_id}
+    record(connection, TURN, "created", ids=[stored.activity_id], fields=begun, **who)
+    return finished_turn(connection, access_head(connection, **who), stored.activity_id)
+
+
+def _last_question(connection: Connection, head: ConversationHead, question_id: str) -> MessageRow:
+    """The question, if a further answer can be added to it."""
+    question = row_with_id(connection, head.conversation_id, question_id)
+    if question is None or question.deleted_at is not None:
+        raise MessageNotFoundError
+    if question.sender != "user" or head.stateless:
+        raise InvalidChangeError("Only a question that is kept gets further answers.")
+    if head.running_message_id is not None:
+        raise TurnInProgressError
+    last = select(messages.c.message_id, messages.c.in_answer_to).where(live_in(head.conversation_id))
+    newest = connection.execute(last.order_by(messages.c.ordinal.desc()).limit(1)).one()
+    if question_id not in newest:
+        raise ConflictError(_LATER)
+    return question

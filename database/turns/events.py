@@ -33,8 +33,31 @@ _PURGED_AT_ONCE = 20
 _e = stream_events.c
 _asked = messages.alias("asked")
 _APPEND = Prepared(insert(stream_events), columns=("message_id", "seq", "event"))
+_HAS_EVENTS = exists().where(_e.message_id == messages.c.message_id)
 _EVENTS = (
     select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
+)
+
+
+_ANSWERS = (
+    select(
+        messages.c.message_id,
+        messages.c.user_email,
+        messages.c.conversation_id,
+        messages.c.status,
+        messages.c.text,
+        messages.c.config,
+        messages.c.created_at,
+        messages.c.edited_at,
+        messages.c.chosen_variant,
+        messages.c.has_parts,
+        messages.c.in_answer_to,
+        _asked.c.report,
+        _HAS_EVENTS.label("has_events"),
+    )
+    .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)
+    .outerjoin(_asked, _asked.c.message_id == messages.c.in_answer_to)
+    .where(messages.c.sender != "user", messages.c.deleted_at.is_(None), conversations.c.deleted_at.is_(None))
 )
 
 
@@ -60,7 +83,9 @@ def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]
 
 
 def read_events(*, database: Database, user_email: str, message_id: str, after: int) -> StreamRead:
-    """The events of an answer whose seq is greater than `after`.
+    """The events of the turn that wrote an answer, whose seq is greater than `after`.
+
+    A turn with several answers has one stream, which any of its answers names.
 
     A finished answer always ends with its closing events: if a crash took them, they are made again from what is
     stored, the same each time. If none of its events are there any more, an `after` of 0 gives the report and the
@@ -69,11 +94,16 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
     """
     with database.reading() as connection:
         answer = _access_answer(connection, user_email=user_email, message_id=message_id)
-        events = stored_events(connection, message_id, after=after)
+        stream = message_id if answer.has_events else stream_of(connection, message_id)
+        events = stored_events(connection, stream, after=after)
         if answer.status == "streaming":
             return StreamRead(status=answer.status, events=events, complete=False)
         if not events or not _is_done(events[-1][1]):
-            events += _lost_events(connection, answer, after=after)
+            told = _Told(stream, stored_events(connection, stream))
+            answers = _answers_of(connection, told, answer)
+            if answers[-1].status == "streaming":
+                return StreamRead(status="streaming", events=events, complete=False)
+            events += _lost_events(connection, answers, told, after=after)
         return StreamRead(status=answer.status, events=events, complete=True)
 
 
@@ -81,6 +111,59 @@ def stored_events(connection: Connection, message_id: str, *, after: int = 0) ->
     """What is stored of an answer's events beyond `after`, in order."""
     rows = connection.execute(_EVENTS, {"answer": message_id, "after": after})
     return [(seq, bytes(event)) for seq, event in rows]
+
+
+def stream_of(connection: Connection, message_id: str) -> str:
+    """The message id under which the events of an answer are stored: that of the first answer of its turn.
+
+    The events of a turn with several answers are one stream. An answer that was made again, or that was added to a
+    turn that had ended, has a stream of its own.
+    """
+    answer = messages.alias("answer")
+    others = (
+        select(messages.c.message_id, answer.c.status)
+        .join(answer, (answer.c.conversation_id == messages.c.conversation_id) & (answer.c.message_id == message_id))
+        .where(messages.c.in_answer_to == answer.c.in_answer_to, messages.c.ordinal <= answer.c.ordinal, _HAS_EVENTS)
+        .order_by(messages.c.ordinal.desc())
+    )
+    for stream, status in connection.execute(others).all():
+        told = _Told(stream, stored_events(connection, stream))
+        # A crash may have come before the event that tells of a further answer.
+        if message_id in told.answers or (status == "streaming" and not told.is_done):
+            return str(stream)
+    return message_id
+
+
+def answer_events(connection: Connection, message_id: str) -> list[tuple[int, bytes]]:
+    """What is stored of one answer's events, without those of the other answers of its turn."""
+    stream = stream_of(connection, message_id)
+    return _Told(stream, stored_events(connection, stream)).of(message_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The events of a turn that are stored. stream: the message id of the turn's first answer."""
+
+    stream: str
+    events: Sequence[tuple[int, bytes]]
+
+    @property
+    def answers(self) -> list[str]:
+        """The message ids of the answers that the events tell of, in order."""
+        named = (_answer_named(event) for _, event in self.events)
+        return list(dict.fromkeys([self.stream, *(message_id for message_id in named if message_id is not None)]))
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.events) and _is_done(self.events[-1][1])
+
+    def of(self, message_id: str) -> list[tuple[int, bytes]]:
+        """The events of one answer. Those that name no answer belong to the first one."""
+        return [event for event in self.events if (_answer_named(event[1]) or self.stream) == message_id]
+
+
+def _answer_named(event: bytes) -> str | None:
+    return orjson.loads(event).get("message_id") if b'"message_id"' in event else None
 
 
 def joined_text(events: Sequence[tuple[int, bytes]]) -> str:
@@ -114,56 +197,66 @@ def _forget(connection: Connection, *, answers: Sequence[str]) -> None:
 
 
 def _access_answer(connection: Connection, *, user_email: str, message_id: str) -> Row[*tuple[Any, ...]]:
-    columns = messages.c
     answer = connection.execute(
-        select(
-            columns.message_id,
-            columns.user_email,
-            columns.conversation_id,
-            columns.status,
-            columns.text,
-            columns.config,
-            columns.created_at,
-            columns.edited_at,
-            columns.chosen_variant,
-            columns.has_parts,
-            _asked.c.report,
-        )
-        .join(conversations, conversations.c.conversation_id == columns.conversation_id)
-        .outerjoin(_asked, _asked.c.message_id == columns.in_answer_to)
-        .where(
-            columns.message_id == message_id,
-            columns.user_email == user_email,
-            columns.sender != "user",
-            columns.deleted_at.is_(None),
-            conversations.c.deleted_at.is_(None),
-        )
+        _ANSWERS.where(messages.c.message_id == message_id, messages.c.user_email == user_email)
     ).one_or_none()
     if answer is None:
         raise MessageNotFoundError
     return answer
 
 
-def _lost_events(connection: Connection, answer: Row[*tuple[Any, ...]], *, after: int) -> list[tuple[int, bytes]]:
-    """The events beyond `after` that a finished answer should have and the store has not."""
-    stored = stored_events(connection, answer.message_id)
-    if stored and _is_done(stored[-1][1]):
+def _answers_of(connection: Connection, told: _Told, answer: Row[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The answers of the turn that wrote `answer`, in order: those that its events tell of.
+
+    Where no events are stored any more, all answers to its question.
+    """
+    which = messages.c.message_id.in_(told.answers)
+    if not told.events and answer.in_answer_to is not None:
+        which = messages.c.in_answer_to == answer.in_answer_to
+    elif told.answers == [answer.message_id]:
+        return [answer]
+    here = messages.c.conversation_id == answer.conversation_id
+    return connection.execute(_ANSWERS.where(here, which).order_by(messages.c.ordinal)).all()
+
+
+def _lost_events(
+    connection: Connection, answers: Sequence[Row[*tuple[Any, ...]]], told: _Told, *, after: int
+) -> list[tuple[int, bytes]]:
+    """The events beyond `after` that a finished turn should have and the store has not."""
+    if told.is_done:
         return []
-    if not stored and after > 0 and answer.created_at < iso_in(hours=-KEPT_HOURS):
+    first, last = answers[0], answers[-1]
+    if not told.events and after > 0 and first.created_at < iso_in(hours=-KEPT_HOURS):
         raise StreamExpiredError("The single events of this answer are no longer kept. Load the message instead.")
-    head = access_head(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
-    contents: list[dict[str, Any]] = [] if stored else [{"references": answer.report or []}]
-    contents += _missing_parts(connection, answer, stored)
+    head = access_head(connection, user_email=first.user_email, conversation_id=first.conversation_id)
+    turn = finished_turn(connection, head, last.message_id)
+    contents: list[dict[str, Any]] = [] if told.events else [{"references": first.report or []}]
+    if len(answers) == 1:
+        contents += _missing(connection, first, told.events)
+    else:
+        short_ids = {response["message_id"]: response["short_id"] for response in turn.responses}
+        for answer in answers:
+            own, whose = told.of(answer.message_id), {"message_id": answer.message_id}
+            known = {**whose, "short_id": short_ids.get(answer.message_id, ""), "agent": None}
+            begun: list[dict[str, Any]] = [] if own else [{"answer": known}]
+            contents += [content | whose for content in begun + _missing(connection, answer, own)]
+    contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": last.status}]
+    newest = told.events[-1][0] if told.events else 0
+    return [event for event in numbered(contents, after=newest) if event[0] > after]
+
+
+def _missing(
+    connection: Connection, answer: Row[*tuple[Any, ...]], stored: Sequence[tuple[int, bytes]]
+) -> list[dict[str, Any]]:
+    """What the events of one answer should tell beside those that are stored, but for its end."""
+    contents = _missing_parts(connection, answer, stored)
     missing_text = _missing_text(answer, stored)
     if missing_text:
         contents.append({"text": missing_text})
     error = answer.config.get("error") or (INTERRUPTED if answer.status == "interrupted" else None)
     if error and not any(b'"error"' in event for _, event in stored[-3:]):
         contents.append({"error": error})
-    contents.append({"message_ids": finished_turn(connection, head, answer.message_id).message_ids()})
-    contents.append({"done": True, "answer_status": answer.status})
-    last = stored[-1][0] if stored else 0
-    return [event for event in numbered(contents, after=last) if event[0] > after]
+    return contents
 
 
 def _missing_parts(

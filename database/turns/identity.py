@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select
 
 from database.conversations.conversation import ConversationHead
 from database.engine.statements import Prepared
@@ -18,7 +19,8 @@ class Turn:
 
     user_message_index, response_message_index: 1-based, 0 for a message that was deleted.
     user_message_short_hash, response_message_short_hash, conversation_friendly_id: None until they exist.
-    kept: False for a turn of which nothing stays when it has ended.
+    kept: False for a turn of which nothing stays when it has ended. responses: of a turn with several answers, the
+    `{message_id, message_short_hash, message_index, short_id}` of each, in order.
     """
 
     user_message_id: str
@@ -32,11 +34,14 @@ class Turn:
     title: str
     conversation_friendly_id: str | None
     kept: bool = True
+    responses: Sequence[dict[str, Any]] = ()
 
-    def message_ids(self) -> dict[str, str | int | None]:
-        """The identifiers as the `message_ids` event gives them, with `kept: false` where nothing of them stays."""
-        fate = {} if self.kept else {"kept": False}
-        return {
+    def message_ids(self) -> dict[str, Any]:
+        """The identifiers as the `message_ids` event gives them, with `kept: false` where nothing of them stays.
+
+        The `response_…` ones of a turn with several answers are those of the first.
+        """
+        ids: dict[str, Any] = {
             "user_message_id": self.user_message_id,
             "response_message_id": self.response_message_id,
             "user_message_short_hash": self.user_message_short_hash,
@@ -45,8 +50,13 @@ class Turn:
             "response_message_index": self.response_message_index,
             "user_short_id": self.user_short_id,
             "response_short_id": self.response_short_id,
-            **fate,
         }
+        if self.responses:
+            ids |= {f"response_{name}": value for name, value in self.responses[0].items()}
+            ids["responses"] = [*self.responses]
+        if not self.kept:
+            ids["kept"] = False
+        return ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +91,7 @@ class _Identity(NamedTuple):
     """One message of a turn. `behind`: how many live messages come after it."""
 
     message_id: str
+    ordinal: int
     short_hash: str | None
     in_answer_to: str | None
     status: str
@@ -92,35 +103,50 @@ class _Identity(NamedTuple):
 
 _later = messages.alias("later")
 _asked = messages.alias("asked")
-_IDENTITIES = Prepared(
-    select(
-        messages.c.message_id,
-        messages.c.message_short_hash,
-        messages.c.in_answer_to,
-        messages.c.status,
-        messages.c.deleted_at,
-        messages.c.other_branch,
-        activities.c.short_id,
-        select(func.count())
-        .where(
-            _later.c.conversation_id == messages.c.conversation_id,
-            _later.c.deleted_at.is_(None),
-            _later.c.other_branch.is_(None),
-            _later.c.ordinal > messages.c.ordinal,
-        )
-        .correlate(messages)
-        .scalar_subquery()
-        .label("behind"),
-    )
-    .join(activities, activities.c.seq == messages.c.seq)
+
+
+_IDENTITY = select(
+    messages.c.message_id,
+    messages.c.ordinal,
+    messages.c.message_short_hash,
+    messages.c.in_answer_to,
+    messages.c.status,
+    messages.c.deleted_at,
+    messages.c.other_branch,
+    activities.c.short_id,
+    select(func.count())
     .where(
-        messages.c.conversation_id == bindparam("conversation_id"),
+        _later.c.conversation_id == messages.c.conversation_id,
+        _later.c.deleted_at.is_(None),
+        _later.c.other_branch.is_(None),
+        _later.c.ordinal > messages.c.ordinal,
+    )
+    .correlate(messages)
+    .scalar_subquery()
+    .label("behind"),
+).join(activities, activities.c.seq == messages.c.seq)
+
+
+def _identities(condition: ColumnElement[bool]) -> Select[Any]:
+    return _IDENTITY.where(messages.c.conversation_id == bindparam("conversation_id"), condition)
+
+
+_TURN = Prepared(
+    _identities(
         (messages.c.message_id == bindparam("answer"))
         | (
             messages.c.message_id
             == select(_asked.c.in_answer_to).where(_asked.c.message_id == bindparam("answer")).scalar_subquery()
-        ),
+        )
     )
+)
+# Answers stand behind their question.
+_ANSWERS = Prepared(
+    _identities(
+        (messages.c.ordinal > bindparam("ordinal"))
+        & (messages.c.in_answer_to == bindparam("question"))
+        & messages.c.deleted_at.is_(None)
+    ).order_by(messages.c.ordinal)
 )
 
 
@@ -129,10 +155,21 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
 
     An answer without a question (an import) stands for both.
     """
-    rows = _IDENTITIES.rows(connection, conversation_id=head.conversation_id, answer=response_message_id)
+    here = {"conversation_id": head.conversation_id}
+    rows = _TURN.rows(connection, **here, answer=response_message_id)
     found = {identity.message_id: identity for identity in map(_Identity._make, rows)}
     response = found[response_message_id]
     question = found.get(response.in_answer_to or "", response)
+    turn = _turn(head, question, response)
+    # The first answer is stored right behind its question, together with it.
+    if response.ordinal <= question.ordinal + 1:
+        return turn
+    rows = _ANSWERS.rows(connection, **here, question=question.message_id, ordinal=question.ordinal)
+    answers = [_response(head, answer) for answer in map(_Identity._make, rows)]
+    return replace(turn, responses=answers) if len(answers) > 1 else turn
+
+
+def _turn(head: ConversationHead, question: _Identity, response: _Identity) -> FinishedTurn:
     return FinishedTurn(
         user_message_id=question.message_id,
         response_message_id=response.message_id,
@@ -146,6 +183,15 @@ def finished_turn(connection: Connection, head: ConversationHead, response_messa
         conversation_friendly_id=head.friendly_id,
         status=response.status,
     )
+
+
+def _response(head: ConversationHead, answer: _Identity) -> dict[str, Any]:
+    return {
+        "message_id": answer.message_id,
+        "message_short_hash": answer.short_hash,
+        "message_index": _index(head, answer),
+        "short_id": answer.short_id,
+    }
 
 
 def _index(head: ConversationHead, identity: _Identity) -> int:

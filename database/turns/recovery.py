@@ -19,7 +19,7 @@ from database.messages.parts import told_parts
 from database.references import store_report_in
 from database.schema import conversations, message_variants, messages, stream_events
 
-from .events import INTERRUPTED, append_events, joined_text, numbered, stored_events
+from .events import INTERRUPTED, answer_events, append_events, joined_text, numbered, stored_events, stream_of
 from .leases import abandoned
 from .turns import finish_in
 
@@ -147,13 +147,15 @@ def _close(
     if unless_renewed and now.lease_until != answer.lease_until:
         return
     head = head_even_in_bin(connection, user_email=answer.user_email, conversation_id=answer.conversation_id)
-    events = stored_events(connection, answer.message_id)
+    stream = stream_of(connection, answer.message_id)
+    events = stored_events(connection, stream)
+    own = answer_events(connection, answer.message_id)
     turn = finish_in(
         connection,
         head,
         answer.message_id,
-        text=joined_text(events),
-        parts=told_parts(events),
+        text=joined_text(own),
+        parts=told_parts(own),
         status="interrupted",
         config=None,
         title=head.title or heuristic_title(answer.question or ""),
@@ -163,11 +165,12 @@ def _close(
     if lost_report:
         store_report_in(connection, lost_report, message_id=answer.in_answer_to, user_email=answer.user_email)
     contents: list[dict[str, Any]] = [] if events else [{"references": [*(answer.report or lost_report)]}]
-    contents.append({"error": INTERRUPTED})
+    whose = {} if stream == answer.message_id else {"message_id": answer.message_id}
+    contents.append({"error": INTERRUPTED, **whose})
     if head.friendly_id is None:
         contents.append(
             {"conversation": {"title": turn.title, "conversation_friendly_id": turn.conversation_friendly_id}}
         )
     contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": "interrupted"}]
     last = events[-1][0] if events else 0
-    append_events(connection, [(answer.message_id, seq, event) for seq, event in numbered(contents, after=last)])
+    append_events(connection, [(stream, seq, event) for seq, event in numbered(contents, after=last)])

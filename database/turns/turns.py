@@ -110,31 +110,31 @@ def accept_turn(
 
     def accept(connection: Connection) -> AcceptedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        if client_message_id is not None:
-            refuse_message_sent_before(
-                connection,
-                user_email=user_email,
-                conversation_id=conversation_id,
-                client_message_id=client_message_id,
-                text=question.text,
-            )
-        if head.running_message_id is not None:
-            raise TurnInProgressError
+        _refuse_unless_free(connection, head, question)
         thread, branch_of = thread_id, None
         if instead_of is not None:
             head, former, branch_of = begin_branch(connection, head, instead_of)
             thread = thread_id or former.thread_id
-        place = find_place(
-            connection,
-            user_email=user_email,
-            conversation_id=conversation_id,
-            reply_to=reply_to,
-            thread_id=thread,
-            may_open_thread=not head.stateless,
-        )
+        who = {"user_email": user_email, "conversation_id": conversation_id}
+        may_open = not head.stateless
+        place = find_place(connection, **who, reply_to=reply_to, thread_id=thread, may_open_thread=may_open)
         return _accept(connection, head, replace(question, branch_of=branch_of), place)
 
     return database.write(accept, urgency=Urgency.ACCEPT)
+
+
+def _refuse_unless_free(connection: Connection, head: ConversationHead, question: _Question) -> None:
+    """Raise AlreadySentError, ConflictError or TurnInProgressError where this question can't be accepted now."""
+    if question.client_message_id is not None:
+        refuse_message_sent_before(
+            connection,
+            user_email=head.user_email,
+            conversation_id=head.conversation_id,
+            client_message_id=question.client_message_id,
+            text=question.text,
+        )
+    if head.running_message_id is not None:
+        raise TurnInProgressError
 
 
 def finish_turn(
@@ -215,10 +215,10 @@ def finish_in(
 
 def _accept(connection: Connection, head: ConversationHead, question: _Question, place: Place) -> AcceptedTurn:
     created_at = now_iso()
-    asked = _activity("user", head.user_email, place=place, created_at=created_at)
+    asked = new_chat_activity("user", head.user_email, place=place, created_at=created_at)
     # In a thread the answer replies to the question; outside of one, order says enough.
     answer_place = Place(reply_to_id=asked.activity_id, thread_id=place.thread_id) if place.thread_id else Place()
-    answered = _activity("assistant", question.model_name, place=answer_place, created_at=created_at)
+    answered = new_chat_activity("assistant", question.model_name, place=answer_place, created_at=created_at)
     user, response = insert_activities(
         connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
     )
@@ -324,7 +324,8 @@ def _message_rows(
     return [common | asked, common | answer]
 
 
-def _activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:
+def new_chat_activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:
+    """A message that a person or a model says in this place."""
     return NewActivity(
         recipe=_RECIPE,
         type=_TYPE,
