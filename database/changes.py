@@ -71,9 +71,9 @@ def change_kind(name: str, *, fields: str) -> ChangeKind:
 CONVERSATION = change_kind(
     "conversation",
     fields="the changed ones of `title`, `conversation_friendly_id`, `domain`, `workspace_id`, `flag`, `archived`, "
-    "`stateless`, `temporary`, `pinned`, `conversation_settings`, `pinned_claim_ids`; all that lists show, with "
-    "`last_updated` and `message_count`, when it is created, restored or taken out of the archive; `erased` when a "
-    "deleted one is erased for good",
+    "`stateless`, `temporary`, `pinned`, `tags`, `conversation_settings`, `pinned_claim_ids`; all that lists show, "
+    "with `last_updated` and `message_count`, when it is created, restored or taken out of the archive; `erased` when "
+    "a deleted one is erased for good",
 )
 WORKSPACE = change_kind(
     "workspace",
@@ -91,6 +91,8 @@ MESSAGE = change_kind(
 )
 MEMORY = change_kind("memory", fields="`object_type` and `action`, as in `GET /pkb/audit`")
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
+PRESET = change_kind("preset", fields="`name`")
+PROMPT = change_kind("prompt", fields="`name`")
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
 
 

@@ -8,6 +8,8 @@ StoreError
  │   ├─ BranchNotFoundError
  │   ├─ ThreadNotFoundError
  │   ├─ WorkspaceNotFoundError
+ │   ├─ PresetNotFoundError
+ │   ├─ PromptNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
@@ -21,6 +23,7 @@ StoreError
  │   ├─ ThreadMismatchError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
+ │   ├─ NameTakenError
  │   ├─ UserExistsError
  │   ├─ LastAdministratorError
  │   └─ StoreIncompleteError         people's things without an account: a file of the data folder is missing
@@ -87,6 +90,18 @@ class WorkspaceNotFoundError(NotFoundError):
     """No such workspace of this user."""
 
     noun = "workspace"
+
+
+class PresetNotFoundError(NotFoundError):
+    """No such preset of this person."""
+
+    noun = "preset"
+
+
+class PromptNotFoundError(NotFoundError):
+    """No such prompt of this person."""
+
+    noun = "prompt"
 
 
 class SessionNotFoundError(NotFoundError):
@@ -167,6 +182,10 @@ class NotShareableError(ConflictError):
 
 class ThreadMismatchError(ConflictError):
     """A reply belongs to its parent's thread; the caller named another one."""
+
+
+class NameTakenError(ConflictError):
+    """Another preset or prompt of this person has this name."""
 
 
 class UserExistsError(ConflictError):

@@ -14,6 +14,7 @@ from database.connection import open_database
 from database.conversations.importing import store_conversation
 from database.conversations.repository import set_friendly_id, update_conversation
 from database.conversations.summary import Unsummarised
+from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError
@@ -28,6 +29,7 @@ _IN_COLUMNS = {
     "running_summary",
     "settings",
     "flag",
+    "tags",
     "created_at",
     "last_updated",
     "conversation_friendly_id",
@@ -123,7 +125,7 @@ class BundleHistory(History):
 def save_history(history: History, folder: Path) -> Path:
     """Write a conversation as a bundle into `folder`. Raises OSError, BrokenBundleError."""
     metadata = history.metadata()
-    own = {"settings": metadata["conversation_settings"], "flag": metadata["flag"]}
+    own = {"settings": metadata["conversation_settings"], "flag": metadata["flag"], "tags": metadata["tags"]}
     return save_bundle(
         folder,
         conversation_id=metadata["conversation_id"],
@@ -157,11 +159,12 @@ def _store(bundle: Bundle, *, database: Database) -> None:
             summarised_ordinal=memory.get("summarised_messages", 0),
             settings=memory.get("settings", {}),
             flag=memory.get("flag", "none"),
+            tags=tidy_tags(str(tag) for tag in memory.get("tags", ())),
             memory={name: value for name, value in memory.items() if name not in _IN_COLUMNS},
             created_at=created_at,
             updated_at=memory.get("last_updated") or created_at,
         )
-    except (ConflictError, UnicodeError) as error:
+    except (ConflictError, InvalidChangeError, UnicodeError) as error:
         raise BrokenBundleError(f"The bundle of {bundle.conversation_id} can't be stored: {error}") from error
 
 

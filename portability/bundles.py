@@ -33,6 +33,7 @@ _MEMORY_MAYBE: _Types = {
     "created_at": str,
     "last_updated": str,
     "settings": dict,
+    "tags": list,
 }
 _MESSAGE: _Types = {"message_id": str, "sender": str, "text": str}
 _MESSAGE_MAYBE: _Types = {

@@ -24,6 +24,7 @@ _HEAD = (
     "title_force_set",
     "domain",
     "flag",
+    "tags",
     "created_at",
     "updated_at",
     "settings",

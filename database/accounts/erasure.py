@@ -20,6 +20,7 @@ from database.schema import (
     changes,
     conversations,
     jobs,
+    library,
     message_references,
     password_links,
     sessions,
@@ -33,7 +34,7 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (changes, jobs, message_references, shares, threads, workspaces)
+_LEFT_TO_THE_END = (changes, jobs, library, message_references, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c

@@ -9,13 +9,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, select, update
+from sqlalchemy import Connection, ScalarSelect, Select, Text, and_, bindparam, func, literal_column, select, update
 
 from database.changes import CONVERSATION, ChangeType, record_each
 from database.engine.clock import now_iso
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError
-from database.schema import conversation_workspaces, conversations, workspaces
+from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 
 
@@ -52,6 +52,7 @@ class ConversationRow:
     pinned_at: str | None
     workspace_id: str
     workspace_name: str
+    tags: list[str]
 
 
 class ConversationListRow(NamedTuple):
@@ -69,6 +70,7 @@ class ConversationListRow(NamedTuple):
     archived: bool
     stateless: bool
     pinned_at: str | None
+    tags: list[str]
     expires_at: str | None
     user_email: str
     domain: str
@@ -77,7 +79,8 @@ class ConversationListRow(NamedTuple):
 
 
 _FIELDS = tuple(ConversationRow.__dataclass_fields__)
-_OWN_COLUMNS = tuple(name for name in _FIELDS if not name.startswith("workspace_"))
+_OWN_COLUMNS = tuple(name for name in _FIELDS if name in conversations.c)
+_TAG_SEPARATOR = "\n"
 _PLACE = conversations.outerjoin(
     conversation_workspaces, conversation_workspaces.c.conversation_id == conversations.c.conversation_id
 ).outerjoin(
@@ -89,10 +92,26 @@ _PLACE = conversations.outerjoin(
 )
 
 
+def joined_tags() -> ScalarSelect[str]:
+    """The tags of the conversation that the outer query reads, as one text for `split_tags`; NULL without any."""
+    # A literal: prepared statements take no parameter here.
+    separator: Any = literal_column(f"'{_TAG_SEPARATOR}'", Text)
+    own = select(func.aggregate_strings(conversation_tags.c.tag, separator)).where(
+        conversation_tags.c.conversation_id == conversations.c.conversation_id
+    )
+    return own.correlate(conversations).scalar_subquery()
+
+
+def split_tags(joined: str | None) -> list[str]:
+    """Tags as `joined_tags` has read them, in order."""
+    return sorted(joined.split(_TAG_SEPARATOR), key=str.casefold) if joined else []
+
+
 def select_conversations() -> Select[Any]:
     """All columns that `conversation_row` needs, the workspace joined; the caller adds the owner and the rest."""
     columns = [conversations.c[name] for name in _OWN_COLUMNS]
-    return select(*columns, workspaces.c.workspace_id, workspaces.c.workspace_name).select_from(_PLACE)
+    joined = (workspaces.c.workspace_id, workspaces.c.workspace_name, joined_tags())
+    return select(*columns, *joined).select_from(_PLACE)
 
 
 def conversation_row(row: Sequence[Any]) -> ConversationRow:
@@ -100,6 +119,7 @@ def conversation_row(row: Sequence[Any]) -> ConversationRow:
     fields = dict(zip(_FIELDS, row, strict=True))
     for flag in ("title_force_set", "archived", "stateless"):
         fields[flag] = bool(fields[flag])
+    fields["tags"] = split_tags(fields["tags"])
     if fields["workspace_id"] is None:
         fields["workspace_id"] = default_workspace_id(fields["user_email"], fields["domain"])
         fields["workspace_name"] = DEFAULT_WORKSPACE_NAME
@@ -127,6 +147,7 @@ _RECORDED = (
     "pinned",
     "last_updated",
     "message_count",
+    "tags",
 )
 
 
@@ -155,6 +176,7 @@ def listed_shape(
     archived: bool,
     stateless: bool,
     pinned_at: str | None,
+    tags: list[str],
     expires_at: str | None,
     user_email: str,
     domain: str,
@@ -179,6 +201,7 @@ def listed_shape(
         "archived": archived,
         "stateless": stateless,
         "pinned": pinned_at is not None,
+        "tags": tags,
         "temporary": expires_at is not None,
         "message_count": message_count,
     }

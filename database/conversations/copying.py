@@ -35,6 +35,7 @@ from .conversation import ConversationRow, record_listed
 from .deletion import erase_incomplete
 from .friendly_ids import assign_friendly_id
 from .repository import insert_conversation, new_conversation_id, read_live
+from .tags import insert_tags
 from .titles import copy_title, heuristic_title
 
 ClonedRows = Sequence[tuple[Table, Sequence[dict[str, Any]]]]
@@ -321,6 +322,7 @@ def _begin(connection: Connection, copy: _Copy) -> None:
         "incomplete_since": copy.created_at,
     }
     insert_conversation(connection, values, workspace_id=source.workspace_id)
+    insert_tags(connection, source.tags, user_email=source.user_email, conversation_id=copy.conversation_id)
     if copy.message_ids:
         copy.friendly_id = assign_friendly_id(
             connection,

@@ -21,6 +21,7 @@ from database.schema import activities, conversations, message_parts, message_re
 
 from .conversation import record_listed
 from .repository import insert_conversation, read_live
+from .tags import insert_tags
 
 Message = Mapping[str, Any]
 """A message in the shape of the message list; `sender` and `text` alone are required."""
@@ -33,6 +34,7 @@ def import_conversation(
     user_email: str,
     conversation_id: str,
     friendly_id: str | None,
+    tags: Sequence[str] = (),
     **columns: Any,
 ) -> list[dict[str, Any]]:
     """Store a conversation with these messages; the rows of its messages, in order.
@@ -44,6 +46,7 @@ def import_conversation(
     counts = {"message_count": len(imported), "last_ordinal": len(imported)}
     values = {**own, **counts, "conversation_friendly_id": friendly_id, **columns}
     insert_conversation(connection, values, workspace_id=None)
+    insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
     _keep_short_ids(connection, imported, stored)
     rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import cache
-from typing import Any, TypedDict, TypeVar, Unpack
+from itertools import islice
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, or_, select, tuple_
 
 from database.engine.database import Database
 from database.engine.statements import Prepared, Row
-from database.errors import InvalidChangeError
-from database.schema import conversation_workspaces, conversations, workspaces
+from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 
-from .conversation import ConversationListRow, listed_shape
+from .conversation import ConversationListRow, joined_tags, listed_shape, split_tags
 
 T = TypeVar("T")
 _c = conversations.c
@@ -38,8 +40,10 @@ _COLUMNS: list[ColumnElement[Any]] = [
     _c.archived,
     _c.stateless,
     _c.pinned_at,
+    joined_tags(),
     _place.workspace_id,
 ]
+_TITLE = _COLUMNS.index(_c.title)
 _NAMES = Prepared(
     select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
         workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
@@ -51,13 +55,17 @@ class ListPage(TypedDict, total=False):
     """The requested page of a list.
 
     limit: None for no limit. cursor: of the previous page. Archived conversations are excluded, included
-    (`include_archived`), or the only ones (`archived_only`).
+    (`include_archived`), or the only ones (`archived_only`). tag, workspace_id: only conversations that have this tag,
+    that lie in this workspace. q: only those whose title has each of these words in it, whatever the case.
     """
 
     limit: int | None
     cursor: str | None
     include_archived: bool
     archived_only: bool
+    tag: str | None
+    workspace_id: str | None
+    q: str | None
 
 
 def list_conversations(
@@ -65,7 +73,8 @@ def list_conversations(
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Temporary ones are never listed. Two queries. Raises InvalidChangeError for an unknown cursor.
+    Temporary ones are never listed. Two queries. Raises InvalidChangeError for an unknown cursor, and
+    WorkspaceNotFoundError.
     """
     return _listed(ConversationListRow, database, user_email, domain, **page)
 
@@ -84,24 +93,55 @@ def _listed(
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
     if cursor is not None:
         wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
-    if limit is not None:
+    tag, place, words = page.get("tag"), page.get("workspace_id"), (page.get("q") or "").casefold().split()
+    if tag is not None:
+        wanted["tag"] = tag
+    if place is not None:
+        wanted["place"] = place
+    if limit is not None and not words:
         wanted["at_most"] = limit + 1
-    archived = None if page.get("archived_only") else page.get("include_archived", False)
-    query = _page(archived=archived, continued=cursor is not None, limited=limit is not None)
+    default_id = default_workspace_id(user_email, domain)
+    query = _page(
+        archived=None if page.get("archived_only") else page.get("include_archived", False),
+        continued=cursor is not None,
+        limited="at_most" in wanted,
+        tagged=tag is not None,
+        placed=None if place is None else "default" if place == default_id else "stored",
+    )
     with database.reading() as connection:
         names = _workspace_names(connection, user_email=user_email, domain=domain)
-        found = query.rows(connection, **wanted)
+        if place not in {None, default_id, *names}:
+            raise WorkspaceNotFoundError
+        found = _titled(query, connection, words, limit, wanted) if words else query.rows(connection, **wanted)
     shown = found if limit is None else found[:limit]
     next_cursor = _encode_cursor(shown[-1]) if shown and len(found) > len(shown) else None
-    default_id = default_workspace_id(user_email, domain)
     default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
     places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
     return [_made(make, places, default, *row) for row in shown], next_cursor
 
 
+def _titled(
+    query: Prepared, connection: Connection, words: Sequence[str], limit: int | None, wanted: Mapping[str, Any]
+) -> list[Row]:
+    """The first rows whose title has all of `words`, one more than `limit`. The engines fold case each in its way."""
+    with closing(query.some(connection, **wanted)) as rows:
+        fitting = (row for row in rows if all(word in row[_TITLE].casefold() for word in words))
+        return list(islice(fitting, None if limit is None else limit + 1))
+
+
 @cache
-def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
-    """The statement of one kind of page, built once. archived: whether to include those; None: only those."""
+def _page(
+    *,
+    archived: bool | None,
+    continued: bool,
+    limited: bool,
+    tagged: bool,
+    placed: Literal["default", "stored"] | None,
+) -> Prepared:
+    """The statement of one kind of page, built once. archived: whether to include those; None: only those.
+
+    placed: in one workspace; conversations without a stored one lie in the default one.
+    """
     query = (
         select(*_COLUMNS)
         .select_from(_PLACE)
@@ -111,6 +151,15 @@ def _page(*, archived: bool | None, continued: bool, limited: bool) -> Prepared:
     )
     if not archived:
         query = query.where(_c.archived == int(archived is None))
+    if tagged:
+        tags = conversation_tags.c
+        having = select(tags.conversation_id).where(
+            tags.user_email == bindparam("owner"), tags.tag == bindparam("tag", type_=Text)
+        )
+        query = query.where(_c.conversation_id.in_(having))
+    if placed is not None:
+        here = _place.workspace_id == bindparam("place", type_=Text)
+        query = query.where(or_(here, _place.workspace_id.is_(None)) if placed == "default" else here)
     if continued:
         last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
         query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
@@ -139,6 +188,7 @@ def _made(
     archived: int,
     stateless: int,
     pinned_at: str | None,
+    tags: str | None,
     workspace_id: str | None,
 ) -> T:
     return make(
@@ -154,6 +204,7 @@ def _made(
         archived == 1,
         stateless == 1,
         pinned_at,
+        split_tags(tags),
         None,
         *places.get(workspace_id or "", default),
     )

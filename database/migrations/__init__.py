@@ -39,6 +39,7 @@ from . import (
     m0016_jobs,
     m0017_branches,
     m0018_change_epoch,
+    m0019_presets_prompts_tags,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0016_jobs.upgrade,
     m0017_branches.upgrade,
     m0018_change_epoch.upgrade,
+    m0019_presets_prompts_tags.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -6,9 +6,16 @@ the one order of everything that happens: it only grows. A message is the activi
 
 from __future__ import annotations
 
-from .accounts import api_tokens, login_attempts, password_links, sessions, users
+from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
 from .base import metadata
-from .conversations import conversation_workspaces, conversations, share_pages, shares, workspaces
+from .conversations import (
+    conversation_tags,
+    conversation_workspaces,
+    conversations,
+    share_pages,
+    shares,
+    workspaces,
+)
 from .messages import (
     activities,
     message_edits,
@@ -27,9 +34,11 @@ __all__ = [
     "api_tokens",
     "change_epoch",
     "changes",
+    "conversation_tags",
     "conversation_workspaces",
     "conversations",
     "jobs",
+    "library",
     "login_attempts",
     "message_edits",
     "message_parts",

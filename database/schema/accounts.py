@@ -1,4 +1,4 @@
-"""Who may come in."""
+"""Who may come in, and what belongs to a person rather than to a conversation."""
 
 from __future__ import annotations
 
@@ -57,6 +57,20 @@ password_links = Table(
     Column("token_hash", Text, nullable=False, unique=True),
     Column("created_at", Text, nullable=False),
     Column("expires_at", Text, nullable=False),
+)
+
+library = Table(
+    "library",
+    metadata,
+    Column("item_id", Text, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    # "preset" or "prompt": `database.library`.
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Index("idx_library_name", "user_email", "kind", "name", unique=True),
 )
 
 login_attempts = Table(

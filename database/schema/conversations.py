@@ -98,6 +98,21 @@ workspaces = Table(
     Index("idx_WorkspaceMetadata_domain", "user_email", "domain"),
 )
 
+conversation_tags = Table(
+    "conversation_tags",
+    metadata,
+    Column(
+        "conversation_id",
+        Text,
+        ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("tag", Text, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    Index("idx_conversation_tags_tag", "user_email", "tag", "conversation_id"),
+    sqlite_with_rowid=False,
+)
+
 shares = Table(
     "shares",
     metadata,

@@ -13,12 +13,15 @@ from endpoints.http.models import LARGEST_NUMBER, Body, Done, Id, JsonObject, Qu
 
 
 class ConversationPage(Query):
-    """A page of the list; without a limit, the whole list."""
+    """A page of the list; without a limit, the whole list. `q`: words that are all in the title."""
 
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     cursor: Annotated[str, Field(max_length=1_000)] | None = None
     include_archived: bool = False
     archived_only: bool = False
+    workspace_id: Id | None = None
+    tag: Annotated[str, Field(max_length=200)] | None = None
+    q: Annotated[str, Field(max_length=500)] | None = None
 
 
 class Archiving(Body):
@@ -92,8 +95,21 @@ class ConversationItem(Shape):
     archived: bool
     stateless: bool
     pinned: bool
+    tags: list[str]
     temporary: bool
     message_count: int
+
+
+class Tags(Body):
+    """All tags of a conversation."""
+
+    tags: Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=100)]
+
+
+class ConversationTags(Shape):
+    """All tags of a conversation."""
+
+    tags: list[str]
 
 
 class Emptied(Done):

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from flask import Blueprint, Response
 
-from database.conversations import bulk, conversation, deletion
+from database.conversations import bulk, conversation, deletion, tags
 from database.conversations import repository as conversations
 from database.conversations.repository import create_temporary_conversation as create_temporary
 from endpoints.http import models as http_models
@@ -50,6 +50,21 @@ def pin_conversation(conversation_id: str) -> None:
 def unpin_conversation(conversation_id: str) -> None:
     """Take a conversation's pin away."""
     conversations.set_pinned(**current_user_scope(), conversation_id=conversation_id, pinned=False)
+
+
+@blueprint.put("/conversations/<conversation_id>/tags")
+@takes(conversation_models.Tags)
+@answers(conversation_models.ConversationTags)
+def put_tags(conversation_id: str, body: conversation_models.Tags) -> object:
+    """Replace the tags of a conversation; the tags as they are stored, each once."""
+    return {"tags": tags.set_tags(**current_user_scope(), conversation_id=conversation_id, tags=body.tags)}
+
+
+@blueprint.get("/conversation_tags/<domain>")
+@answers(list[tags.TagCount])
+def list_tags(domain: str) -> object:
+    """The tags of your conversations of a domain, with the number of conversations that have each."""
+    return tags.count_tags(**current_user_scope(), domain=check_domain(domain))
 
 
 @blueprint.put("/make_conversation_stateless/<conversation_id>")

@@ -26,6 +26,7 @@ blueprint = Blueprint("conversations", __name__)
 @blueprint.get("/list_conversation_by_user/<domain>")
 @asks(conversation_models.ConversationPage)
 @answers(list[conversation_models.ConversationItem])
+@fails("workspace_not_found")
 def list_conversation_by_user(domain: str, query: conversation_models.ConversationPage) -> Response:
     """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
     check_domain(domain)
@@ -37,6 +38,9 @@ def list_conversation_by_user(domain: str, query: conversation_models.Conversati
         cursor=query.cursor,
         include_archived=query.include_archived,
         archived_only=query.archived_only,
+        workspace_id=query.workspace_id,
+        tag=query.tag,
+        q=query.q,
     )
     answer = json_reply(items)
     if cursor is not None:

@@ -15,6 +15,7 @@ from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
 from endpoints.export import views as export_views
 from endpoints.language_models import views as language_model_views
+from endpoints.library import views as library_views
 from endpoints.messages import views as message_views
 from endpoints.operations import health, limits
 from endpoints.pages import views as page_views
@@ -53,6 +54,7 @@ _NOUNS = (
     limits,
     intake,
     history,
+    library_views,
     message_views,
     language_model_views,
     openapi,

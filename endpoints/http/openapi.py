@@ -31,6 +31,8 @@ _NOUN_OF_ARGUMENT = {
     "friendly_id": "conversation",
     "identifier": "message",
     "message_id": "message",
+    "preset_id": "preset",
+    "prompt_id": "prompt",
     "reference": "reference",
     "session_id": "session",
     "tag_id": "tag",

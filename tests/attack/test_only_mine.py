@@ -27,6 +27,8 @@ MISSING = {
     "identifier": "zzzzzz",
     "session_id": "00000000-0000-4000-8000-000000000002",
     "token_id": "00000000-0000-4000-8000-000000000003",
+    "preset_id": "00000000-0000-4000-8000-000000000004",
+    "prompt_id": "00000000-0000-4000-8000-000000000005",
     "user_email": "nobody@example.org",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
@@ -54,6 +56,13 @@ PROBES = {
     ("POST", "/archive_conversation/<conversation_id>"): Probe(),
     ("PUT", "/conversations/<conversation_id>/pin"): Probe(),
     ("DELETE", "/conversations/<conversation_id>/pin"): Probe(),
+    ("PUT", "/conversations/<conversation_id>/tags"): Probe({"tags": ["mine"]}),
+    ("GET", "/presets/<preset_id>"): Probe(),
+    ("PUT", "/presets/<preset_id>"): Probe({"name": "Mine now"}),
+    ("DELETE", "/presets/<preset_id>"): Probe(),
+    ("GET", "/prompts/<prompt_id>"): Probe(),
+    ("PUT", "/prompts/<prompt_id>"): Probe({"name": "mine", "text": "Mine now"}),
+    ("DELETE", "/prompts/<prompt_id>"): Probe(),
     ("DELETE", "/bin/<conversation_id>"): Probe(),
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
@@ -104,6 +113,7 @@ WITHOUT_ID = {
     ("GET", "/account"),
     ("GET", "/api_tokens"),
     ("GET", "/bin/<domain>"),
+    ("GET", "/conversation_tags/<domain>"),
     ("GET", "/conversations/autocomplete"),
     # tests/endpoints/events/test_events.py tries it with two people.
     ("GET", "/events"),
@@ -120,6 +130,8 @@ WITHOUT_ID = {
     ("GET", "/metrics"),
     ("GET", "/models"),
     ("GET", "/openapi.json"),
+    ("GET", "/presets"),
+    ("GET", "/prompts"),
     ("GET", "/readyz"),
     ("GET", "/references/resolve"),
     ("GET", "/references/suggest"),
@@ -144,6 +156,8 @@ WITHOUT_ID = {
     ("POST", "/login"),
     ("POST", "/logout"),
     ("POST", "/models/<path:model_id>/fetch"),
+    ("POST", "/presets"),
+    ("POST", "/prompts"),
     ("POST", "/modify_user_detail"),
     ("POST", "/modify_user_preference"),
     ("POST", "/restore_workspace/<domain>"),
@@ -198,6 +212,8 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "workspace_id": workspace["workspace_id"],
         "token_id": token["token_id"],
         "session_id": session["session_id"],
+        "preset_id": ada.post("/presets", json={"name": "Secret"}).json["preset_id"],
+        "prompt_id": ada.post("/prompts", json={"name": "secret", "text": "Secret"}).json["prompt_id"],
         "user_email": ada.email,
     }
 

@@ -182,6 +182,7 @@ def test_the_metadata_has_the_documented_shape_in_lists_and_details(database: Da
         "archived",
         "stateless",
         "pinned",
+        "tags",
         "temporary",
         "message_count",
     }

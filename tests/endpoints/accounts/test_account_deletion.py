@@ -92,6 +92,9 @@ def fill(person: Person, state: AppState) -> None:
     person.post("/pkb/conflicts", json={"claim_ids": [claim.claim_id, person.remember(f"{mark}other").claim_id]})
     assert person.post("/pkb/ingest_text", json={"text": f"I like {mark}plans a lot."}).status_code == 200
     person.put(f"/conversations/{talk}/pin")
+    person.put(f"/conversations/{talk}/tags", json={"tags": [f"{mark}tag of a conversation"]})
+    person.post("/presets", json={"name": f"{mark}preset", "system_prompt": f"{mark}instructions"})
+    person.post("/prompts", json={"name": f"{mark}prompt", "text": f"{mark}text {{{{field}}}}"})
     person.put(f"/pkb/conversation/{talk}/pin", json={"claim_id": claim.claim_id})
     tell_changes(database=state.database, knowledge=state.knowledge)
     while index_pending(database=state.database):

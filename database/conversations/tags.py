@@ -1,0 +1,86 @@
+"""Tags of conversations: words that a person puts on conversations, to list those that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, delete, func, insert, select
+from typing_extensions import TypedDict
+
+from database.changes import CONVERSATION, record
+from database.engine.database import Database
+from database.engine.text import storable
+from database.errors import InvalidChangeError
+from database.schema import conversation_tags, conversations
+
+from .conversation import access_head, touch_quietly
+
+MOST_TAGS = 20
+LONGEST_TAG = 50
+_t, _c = conversation_tags.c, conversations.c
+
+
+class TagCount(TypedDict):
+    """A tag, and how many live conversations have it."""
+
+    tag: str
+    conversation_count: int
+
+
+def tidy_tags(tags: Iterable[str]) -> list[str]:
+    """`tags` with single spaces, each once whatever its case. Raises InvalidChangeError for what can be no tag."""
+    tidied: dict[str, str] = {}
+    for tag in tags:
+        tidy = storable(" ".join(tag.split()))
+        if not 0 < len(tidy) <= LONGEST_TAG or not tidy.isprintable():
+            raise InvalidChangeError(f"A tag has 1 to {LONGEST_TAG} printable characters.")
+        tidied.setdefault(tidy.casefold(), tidy)
+    if len(tidied) > MOST_TAGS:
+        raise InvalidChangeError(f"A conversation has at most {MOST_TAGS} tags.")
+    return sorted(tidied.values(), key=str.casefold)
+
+
+def set_tags(*, database: Database, user_email: str, conversation_id: str, tags: Sequence[str]) -> list[str]:
+    """Let these be the tags of a conversation; returns them as they are stored.
+
+    Raises ConversationNotFoundError, and InvalidChangeError as `tidy_tags` does.
+    """
+    tidied = tidy_tags(tags)
+
+    def job(connection: Connection) -> None:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        here = _t.conversation_id == conversation_id
+        if set(connection.execute(select(_t.tag).where(here)).scalars()) == set(tidied):
+            return
+        connection.execute(delete(conversation_tags).where(here))
+        insert_tags(connection, tidied, user_email=user_email, conversation_id=conversation_id)
+        touch_quietly(connection, conversation_id)
+        record(
+            connection, CONVERSATION, "changed", user_email=user_email, ids=[conversation_id], fields={"tags": tidied}
+        )
+
+    database.write(job)
+    return tidied
+
+
+def insert_tags(connection: Connection, tags: Sequence[str], *, user_email: str, conversation_id: str) -> None:
+    """Store tags of a conversation that has none, within the caller's transaction."""
+    rows = [{"conversation_id": conversation_id, "tag": tag, "user_email": user_email} for tag in tags]
+    if rows:
+        connection.execute(insert(conversation_tags), rows)
+
+
+def count_tags(*, database: Database, user_email: str, domain: str) -> list[TagCount]:
+    """The tags of the person's live conversations of a domain, in order, with the number of each."""
+    query = (
+        select(_t.tag, func.count())
+        .join(conversations, _c.conversation_id == _t.conversation_id)
+        .where(_t.user_email == user_email, _c.domain == domain, _c.deleted_at.is_(None), _c.expires_at.is_(None))
+        .group_by(_t.tag)
+    )
+    with database.reading() as connection:
+        found = connection.execute(query).all()
+    return [
+        TagCount(tag=tag, conversation_count=count)
+        for tag, count in sorted(found, key=lambda row: (row[0].casefold(), row[0]))
+    ]

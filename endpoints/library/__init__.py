@@ -1,0 +1,1 @@
+"""Presets and prompts over HTTP."""
