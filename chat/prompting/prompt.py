@@ -74,6 +74,7 @@ def build_prompt(
     instructions: str = "",
     share: float = 1.0,
     given: Sequence[GivenAnswer] = (),
+    continued: str = "",
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
@@ -81,12 +82,15 @@ def build_prompt(
     `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
     conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
     part of the system message. given: what others have answered in this turn already. The question and its context are
-    never cut here; given answers are, to half of what may go into a prompt.
+    never cut here; given answers are, to half of what may go into a prompt. continued: what the answer says already; of
+    a long one, the model gets the end.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
     system = _system(instructions, preferences)
     room -= model.count_tokens(system)
     said = _fitted_answers(given, model)
+    going_on = _going_on(continued, room // 2, model)
+    room -= sum(model.count_tokens(message["content"]) for message in going_on)
 
     def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
         last = _question(question, context, summary=shown, given=said)
@@ -95,7 +99,17 @@ def build_prompt(
     last, kept = fitted("")
     if summary and not _is_whole(history, kept):
         last, kept = fitted(neutralised(summary))
-    return [_message("system", system), *_with_joined_answers(kept), _message("user", last)]
+    return [_message("system", system), *_with_joined_answers(kept), _message("user", last), *going_on]
+
+
+def _going_on(continued: str, tokens: int, model: ChatModel) -> list[ChatMessage]:
+    """The messages that have the model go on with an answer, of which at most about `tokens` are shown."""
+    if not continued:
+        return []
+    end = continued[-max(tokens, 1) * CHARS_A_TOKEN :]
+    while len(end) > CHARS_A_TOKEN and model.count_tokens(end) > tokens:
+        end = end[len(end) // 2 :]
+    return [_message("assistant", end), _message("user", template("continue").render())]
 
 
 @lru_cache(maxsize=256)

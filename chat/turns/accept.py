@@ -20,6 +20,7 @@ from language_models.unavailable import UnavailableChatModel
 
 from .errors import EmptyMessageError, MessageTooLongError
 from .history import History
+from .parts import AnswerParts
 from .turn import MAX_MESSAGE_CHARS, Turn, named_references
 
 _OVERRIDES = "model_overrides"
@@ -84,6 +85,9 @@ conversation has chosen; never a client's."""
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
 
+CONTINUED = "_continued"
+"""The field of a query that is true where the answer to be made again goes on where it stopped; set by the server."""
+
 ASKED_INSTEAD_OF = "_asked_instead_of"
 """The field of a query that names the question (message_id) whose place it takes, in a branch; set by the server."""
 
@@ -130,11 +134,13 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
     means = _means(query, history, user_email=user_email)
+    is_continued = bool(query.get(CONTINUED))
     accepted = history.accept_again(
         str(query[ANSWER_AGAIN]),
         model_name=means.chosen.model.name,
         client_message_id=query.get("client_message_id"),
         owner=query.get(OWNER),
+        needs_text=is_continued,
     )
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
     memories = accepted.answer_config.get("memories") or ()
@@ -145,7 +151,11 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         "referenced_claim_ids": named.claim_ids,
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
     }
-    return _turn(query, accepted, means, text=accepted.text)
+    turn = _turn(query, accepted, means, text=accepted.text)
+    if is_continued:
+        turn.continued = accepted.answer_text
+        turn.parts = AnswerParts.of(part for part in accepted.answer_parts if part["kind"] != "notice")
+    return turn
 
 
 def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -171,7 +171,13 @@ class History:
         return {} if row is None else row.config
 
     def accept_again(
-        self, message_id: str, *, model_name: str, client_message_id: str | None = None, owner: str | None = None
+        self,
+        message_id: str,
+        *,
+        model_name: str,
+        client_message_id: str | None = None,
+        owner: str | None = None,
+        needs_text: bool = False,
     ) -> RepeatedTurn:
         """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
         return variants.accept_again(
@@ -180,6 +186,7 @@ class History:
             model_name=model_name,
             client_message_id=client_message_id,
             owner=owner,
+            needs_text=needs_text,
         )
 
     def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:

@@ -10,9 +10,9 @@ A new kind of part is one object with the shape of `PartKind` and one line in `K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import orjson
 
@@ -141,6 +141,15 @@ class AnswerParts:
 
     _parts: list[_Open] = field(default_factory=list)
     _thinking: _Open | None = None
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Self:
+        """The parts of an answer that goes on, numbered from 1 on."""
+        return cls([_Open({**part, "id": number}) for number, part in enumerate(parts, 1)])
+
+    def told(self) -> Iterator[Event]:
+        """The events that tell a watcher of all parts so far."""
+        return (events.part(part) for part in self.stored())
 
     def add(self, kind: str, *, at: int, **fields: Any) -> Event:
         """A part that is complete."""

@@ -135,6 +135,7 @@ async def answer(
             model=turn.model,
             share=share,
             given=turn.given,
+            continued=turn.continued,
         )
 
     for event in _told_before(turn, found):
@@ -213,7 +214,7 @@ def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
 
 
 def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
-    """What the person ought to know of an answer before it begins."""
+    """What the person ought to know of an answer before it begins, and what it says already where it goes on."""
     if found.note:
         yield events.status(found.note)
     if turn.notice:
@@ -222,6 +223,9 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
     if not turn.options.fit(turn.model):
         yield turn.note("The system prompt is too long for this model: it gets the beginning.")
+    if turn.continued:
+        yield from turn.parts.told()
+        yield events.text(turn.continued)
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:

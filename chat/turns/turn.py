@@ -67,12 +67,12 @@ class Turn:
     what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
     that the conversation has chosen. options: of the conversation, replaced by those of the question.
-    notice: what the person ought to know of this choice. parts: what the answer has beside its words. status: the
-    answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title. flush:
-    where a server runs the turn, waits until its events are stored; False where they could not be. finished: the answer
-    is stored with its status. answer_id: the message id of the answer that is being written. answerers: of a turn with
-    several answers, those who give them, in order. given: the answers that have ended. title: the task that makes the
-    title of a new conversation.
+    notice: what the person ought to know of this choice. continued: what the answer said before it goes on. parts: what
+    the answer has beside its words. status: the answer's, as it will be stored. under_way: set when there is time for
+    what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
+    where they could not be. finished: the answer is stored with its status. answer_id: the message id of the answer
+    that is being written. answerers: of a turn with several answers, those who give them, in order. given: the answers
+    that have ended. title: the task that makes the title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -89,6 +89,7 @@ class Turn:
     has_own_model: bool = False
     options: AnswerOptions = field(default_factory=AnswerOptions)
     notice: str = ""
+    continued: str = ""
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)
     status: str = "complete"
@@ -123,7 +124,7 @@ class Turn:
     @property
     def answer_text(self) -> str:
         """What was said so far."""
-        return "".join(self.answer)
+        return self.continued + "".join(self.answer)
 
     def note(self, sentence: str) -> Event:
         """Add a notice to the answer: what the person ought to know of it, also when it is complete."""

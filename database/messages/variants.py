@@ -41,13 +41,15 @@ def accept_again(
     model_name: str,
     client_message_id: str | None = None,
     owner: str | None = None,
+    needs_text: bool = False,
 ) -> RepeatedTurn:
     """Begin a further variant of an answer; what was said until now becomes the first one.
 
-    owner: as for `accept_turn`. `database.turns.turns.finish_turn` ends the turn.
+    owner: as for `accept_turn`. needs_text: the attempt goes on where the answer stopped, so the answer must not be
+    empty. `database.turns.turns.finish_turn` ends the turn.
 
     Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
-    InvalidChangeError (it is no answer, or what it answers is not there any more), AlreadySentError and
+    InvalidChangeError (it is no answer, what it answers is not there any more, or it has no text), AlreadySentError and
     StreamExpiredError (an attempt of this client_message_id was made before).
     """
 
@@ -62,6 +64,8 @@ def accept_again(
         if answer.other_branch is not None:
             raise InvalidChangeError("This answer lies in another branch. Choose that branch, then try again.")
         question = _question_of(connection, answer)
+        if needs_text and not answer.text:
+            raise InvalidChangeError("This answer is empty, so nothing can be continued. It can be made again.")
         created_at = now_iso()
         sent = {"client_message_id": client_message_id, "created_at": created_at}
         _begin(connection, answer, attempt={**sent, "config": {"model": model_name}}, lease=new_lease(owner))
@@ -208,4 +212,6 @@ def _repeated(head: ConversationHead, question: MessageRow, answer: MessageRow, 
         question_config=question.config,
         report=question.report,
         answer_config=answer.config,
+        answer_text=answer.text,
+        answer_parts=answer.parts,
     )

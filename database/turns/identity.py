@@ -71,13 +71,16 @@ class AcceptedTurn(Turn):
 class RepeatedTurn(AcceptedTurn):
     """A turn that is answered once more.
 
-    text, question_config, report: of the question as it is stored. answer_config: of the answer until now.
+    text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts: of the
+    answer until now.
     """
 
     text: str
     question_config: dict[str, Any]
     report: list[dict[str, Any]]
     answer_config: dict[str, Any]
+    answer_text: str = ""
+    answer_parts: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
-from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
+from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED
 from database.conversations.repository import FIELD as PINNED
 from database.messages import branches, variants
 from endpoints.http import models as http_models
@@ -57,6 +57,22 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
     conversation = access_conversation(conversation_id)
     check_model(body.model)
     return stream_response(current_state().turns.start(conversation, _query(conversation, body, again=message_id)))
+
+
+@blueprint.post("/continue/<conversation_id>/<message_id>")
+@takes(turn_models.Repetition, optional=True)
+@answers(None, media=NDJSON)
+@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+def continue_answer(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
+    """Let an answer that was cut go on where it stopped; the events give the whole answer, from its first words.
+
+    It becomes a further variant of the same message, so that the shorter answer is not lost. 409 `turn_in_progress` as
+    above.
+    """
+    conversation = access_conversation(conversation_id)
+    check_model(body.model)
+    query = _query(conversation, body, again=message_id) | {CONTINUED: True}
+    return stream_response(current_state().turns.start(conversation, query))
 
 
 @blueprint.put("/variant/<message_id>/<int:number>")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk, messages
-from tests.browser.transcript import AGAIN, body, card, choose, edit, opened_id, refuse, send, texts_of
+from tests.browser.transcript import AGAIN, answer_again, body, card, choose, edit, opened_id, refuse, send, texts_of
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MESSAGE_ACTIONS: tuple[tuple[str, Callable[[Page], object]], ...] = (
     ("**/edit_message_from_conversation/**", lambda page: edit(page, "How much warm water?")),
     ("**/move_messages_up_or_down/**", lambda page: choose(page, 1, "Move down")),
     ("**/delete_message_from_conversation/**", lambda page: choose(page, 4, "Delete")),
-    ("**/regenerate/**", lambda page: choose(page, 1, "Regenerate")),
+    ("**/regenerate/**", lambda page: answer_again(page, 1)),
     ("**/fork_conversation/**", fork),
 )
 COMMANDS = {

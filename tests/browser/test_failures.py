@@ -14,7 +14,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.knowledge_panel import KnowledgePanel, address, remember
 from tests.browser.screens import WIDTHS, problems
-from tests.browser.transcript import AGAIN, body, card, choose, edit, opened_id, refuse, send
+from tests.browser.transcript import AGAIN, answer_again, body, card, choose, edit, opened_id, refuse, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -112,7 +112,7 @@ def test_what_is_done_with_messages_is_tried_again_and_done_once(
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
     page = open_page(person, talk.path)
     shared_model.scripts["main"] = saying("Twice a day.")
-    choose(page, 2, "Regenerate")
+    answer_again(page, 2)
     expect(body(page, 2)).to_have_text("Twice a day.")
 
     for action in WITH_MESSAGES:

@@ -49,7 +49,7 @@ def test_a_message_is_edited_and_what_it_said_before_is_kept(
 
     choose(page, 1, "Edit")
     field.fill("How much **warm** water?")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(field).to_have_count(0)
     expect(body(page, 1).locator("strong")).to_have_text("warm")
     expect(card(page, 1)).to_contain_text("edited")
@@ -165,7 +165,7 @@ def test_a_change_made_in_another_window_is_seen(person: Client, open_page: Open
     page.bring_to_front()
     choose(page, 1, "Edit")
     page.get_by_label("Text of the message").fill("How much warm water?")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(body(other, 1)).to_have_text("How much warm water?")
 
 

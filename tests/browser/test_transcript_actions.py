@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, messages, store_talk, told
-from tests.browser.transcript import body, card, choose, open_talk, opened_id, send, texts_of
+from tests.browser.transcript import answer_again, body, card, choose, open_talk, opened_id, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -139,7 +139,7 @@ def test_an_answer_is_made_again_and_its_variants_are_gone_through_by_keyboard(
     expect(variant_switch(page, 2)).to_be_hidden()
     for number, text in enumerate(("Twice a *day*.", "Once a week."), 2):
         shared_model.scripts["main"] = saying(text)
-        choose(page, 2, "Regenerate")
+        answer_again(page, 2)
         expect(body(page, 2)).to_have_text(text.replace("*", ""))
         expect(variant_switch(page, 2)).to_contain_text(f"{number}/{number}")
     expect(body(page, 2)).to_have_text("Once a week.")
@@ -168,7 +168,7 @@ def test_an_attempt_that_fails_says_so_and_leaves_the_answer(
 ) -> None:
     _, page = open_talk(person, open_page, "How much water?")
     shared_model.scripts["main"] = saying("Half a", "never", break_after=1)
-    choose(page, 2, "Regenerate")
+    answer_again(page, 2)
     expect(toasts(page)).to_contain_text("The answer could not be made again.")
     expect(body(page, 2)).to_have_text("Understood.")
     expect(variant_switch(page, 2)).to_contain_text("1/2")
@@ -180,7 +180,7 @@ def test_an_answer_being_made_again_goes_on_after_a_reload_and_can_be_stopped(
 ) -> None:
     talk, page = open_talk(person, open_page, "How much water?")
     shared_model.scripts["main"] = saying("Water it ", "daily.", pause_after=1)
-    choose(page, 2, "Regenerate")
+    answer_again(page, 2)
     expect(body(page, 2)).to_have_text("Water it")
     expect(page.get_by_role("button", name="Stop answering")).to_be_visible()
     page.reload()
@@ -203,7 +203,7 @@ def test_earlier_texts_of_an_edited_message_can_be_read(
     for text in ("How much **warm** water?", "How much cold water?"):
         choose(page, 1, "Edit")
         page.get_by_label("Text of the message").fill(text)
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_label("Text of the message")).to_have_count(0)
     card(page, 1).get_by_role("button", name="edited").click()
     history = page.get_by_role("dialog", name="Earlier texts")
@@ -221,7 +221,7 @@ def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(
     person = live_server.sign_up()
     talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
     recording_model.scripts["main"] = saying("Twice a day.")
-    choose(page, 2, "Regenerate")
+    answer_again(page, 2)
     expect(body(page, 2)).to_have_text("Twice a day.")
     choose(page, 3, "Pin")
     choose(page, 4, "Hide from the model")

@@ -48,6 +48,11 @@ def choose(page: Page, number: int, action: str | re.Pattern[str]) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
+def answer_again(page: Page, number: int) -> None:
+    """Have an answer made again."""
+    card(page, number).get_by_role("button", name="Answer again").click()
+
+
 def send(page: Page, text: str) -> None:
     """Write and send by keyboard."""
     page.fill("#composer-input", text)
@@ -81,7 +86,7 @@ def edit(page: Page, text: str) -> None:
     """Write something else in the place of the first message."""
     choose(page, 1, "Edit")
     page.get_by_label("Text of the message").fill(text)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
 
 
 def paragraphs(word: str) -> list[str]:

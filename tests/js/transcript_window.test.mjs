@@ -96,3 +96,12 @@ test('what was deleted elsewhere while it is changed here stays in its place, as
   window.refresh(range(1, 1), { atEnd: false, stays });
   assert.deepEqual(window.messages.map(({ message_id: id }) => id), ['m1']);
 });
+
+test('what is asked instead of a message stands at the end, in its place', () => {
+  const window = new TranscriptWindow();
+  window.replace(range(51, 100), { atEnd: false });
+  window.cutFrom('m60');
+  assert.deepEqual([...ends(window), window.atEnd, window.nextIndex], [51, 59, 9, true, 60]);
+  window.cutFrom('gone');
+  assert.equal(window.messages.length, 9);
+});

@@ -18,6 +18,15 @@ export function isUnkept({ kept, config }) {
 
 /**
  * @param {object} message
+ * @returns {boolean} whether an answer stopped before its end, with something that can go on
+ */
+export function isCut({ text, status, config }) {
+  if (!text) return false;
+  return ['cancelled', 'interrupted', 'failed'].includes(status) || (status === 'complete' && config?.finish_reason === 'length');
+}
+
+/**
+ * @param {object} message
  * @param {{user: string, assistant: string}} names
  * @returns {string}
  */

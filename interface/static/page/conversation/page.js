@@ -91,7 +91,7 @@ export class ConversationPage {
       prepare: () => this.#prepare(page),
       onAction: (name, message, detail) => this.#doing.act(name, message, detail),
       onSelect: (message, selected) => this.#selection.set(message, selected),
-      regenerate: (message, conversationId) => this.#turns.regenerate(message, conversationId),
+      turns: () => this.#turns,
       answering: () => this.#composer.answering(),
       changed: (conversationId) => this.#tabs.changed(conversationId),
       announce: (text) => {
@@ -212,7 +212,7 @@ export class ConversationPage {
     if (!messageId) return this.#transcript.toNewest();
     if (this.#transcript.reveal(messageId)) return undefined;
     try {
-      await this.#transcript.load({ around: messageId });
+      await this.#transcript.loadAround(messageId);
       this.#transcript.reveal(messageId);
     } catch (error) {
       if (error.code === 'message_not_found') showToast(strings.transcript.messageGone);

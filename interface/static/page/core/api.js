@@ -204,6 +204,15 @@ function messageCalls({ open, get, post, put, remove }) {
     /** Makes an answer again: the response whose body is its event stream. */
     regenerate: (id, messageId, { signal } = {}) =>
       open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
+    continueAnswer: (id, messageId, { signal } = {}) =>
+      open('POST', `/continue/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
+    /** Asks a question in the place of another; `asked` is `{text, client_message_id}`. */
+    askInstead: (id, messageId, asked, { signal } = {}) =>
+      open('POST', `/branch/${part(id)}/${part(messageId)}`, { body: asked, signal, accept: 'application/x-ndjson' }),
+    chooseBranch: (messageId, number) => put(`/branch/${part(messageId)}/${number}`),
+    /** Chooses the branch that a message lies in. */
+    chooseBranchWith: (messageId) => put(`/branch/${part(messageId)}`),
+    listBranches: (id) => get(`/branches/${part(id)}`),
     chooseVariant: (messageId, number) => put(`/variant/${part(messageId)}/${number}`),
     moveMessages: (id, messageIds, direction) =>
       post(`/move_messages_up_or_down/${part(id)}`, { message_ids: messageIds, direction }),

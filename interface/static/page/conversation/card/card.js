@@ -1,12 +1,13 @@
 import { strings } from '../../strings/en/conversation.js';
-import { isFromUser, isUnkept } from '../message_model.js';
+import { isCut, isFromUser, isUnkept } from '../message_model.js';
 import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
+import { icon } from '../../ui/icons.js';
 import { createEditing } from './editor.js';
 import { createCardHeader } from './header.js';
 import { createMemoriesUsed } from './memories.js';
 import { createReplyLine } from './reply.js';
-import { createVariantSwitch } from './variants.js';
+import { createBranchSwitch, createVariantSwitch } from './variants.js';
 import { MessageContent } from './content.js';
 import { decorateReferences } from '../../references/chips.js';
 import { createReport } from '../../references/report.js';
@@ -20,6 +21,23 @@ function endingOf(message) {
   if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
   if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
   return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
+}
+
+/** Below an answer: have it made again, or let it go on where it was cut. */
+function createRemake(current, page) {
+  const offer = (name, symbol, label) => element('button', { type: 'button', class: 'message-offer', onclick: () => page.onAction(name, current()) },
+    icon(symbol), element('span', { text: label }));
+  const goOn = offer('continueAnswer', 'arrow-right', strings.answer.goOn);
+  const node = element('span', { class: 'message-remake', hidden: true }, goOn, offer('regenerate', 'arrow-counterclockwise', strings.answer.again));
+
+  function update() {
+    const message = current();
+    const isSettled = message.status !== 'streaming' && !message.pending && !message.isGone && !isUnkept(message);
+    setHidden(node, isFromUser(message) || !isSettled);
+    setHidden(goOn, !isCut(message));
+  }
+
+  return { node, update };
 }
 
 /**
@@ -40,7 +58,7 @@ export class MessageCard {
   #content;
   #progress;
   #ending;
-  #again;
+  #remake;
   #editing;
   #streaming = false;
   #flashing = 0;
@@ -53,12 +71,11 @@ export class MessageCard {
     const body = element('div', { class: 'message-content' });
     this.#progress = element('p', { class: 'message-progress', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
-    this.#again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet message-again', hidden: true, text: strings.answer.again,
-      onclick: () => page.onAction('regenerate', current()) });
+    this.#remake = createRemake(current, page);
     this.#report = createReport(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
-    this.#variants = createVariantSwitch(current, page);
+    this.#variants = (isFromUser(message) ? createBranchSwitch : createVariantSwitch)(current, page);
     this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
       element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
     this.#content = new MessageContent(body, {
@@ -69,11 +86,12 @@ export class MessageCard {
       message: current,
       edits: page.edits,
       save: (edit) => page.onAction('saveEdit', current(), edit),
+      ask: ({ text }) => page.onAction('askInstead', current(), text),
       onClose: () => this.#afterEditing(page),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#progress, this.#ending, this.#again, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#progress, this.#ending, foot);
     this.update(message);
     if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
   }
@@ -96,6 +114,7 @@ export class MessageCard {
     this.#memories.update(message);
     this.#backlinks.update();
     this.#variants.update();
+    this.#remake.update();
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));
@@ -148,7 +167,6 @@ export class MessageCard {
     setHidden(this.#ending, !text);
     this.#ending.textContent = text;
     this.#ending.dataset.kind = this.message.status;
-    setHidden(this.#again, !text || isUnkept(this.message) || Boolean(this.message.pending));
   }
 
   edit() {

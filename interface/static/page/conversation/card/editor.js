@@ -1,44 +1,54 @@
 import { strings } from '../../strings/en/conversation.js';
+import { isFromUser } from '../message_model.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
 import { element, setHidden } from '../../ui/dom.js';
 
 const words = strings.edit;
+/** About as many characters as a line has. */
+const LINE = 80;
 
 /** The field, its buttons, and the line that says what happened to the message meanwhile. */
-function layOut(text) {
-  const field = element('textarea', { class: 'message-editor-field', 'aria-label': words.label });
+function layOut(text, isQuestion) {
+  const field = element('textarea', { class: 'message-editor-field', dir: 'auto', 'aria-label': words.label });
   field.value = text;
-  const save = element('button', { type: 'submit', class: 'btn btn-primary btn-sm', text: words.save });
+  const save = element('button', { type: 'submit', class: `btn btn-sm ${isQuestion ? 'btn-quiet' : 'btn-primary'}`, text: words.save });
+  const ask = element('button', { type: 'button', class: 'btn btn-primary btn-sm', text: words.saveAndAsk, hidden: !isQuestion });
   const cancel = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.cancel });
   const notice = element('p', { class: 'message-editor-notice', role: 'alert', hidden: true });
-  const form = element('form', { class: 'message-editor' }, field, notice, element('div', { class: 'message-editor-buttons' }, cancel, save));
-  return { form, field, save, cancel, notice };
+  const form = element('form', { class: 'message-editor' }, field, notice, element('div', { class: 'message-editor-buttons' }, cancel, save, ask));
+  return { form, field, save, ask, cancel, notice };
 }
+
+/** Whether so much was changed that nobody throws it away by one key. */
+const isMuch = (text, before) => text !== before && (text.includes('\n') || text.length > LINE);
 
 /**
  * Changing a message in its card. What is typed is kept until it is saved or given up, also where the card goes meanwhile;
  * what happens to the message elsewhere is said.
  *
  * @param {HTMLElement} body that the field stands in for
- * @param {{message: () => object, edits: object, save: (edit: object) => Promise<'saved'|'changed'|'gone'|'failed'>, onClose: () => void}} options
- *   `edits`: see `createEditDrafts`; `save` takes `{text, basedOn, isGone}`, `onClose` is called when it is over
+ * @param {{message: () => object, edits: object, save: (edit: object) => Promise<'saved'|'changed'|'gone'|'failed'>,
+ *   ask: (edit: object) => Promise<'saved'|'failed'>, onClose: () => void}} options `edits`: see `createEditDrafts`; `save` takes
+ *   `{text, basedOn, isGone}`; `ask` sends the text as another question in this place; `onClose` is called when it is over
  */
-export function createEditing(body, { message, edits, save, onClose }) {
+export function createEditing(body, { message, edits, save, ask, onClose }) {
   let parts = null;
   let basedOn = '';
   /** What happened to the message elsewhere: 'changed', 'gone' or ''. */
   let trouble = '';
   let isSaving = false;
+  let isWarned = false;
 
   const isOpen = () => parts !== null;
 
   function tellSave() {
-    parts.save.disabled = isSaving || parts.field.value.trim() === '';
+    for (const button of [parts.save, parts.ask]) button.disabled = isSaving || parts.field.value.trim() === '';
   }
 
   function tell(what) {
     trouble = what;
     body.hidden = true;
+    parts.ask.hidden = what === 'gone' || !isFromUser(message());
     parts.save.textContent = { changed: words.saveAnyway, gone: words.restore }[what] ?? words.save;
     parts.notice.replaceChildren(...(what ? [words[what], ' ', remedy(what)] : []));
     setHidden(parts.notice, !what);
@@ -76,10 +86,19 @@ export function createEditing(body, { message, edits, save, onClose }) {
       giveUp();
       return;
     }
+    // Who saves over another text has been told of that one.
+    await settle(save, { text, basedOn: trouble ? message().text : basedOn, isGone: trouble === 'gone' });
+  }
+
+  async function submitAsQuestion() {
+    const text = parts.field.value;
+    if (!isSaving && text.trim() !== '') await settle(ask, { text });
+  }
+
+  async function settle(job, edit) {
     isSaving = true;
     tellSave();
-    // Who saves over another text has been told of that one.
-    const outcome = await save({ text, basedOn: trouble ? message().text : basedOn, isGone: trouble === 'gone' });
+    const outcome = await job(edit);
     isSaving = false;
     if (!isOpen()) return;
     tellSave();
@@ -90,8 +109,21 @@ export function createEditing(body, { message, edits, save, onClose }) {
     }
   }
 
+  /** Escape ends the editing; where much was written, when it is pressed a second time. */
+  function leave() {
+    if (isWarned || !isMuch(parts.field.value, basedOn)) {
+      giveUp();
+      return;
+    }
+    isWarned = true;
+    const discard = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.discard, onclick: giveUp });
+    parts.notice.replaceChildren(words.unsaved, ' ', discard);
+    setHidden(parts.notice, false);
+  }
+
   function onKey(event) {
-    if (event.key === 'Escape') giveUp();
+    if (event.isComposing) return;
+    if (event.key === 'Escape') leave();
     else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
     else return;
     event.preventDefault();
@@ -103,10 +135,13 @@ export function createEditing(body, { message, edits, save, onClose }) {
     if (isOpen()) return;
     const kept = edits.get(message().message_id);
     basedOn = kept?.basedOn ?? message().text;
-    parts = layOut(kept?.text ?? basedOn);
+    parts = layOut(kept?.text ?? basedOn, isFromUser(message()));
+    isWarned = false;
     parts.cancel.addEventListener('click', giveUp);
+    parts.ask.addEventListener('click', submitAsQuestion);
     parts.field.addEventListener('input', () => {
       edits.set(message().message_id, parts.field.value, basedOn);
+      isWarned = false;
       tellSave();
     });
     parts.form.addEventListener('submit', (event) => {

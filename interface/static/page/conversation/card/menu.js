@@ -1,6 +1,6 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
-import { isFromUser, isUnkept } from '../message_model.js';
+import { isUnkept } from '../message_model.js';
 import { element } from '../../ui/dom.js';
 import { hidePopup, showBeside } from '../../ui/popup.js';
 
@@ -20,7 +20,6 @@ function itemsFor(message, { isFirst, isLast }) {
     message.pinned_at ? ['unpin', 'pin-angle-fill', actions.unpin] : ['pin', 'pin-angle', actions.pin],
     ['remember', 'lightbulb', actions.remember],
     ['edit', 'pencil', actions.edit],
-    ...(isFromUser(message) ? [] : [['regenerate', 'arrow-counterclockwise', actions.regenerate]]),
     ['fork', 'signpost-split', actions.fork],
     ['moveUp', 'arrow-up', actions.moveUp, isFirst],
     ['moveDown', 'arrow-down', actions.moveDown, isLast],

@@ -1,5 +1,6 @@
 import { permalink } from '../../core/address.js';
 import { copyText } from '../../core/clipboard.js';
+import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { messageActionStrings } from '../../strings/en/message_actions.js';
 import { strings } from '../../strings/en/conversation.js';
@@ -119,17 +120,39 @@ function actionsIn(page, conversationId) {
     if (!done) page.transcript().card(message.message_id)?.update(page.find(message.message_id));
   }
 
-  async function regenerate(message) {
+  /** @param {'regenerate'|'continueAnswer'} how */
+  async function remake(message, how) {
     try {
-      await page.regenerate(message, conversationId);
+      await page.turns().remake(message, conversationId, how);
       page.changed(conversationId);
     } catch (error) {
       // Who has left the conversation since finds it there.
       if (error.name === 'AbortError') return;
-      tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => regenerate(message) });
+      tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => remake(message, how) });
       // It may have begun, and only the word of it was lost: then it is watched.
       if (place.isHere()) await page.refresh();
     }
+  }
+
+  /** @returns {Promise<'saved'|'failed'>} whether it was asked */
+  async function askInstead(message, text, id = newId()) {
+    const job = async () => {
+      await page.turns().askInstead(message, { text, client_message_id: id }, conversationId);
+      return 'saved';
+    };
+    const outcome = await attempt(job, { failed: strings.branches.askFailed, again: () => askInstead(message, text, id) });
+    if (!outcome) return 'failed';
+    page.edits.drop(message.message_id, text);
+    page.changed(conversationId);
+    return outcome;
+  }
+
+  async function chooseBranch(message, number) {
+    const done = await attempt(() => api.chooseBranch(message.message_id, number), { failed: strings.branches.failed });
+    // The switch showed at once what was asked for.
+    const shown = page.find(message.message_id);
+    if (!done && shown) page.transcript().card(message.message_id)?.update(shown);
+    if (done) await place.changed();
   }
 
   async function fork(message) {
@@ -163,7 +186,10 @@ function actionsIn(page, conversationId) {
     pin,
     unpin,
     chooseVariant,
-    regenerate,
+    chooseBranch,
+    askInstead,
+    regenerate: (message) => remake(message, 'regenerate'),
+    continueAnswer: (message) => remake(message, 'continueAnswer'),
     fork,
     saveEdit: createSaving(page, conversationId, place),
     hide: (message) => showOrHide(message, 'hide'),

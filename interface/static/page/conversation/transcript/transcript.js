@@ -136,11 +136,22 @@ export class Transcript {
   async open(messageId, options) {
     if (!messageId) return this.load(options);
     try {
-      return await this.load({ around: messageId, ...options });
+      return await this.loadAround(messageId, options);
     } catch (error) {
       if (error.code !== 'message_not_found') throw error;
       showToast(words.messageGone);
       return this.load(options);
+    }
+  }
+
+  /** Loads the messages around one. Where that lies in another branch, it is chosen. */
+  async loadAround(messageId, options) {
+    try {
+      return await this.load({ around: messageId, ...options });
+    } catch (error) {
+      if (error.code !== 'message_not_found') throw error;
+      await this.#page.api.chooseBranchWith(messageId);
+      return this.load({ around: messageId, ...options });
     }
   }
 
@@ -188,6 +199,12 @@ export class Transcript {
     this.#window.push(...messages);
     this.#list.show(this.messages);
     this.#scroll.toEnd();
+  }
+
+  /** Takes away a message and all behind it: others follow in their place. */
+  cutFrom(messageId) {
+    this.#window.cutFrom(messageId);
+    this.#list.show(this.messages);
   }
 
   drop(...messageIds) {

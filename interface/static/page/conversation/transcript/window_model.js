@@ -99,6 +99,14 @@ export class TranscriptWindow {
     this.#dropOldest();
   }
 
+  /** Takes away a message and all behind it: the conversation goes on another way from there. */
+  cutFrom(messageId) {
+    const place = this.messages.findIndex((message) => message.message_id === messageId);
+    if (place < 0) return;
+    this.messages = this.messages.slice(0, place);
+    this.atEnd = true;
+  }
+
   /** @param {(message: object) => boolean} unwanted */
   remove(unwanted) {
     this.messages = this.messages.filter((message) => !unwanted(message));

@@ -70,15 +70,17 @@ export class Turns {
   }
 
   /**
-   * Has an answer made again, and shows it in the place of the one before. Resolves when the server has begun.
+   * Has an answer made again, or lets it go on, and shows it in the place of the one before. Resolves when the server has
+   * begun.
    *
    * @param {object} answer
    * @param {string} conversationId its own, which may not be the one that is shown
+   * @param {'regenerate'|'continueAnswer'} how
    * @throws {ApiError} when it does not; then nothing has changed
    */
-  async regenerate(answer, conversationId) {
+  async remake(answer, conversationId, how) {
     const { signal } = this.#controller;
-    const response = await this.#page.api.regenerate(conversationId, answer.message_id, { signal });
+    const response = await this.#page.api[how](conversationId, answer.message_id, { signal });
     const message = this.#page.find(answer.message_id);
     if (!message) {
       await this.#leaveUnseen(conversationId, response);
@@ -87,6 +89,31 @@ export class Turns {
     this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
     this.#restart({ answer: message });
     this.#follow({ answer: message, question: null, response, signal, again: true });
+  }
+
+  /**
+   * Asks a question in the place of another one: what followed that one leaves the page. Resolves when the server has
+   * accepted it.
+   *
+   * @param {object} former
+   * @param {{text: string, client_message_id: string}} asked the same id for the same try
+   * @param {string} conversationId
+   * @throws {ApiError} when it was not accepted; then nothing has changed
+   */
+  async askInstead(former, asked, conversationId) {
+    const { signal } = this.#controller;
+    const open = (options) => this.#page.api.askInstead(conversationId, former.message_id, asked, options);
+    const response = await open({ signal });
+    if (!this.#page.find(former.message_id)) {
+      await this.#leaveUnseen(conversationId, response);
+      return;
+    }
+    const transcript = this.#page.transcript();
+    transcript.cutFrom(former.message_id);
+    const [question, answer] = this.#drafted({ messageText: asked.text }, former.message_index);
+    transcript.push(question, answer);
+    this.#restart({ answer });
+    this.#follow({ answer, question, response, signal, reopen: open });
   }
 
   /** Has the answer of the conversation that is shown stopped. */
@@ -119,9 +146,8 @@ export class Turns {
     card.showProgress(turn.state.status);
   }
 
-  #drafted(payload) {
+  #drafted(payload, index = this.#page.transcript().nextIndex) {
     sent += 1;
-    const index = this.#page.transcript().nextIndex;
     const kept = !this.#page.conversation().stateless;
     const common = { pending: true, kept, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
     return [

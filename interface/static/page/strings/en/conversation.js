@@ -39,7 +39,6 @@ export const strings = {
     reply: 'Reply',
     remember: 'Remember as memory',
     edit: 'Edit',
-    regenerate: 'Regenerate',
     fork: 'Fork from here',
     pin: 'Pin',
     unpin: 'Unpin',
@@ -55,6 +54,9 @@ export const strings = {
   edit: {
     label: 'Text of the message',
     save: 'Save',
+    saveAndAsk: 'Save and answer again',
+    unsaved: 'Your changes are not saved. Press Escape again to discard them.',
+    discard: 'Discard changes',
     cancel: 'Cancel',
     edited: 'edited',
     changed: 'This message was changed elsewhere meanwhile.',
@@ -107,6 +109,18 @@ export const strings = {
     regenerateFailed: (message) => `The answer could not be made again. ${message}`,
   },
 
+  branches: {
+    label: 'Versions of this question',
+    place: (number, total) => `${number}/${total}`,
+    previous: 'Previous version of the question',
+    next: 'Next version of the question',
+    tree: 'Show all branches',
+    title: 'Branches of this conversation',
+    failed: (message) => `The branch could not be chosen. ${message}`,
+    treeFailed: (message) => `The branches could not be loaded. ${message}`,
+    askFailed: (message) => `The question could not be asked again. ${message}`,
+  },
+
   move: { failed: (message) => `The messages could not be moved. ${message}` },
 
   reply: {
@@ -123,6 +137,7 @@ export const strings = {
     interrupted: 'Interrupted. What had been said is kept.',
     failed: 'The answer failed.',
     again: 'Answer again',
+    goOn: 'Continue',
     empty: 'The answer is empty.',
     finished: 'The answer is complete.',
   },
