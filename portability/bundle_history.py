@@ -125,6 +125,7 @@ class BundleHistory(History):
 def save_history(history: History, folder: Path) -> Path:
     """Write a conversation as a bundle into `folder`. Raises OSError, BrokenBundleError."""
     metadata = history.metadata()
+    messages, summarised = history.messages_of_all_branches()
     own = {"settings": metadata["conversation_settings"], "flag": metadata["flag"], "tags": metadata["tags"]}
     return save_bundle(
         folder,
@@ -132,8 +133,8 @@ def save_history(history: History, folder: Path) -> Path:
         user_id=metadata["user_id"],
         domain=metadata["domain"],
         # A bundle's messages are numbered from 1 without gaps.
-        memory=history.memory() | own | {"summarised_messages": history.count_summarised()},
-        messages=history.messages(),
+        memory=history.memory() | own | {"summarised_messages": summarised},
+        messages=messages,
     )
 
 

@@ -44,6 +44,10 @@ _MESSAGE_MAYBE: _Types = {
     "config": (dict, type(None)),
     "references": list,
     "parts": list,
+    "branch_id": _PERHAPS_TEXT,
+    "branch_of": _PERHAPS_TEXT,
+    "chosen_branch": (int, type(None)),
+    "deleted_at": _PERHAPS_TEXT,
 }
 _PART: _Types = {"id": int, "kind": str, "at": int}
 
@@ -79,7 +83,10 @@ def _check(given: Mapping[str, Any], types: _Types, *, name: str, may_lack: bool
 
 
 FORMAT = "anaphora-conversation"
-VERSION = 1
+PLAIN_VERSION = 1
+BRANCHED_VERSION = 2
+"""Of a bundle whose messages lie in several branches: programs that read version 1 alone would mix them."""
+
 _SAFE_ID = re.compile(r"[^/\\\x00]+")
 
 
@@ -113,9 +120,10 @@ def save_bundle(
     if not _SAFE_ID.fullmatch(conversation_id) or conversation_id in {".", ".."}:
         raise BrokenBundleError("This conversation id can't be the name of a file.")
     folder.mkdir(parents=True, exist_ok=True)
+    has_branches = any("branch_of" in message for message in messages)
     state = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": BRANCHED_VERSION if has_branches else PLAIN_VERSION,
         "conversation_id": conversation_id,
         "user_id": user_id,
         "domain": domain,
@@ -176,8 +184,9 @@ def read_index(folder: Path) -> dict[str, Any]:
     state = _unpickle(found[0].read_bytes())
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise BrokenBundleError(f"{found[0].name} is no index of a conversation.")
-    if state.get("version") != VERSION:
-        raise BrokenBundleError(f"{found[0].name} has version {state.get('version')}; this program reads {VERSION}.")
+    if state.get("version") not in {PLAIN_VERSION, BRANCHED_VERSION}:
+        known = f"{PLAIN_VERSION} and {BRANCHED_VERSION}"
+        raise BrokenBundleError(f"{found[0].name} has version {state.get('version')}; this program reads {known}.")
     check_index(state, name=found[0].name)
     if f"{state['conversation_id']}.index" != found[0].name:
         raise BrokenBundleError(f"{found[0].name} belongs to another conversation.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from database.conversations.friendly_ids import friendly_id_candidates
@@ -14,6 +15,7 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError
+from database.turns.answers import add_answer
 from database.turns.turns import accept_turn, finish_turn
 
 
@@ -47,22 +49,32 @@ def store_turns(
 ) -> None:
     """Append those turns of a bundle to its registered conversation that `database` doesn't have yet.
 
-    messages: all of the bundle, in order, each question followed by its finished answer. A conversation that isn't
-    registered is left alone.
+    messages: all of the bundle's active path, in order, each question followed by its finished answers. A conversation
+    that isn't registered is left alone.
     """
     who: dict[str, Any] = {"database": database, "user_email": user_id, "conversation_id": conversation_id}
     try:
         stored = get_conversation(**who).message_count
     except ConversationNotFoundError:
         return
-    for question, answer in zip(messages[stored::2], messages[stored + 1 :: 2], strict=False):
-        accepted = accept_turn(**who, text=question["text"], config=question["config"])
+    question_id = ""
+    for message, following in zip_longest(messages[stored:], messages[stored + 1 :]):
+        if message["sender"] == "user":
+            if following is None or following["sender"] == "user":
+                continue  # nobody has answered it
+            accepted = accept_turn(**who, text=message["text"], config=message["config"])
+            question_id, answer_id = accepted.user_message_id, accepted.response_message_id
+            continue
+        if not question_id:
+            continue
         finish_turn(
             **who,
-            response_message_id=accepted.response_message_id,
-            text=answer["text"],
-            status=answer["status"],
-            config=answer["config"],
+            response_message_id=answer_id,
+            text=message["text"],
+            status=message["status"],
+            config=message["config"],
             title=title,
-            parts=answer.get("parts") or (),
+            parts=message.get("parts") or (),
         )
+        if following is not None and following["sender"] != "user":
+            answer_id = add_answer(**who, question_id=question_id).response_message_id

@@ -22,6 +22,12 @@ _UNREAD = object()
 _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
 
 
+def _place_among_branches(row: MessageRow) -> dict[str, Any]:
+    place = {"branch_id": row.branch_id, "branch_of": row.branch_of, "chosen_branch": row.chosen_branch}
+    told = {name: value for name, value in place.items() if value is not None}
+    return told if row.deleted_at is None else told | {"text": "", "references": [], "parts": []}
+
+
 def refuse_fixed(changes: Mapping[str, Any]) -> None:
     """Raise ValueError for fields that no caller may set: they follow from what is said, or never change."""
     fixed = _FIXED & changes.keys()
@@ -115,6 +121,16 @@ class History:
     def messages(self) -> list[dict[str, Any]]:
         """All live messages, in the shape of the message list."""
         return [message_shape(row) for row in reading.list_messages(**self._who)]
+
+    def messages_of_all_branches(self) -> tuple[list[dict[str, Any]], int]:
+        """The messages of all branches as a bundle holds them, and how many of them the running summary covers.
+
+        The shape is that of the message list with `branch_id`, `branch_of` and `chosen_branch`, where they say
+        something. A deleted question is among them where branches begin, without its text.
+        """
+        rows = reading.list_messages_of_all_branches(**self._who)
+        covered = sum(row.ordinal <= self._row.summarised_ordinal for row in rows)
+        return [message_shape(row) | _place_among_branches(row) for row in rows], covered
 
     def message_at(self, index: int) -> Message | None:
         """One live message."""

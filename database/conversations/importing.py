@@ -15,6 +15,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import ConflictError
+from database.messages.branches import BranchTree, Fork
 from database.messages.parts import part_rows
 from database.references import reference_rows
 from database.schema import activities, conversations, message_parts, message_references, messages, threads, workspaces
@@ -40,16 +41,25 @@ def import_conversation(
     """Store a conversation with these messages; the rows of its messages, in order.
 
     columns: of the conversation, domain and title among them. Without a friendly id, messages that bring no short hash
-    get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice.
+    get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice, ConflictError where
+    the branches of the messages make no sense.
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    counts = {"message_count": len(imported), "last_ordinal": len(imported)}
-    values = {**own, **counts, "conversation_friendly_id": friendly_id, **columns}
+    values = {**own, "conversation_friendly_id": friendly_id, **columns}
     insert_conversation(connection, values, workspace_id=None)
     insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
     _keep_short_ids(connection, imported, stored)
     rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)
+    active_branch = _choose_path(rows)
+    shown = sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows)
+    counts = {"message_count": shown, "last_ordinal": len(rows), "branch_id": active_branch}
+    here = conversations.c.conversation_id == conversation_id
+    connection.execute(update(conversations).where(here).values(**counts))
+    for row in rows:
+        if row["deleted_at"] is not None:
+            gone = activities.c.seq == row["seq"]
+            connection.execute(update(activities).where(gone).values(deleted_at=row["deleted_at"]))
     everything = {
         messages: rows,
         threads: _threads(imported, rows, user_email=user_email),
@@ -163,34 +173,70 @@ def _message_rows(
     friendly_id: str | None,
 ) -> list[dict[str, Any]]:
     hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}
+    own = {"user_email": user_email, "conversation_id": conversation_id}
+    questions: dict[str | None, str] = {}
     rows: list[dict[str, Any]] = []
     for message, activity in zip(imported, stored, strict=True):
         text, short_hash = storable(message["text"]), message.get("message_short_hash")
         if short_hash is None and friendly_id is not None:
             short_hash = unique_message_short_hash(friendly_id, text, hashes)
             hashes.add(short_hash)
-        answers = message["sender"] != "user" and rows and rows[-1]["sender"] == "user"
-        row = {
+        given = {
             "seq": activity.seq,
             "message_id": activity.activity_id,
-            "user_email": user_email,
-            "conversation_id": conversation_id,
-            "ordinal": len(rows) + 1,
-            "sender": message["sender"],
             "text": text,
-            "status": message.get("status", "complete"),
             "message_short_hash": short_hash,
-            "show_hide": message.get("show_hide", "show"),
-            "in_answer_to": rows[-1]["message_id"] if answers else None,
-            "config": message.get("config") or {},
-            "report": message.get("references") or [],
-            "has_parts": int(bool(message.get("parts"))),
-            "created_at": message.get("created_at") or now_iso(),
-            "edited_at": message.get("edited_at"),
-            "pinned_at": message.get("pinned_at"),
         }
+        row = {**own, **given, "ordinal": len(rows) + 1, **_said(message)}
+        # Several answers in a row are answers to the same question.
+        row["in_answer_to"] = None if row["sender"] == "user" else questions.get(row["branch_id"])
+        if row["sender"] == "user":
+            questions[row["branch_id"]] = activity.activity_id
         rows.append(row)
     return rows
+
+
+def _said(message: Message) -> dict[str, Any]:
+    """The columns that a message brings along."""
+    return {
+        "sender": message["sender"],
+        "status": message.get("status", "complete"),
+        "show_hide": message.get("show_hide", "show"),
+        "config": message.get("config") or {},
+        "report": message.get("references") or [],
+        "has_parts": int(bool(message.get("parts"))),
+        "created_at": message.get("created_at") or now_iso(),
+        "edited_at": message.get("edited_at"),
+        "pinned_at": message.get("pinned_at"),
+        "deleted_at": message.get("deleted_at"),
+        "branch_id": message.get("branch_id"),
+        "branch_of": message.get("branch_of"),
+        "chosen_branch": message.get("chosen_branch"),
+    }
+
+
+def _choose_path(rows: Sequence[dict[str, Any]]) -> str | None:
+    """Set `other_branch` of the rows by the choices among them; the branch that the active path ends in.
+
+    Raises ConflictError unless every branch begins with a question that stands before what the branch holds.
+    """
+    first_ones: set[str] = set()
+    branches: set[str | None] = {None}
+    for row in rows:
+        if row["branch_of"] is not None:
+            if row["branch_of"] not in first_ones or row["sender"] != "user":
+                raise ConflictError("A branch begins in the place of a message that is not there.")
+            branches.add(row["message_id"])
+        elif row["sender"] == "user":
+            first_ones.add(row["message_id"])
+        if row["branch_id"] not in branches:
+            raise ConflictError("A message lies in a branch that is not there.")
+    forks = [Fork(*(row[name] for name in Fork._fields)) for row in rows if row["branch_of"] or row["chosen_branch"]]
+    path = BranchTree(forks).path()
+    for row in rows:
+        on_path = any(stretch.holds(row["branch_id"], row["ordinal"]) for stretch in path)
+        row["other_branch"] = None if on_path else 1
+    return path[-1].branch_id
 
 
 def _threads(imported: Sequence[Message], rows: Sequence[Message], *, user_email: str) -> list[dict[str, Any]]:

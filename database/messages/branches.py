@@ -52,6 +52,10 @@ class Stretch(NamedTuple):
     branch_id: str | None
     stop: int | None
 
+    def holds(self, branch_id: str | None, ordinal: int) -> bool:
+        """Whether a message of this branch, at this place, is one of them."""
+        return branch_id == self.branch_id and (self.stop is None or ordinal < self.stop)
+
 
 @dataclass(frozen=True, slots=True)
 class BranchTree:

@@ -252,6 +252,13 @@ def live_in_any_branch(conversation_id: str | BindParameter[str]) -> ColumnEleme
 
 _LIVE = live_in(bindparam("conversation_id", type_=Text))
 _ALL = Prepared(_ROWS.where(_LIVE).order_by(messages.c.ordinal))
+_begins_branches = messages.c.branch_of.is_not(None) | messages.c.chosen_branch.is_not(None)
+_OF_ALL_BRANCHES = Prepared(
+    _ROWS.where(
+        messages.c.conversation_id == bindparam("conversation_id", type_=Text),
+        messages.c.deleted_at.is_(None) | _begins_branches,
+    ).order_by(messages.c.ordinal)
+)
 # A window is cut inside the index: messages before it are counted there, never fetched.
 _IN_WINDOW = messages.c.seq.in_(
     select(messages.c.seq)
@@ -288,6 +295,14 @@ def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
     """All live messages of a conversation, in order."""
     rows = _ALL.rows(connection, conversation_id=conversation_id)
     return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, 1)])
+
+
+def rows_of_all_branches(connection: Connection, conversation_id: str) -> list[MessageRow]:
+    """All live messages of a conversation, of every branch, in order, and deleted questions where branches begin."""
+    rows = [_message((*row, 0, *_PLAIN)) for row in _OF_ALL_BRANCHES.rows(connection, conversation_id=conversation_id)]
+    on_path = (row for row in rows if row.other_branch is None and row.deleted_at is None)
+    places = {row.seq: index for index, row in enumerate(on_path, 1)}
+    return _whole(connection, [row._replace(index=places.get(row.seq, 0)) for row in rows])
 
 
 def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:

@@ -29,6 +29,7 @@ from .message import (
     row_with_id,
     rows_behind,
     rows_from,
+    rows_of_all_branches,
     rows_where,
 )
 from .parts import parts_of
@@ -112,6 +113,17 @@ def list_messages(
             else:
                 start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
             rows = rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+    return _hashed(rows, head, database=database)
+
+
+def list_messages_of_all_branches(*, database: Database, user_email: str, conversation_id: str) -> list[MessageRow]:
+    """All live messages in order, on the active path or beside it, and deleted questions where branches begin.
+
+    Raises ConversationNotFoundError.
+    """
+    with database.reading() as connection:
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        rows = rows_of_all_branches(connection, conversation_id)
     return _hashed(rows, head, database=database)
 
 

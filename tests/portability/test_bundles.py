@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +13,29 @@ from typing import Any
 import dill
 import pytest
 
+from chat.ports import TurnServices
+from chat.turns.accept import ANSWERERS
+from chat.turns.turn import Answerer
 from Conversation import Conversation
 from database.connection import close_store, open_store
-from database.conversations.repository import add_conversation, find_by_friendly_id, get_conversation
+from database.conversations.repository import (
+    add_conversation,
+    create_conversation,
+    find_by_friendly_id,
+    get_conversation,
+)
+from database.engine.database import Database
 from database.errors import ConversationNotFoundError
-from portability.bundles import FORMAT, read_index
+from database.messages.branches import choose_branch
+from database.messages.editing import delete_message
+from database.messages.message import message_shape
+from database.messages.reading import list_messages
+from database.turns.turns import accept_turn, finish_turn
+from language_models.testing import ScriptedChatModel
+from portability.bundles import BRANCHED_VERSION, FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 from portability.siblings import load_sibling
+from tests.chat.conftest import ScriptedModels
 
 EMAIL = "ada@example.com"
 
@@ -298,3 +316,88 @@ def test_the_memory_can_be_read_changed_and_set_again(tmp_path: Path) -> None:
     assert conversation.get_field("colour") == "green"
     with pytest.raises(ValueError, match="messages"):
         conversation.set_field("messages", [])
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """A store beside the bundles."""
+    database = open_store(tmp_path / "users")
+    yield database
+    close_store(database.folder)
+
+
+def branched(database: Database) -> Conversation:
+    """A conversation in a store whose first question was asked again, and then its second one."""
+    who = {"database": database, "user_email": EMAIL}
+    row = create_conversation(**who, domain="assistant")
+    own = {**who, "conversation_id": row.conversation_id}
+
+    def say(text: str, *, instead_of: str | None = None) -> str:
+        turn = accept_turn(**own, text=text, config={}, instead_of=instead_of)
+        ended = {"response_message_id": turn.response_message_id, "text": text.upper(), "status": "complete"}
+        finish_turn(**own, **ended, config={}, title="Talk")
+        return turn.user_message_id
+
+    first = say("one")
+    second = say("two")
+    say("uno", instead_of=first)
+    choose_branch(**who, message_id=first, number=1)
+    say("deux", instead_of=second)
+    return Conversation(EMAIL, database, row.conversation_id)
+
+
+def test_a_bundle_keeps_all_branches_and_which_of_them_is_active(database: Database, tmp_path: Path) -> None:
+    stored = branched(database)
+    opened = Conversation.load_local(stored.save_local(tmp_path / "bundle"))
+    assert read_index(tmp_path / "bundle")["version"] == BRANCHED_VERSION
+    assert [message["text"] for message in opened.get_message_list()] == ["one", "ONE", "deux", "DEUX"]
+    shown = ("message_id", "message_index", "message_short_hash", "branch", "short_id")
+    told, kept = stored.get_message_list(), opened.get_message_list()
+    assert [[message[name] for name in shown] for message in kept] == [[one[name] for name in shown] for one in told]
+    again = Conversation.load_local(opened.save_local(tmp_path / "again"))
+    assert again._history.messages_of_all_branches() == opened._history.messages_of_all_branches()
+    assert len(again._history.messages_of_all_branches()[0]) == 8
+    for message in stored._history.messages_of_all_branches()[0]:
+        found = opened.message_by_hash(message["message_short_hash"])
+        assert found is not None
+        assert found["text"] == message["text"]
+
+
+def test_a_deleted_question_keeps_its_branches_in_a_bundle_and_not_its_text(database: Database, tmp_path: Path) -> None:
+    stored = branched(database)
+    (question, *_) = stored.get_message_list()
+    who = {"database": database, "user_email": EMAIL, "conversation_id": stored.conversation_id}
+    delete_message(**who, message_id=question["message_id"], index=1)
+    folder = Conversation(EMAIL, database, stored.conversation_id).save_local(tmp_path / "bundle")
+    assert all(b'"one"' not in data for data in snapshot(folder).values())
+    opened = Conversation.load_local(folder)
+    assert [message["text"] for message in opened.get_message_list()] == ["ONE", "deux", "DEUX"]
+    assert "uno" in {message["text"] for message in opened._history.messages_of_all_branches()[0]}
+
+
+@pytest.mark.parametrize("broken", [{"branch_id": "nowhere"}, {"branch_of": "nothing"}], ids=str)
+def test_a_bundle_whose_branches_lead_nowhere_is_a_clear_error(broken: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / saved(tmp_path).conversation_id
+    (path,) = folder.glob("*-messages.json")
+    messages = json.loads(path.read_text())
+    messages[0] |= broken
+    path.write_text(json.dumps(messages))
+    with pytest.raises(BrokenBundleError):
+        Conversation.load_local(folder)
+
+
+def test_a_bundle_keeps_several_answers_to_a_question(database: Database, tmp_path: Path) -> None:
+    conversation = Conversation(EMAIL, tmp_path, conversation_id("a"))
+    models = [ScriptedChatModel.saying("Yes."), ScriptedChatModel.saying("No.")]
+    services = TurnServices(models=ScriptedModels())
+    query = {"messageText": "Is it so?", "_services": services, "_users_dir": str(database.folder)}
+    list(conversation.reply(query | {ANSWERERS: [Answerer(model=model) for model in models]}))
+    opened = Conversation.load_local(conversation.save_local())
+    who = {"database": database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    for rows in (opened.get_message_list(), [message_shape(row) for row in list_messages(**who)]):
+        said = [(row["sender"], row["text"]) for row in rows]
+        assert said == [("user", "Is it so?"), ("model", "Yes."), ("model", "No.")]
+    question, *answers = list_messages(**who)
+    assert {answer.in_answer_to for answer in answers} == {question.message_id}
+    opened.persist_current_turn("And now?", "Later.")
+    assert [message["text"] for message in opened.get_message_list()][-2:] == ["And now?", "Later."]
