@@ -42,6 +42,13 @@ class UnauthorizedError(RequestError):
         super().__init__(message)
 
 
+class OtherAccountError(RequestError):
+    """The page that sent the request belongs to another account than the credentials."""
+
+    def __init__(self) -> None:
+        super().__init__("Another account is logged in in this browser now. Nothing was done.")
+
+
 class ForbiddenError(RequestError):
     """The caller is known and may not do this."""
 
@@ -96,6 +103,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
+    Row(OtherAccountError, HTTPStatus.CONFLICT, "other_account"),
     Row(store.StoreIncompleteError, HTTPStatus.CONFLICT, "store_incomplete"),
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),

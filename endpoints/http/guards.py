@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from flask import Flask, current_app, redirect, request
 from werkzeug.exceptions import HTTPException
@@ -18,11 +18,12 @@ from database.accounts.sessions import find_session
 from database.engine.database import Database
 
 from .error_responses import wants_page
-from .errors import ForbiddenError, InvalidRequestError, UnauthorizedError, UnsupportedMediaError
+from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
 from .scope import EXTENSION, Access, AppState, current_state, remember_access, request_id
 from .validation import FORM_TYPES, refuse_hostile_address
 
 SESSION_COOKIE = "anaphora_session"
+USER_HEADER = "X-Anaphora-User"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ASKED_BY_ANYBODY = frozenset({"health", "static_files"})
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -121,9 +122,20 @@ def find_out_who_asks() -> Response | None:
         if wants_page():
             return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
         raise UnauthorizedError
+    _refuse_other_account(access)
     if access is not None and access.read_only and request.method not in _SAFE_METHODS:
         raise ForbiddenError("This token may only read.")
     return None
+
+
+def _refuse_other_account(access: Access | None) -> None:
+    """Compare the account that the page was made for, percent-encoded in a header, with the caller's.
+
+    All tabs of a browser share a cookie, so a page may be of another account than its requests.
+    """
+    expected = request.headers.get(USER_HEADER)
+    if expected is not None and access is not None and unquote(expected) != access.user_email and not _is_public():
+        raise OtherAccountError
 
 
 def _end_request(_error: BaseException | None) -> None:

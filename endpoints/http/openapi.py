@@ -157,7 +157,7 @@ def error_codes(path: str, method: str, view: Callable[..., Any]) -> set[str]:
     codes = {f"{noun}_not_found" for name, noun in _NOUN_OF_ARGUMENT.items() if name in named}
     codes.update(_ANYBODYS_CODES, getattr(view, "error_codes", ()))
     if not getattr(view, "is_public", False):
-        codes.add("unauthorized")
+        codes.update(("unauthorized", "other_account"))
     if method not in ("GET", "HEAD"):
         codes.update(_WRITING_CODES)
     if path.startswith("/pkb/"):

@@ -97,6 +97,18 @@ def test_a_foreign_page_changes_nothing(headers: dict[str, str], ada: Person) ->
     assert ada.get("/list_conversation_by_user/assistant").json == []
 
 
+def test_what_a_page_of_another_account_asks_is_not_done(person: Callable[..., Person], ada: Person) -> None:
+    eve = person("eve+1@example.org")
+    here = {"X-Anaphora-User": "eve%2B1%40example.org"}
+    for method, path in (("post", "/create_conversation/assistant/"), ("get", "/list_workspaces/assistant")):
+        refused = getattr(ada, method)(path, headers=here)
+        assert (refused.status_code, refused.json["code"]) == (409, "other_account")
+        assert getattr(eve, method)(path, headers=here).status_code in (200, 201)
+    assert ada.get("/list_conversation_by_user/assistant").json == []
+    assert ada.get("/healthz", headers=here).status_code == 200
+    assert ada.client.application.test_client().get("/get_user_info", headers=here).status_code == 401
+
+
 @pytest.mark.parametrize("headers", [{"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}, {}])
 def test_our_own_page_may(headers: dict[str, str], ada: Person) -> None:
     assert ada.client.post("/create_conversation/assistant/", headers=headers).status_code == 201

@@ -97,12 +97,18 @@ def test_a_device_logged_out_from_another_is_out(
     page.locator("dialog[open]").get_by_role("button", name="Revoke").click()
     expect(devices).to_have_count(1)
 
-    # The open page notices with the next thing it asks for, and keeps nobody's text from them.
+    # The open page notices with the next thing it asks for, and keeps what was written until they are back.
     telephone.fill("#composer-input", "Is anybody there?")
     telephone.keyboard.press("Enter")
+    expect(telephone.locator("#toasts")).to_contain_text("You are logged out. What you typed is kept in this browser.")
+    expect(telephone.locator("#outbox")).to_contain_text("Is anybody there?")
+    telephone.get_by_role("button", name="Log in").click()
     expect(telephone.get_by_role("heading", name="Log in")).to_be_visible()
+    log_in(telephone, email_of(person))
+    expect(telephone.locator(".message-card").nth(1)).to_contain_text("Understood.")
+    expect(telephone.locator("#outbox")).to_be_hidden()
     page.reload()
-    expect(devices).to_have_count(1)
+    expect(devices).to_have_count(2)
 
 
 def test_a_token_is_shown_once_works_and_ends_when_revoked(

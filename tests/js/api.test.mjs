@@ -148,3 +148,41 @@ test('a part of the page that does not come is said in words; a mistake in it st
   await assert.rejects(bring(() => Promise.reject(mistake)), mistake);
   assert.deepEqual(await bring(async () => ({ one: 1 })), { one: 1 });
 });
+
+test('each request says whose page it is, and that another account is logged in is told', async () => {
+  const told = [];
+  const refusal = () => Response.json({ code: 'other_account', message: 'Another account.' }, { status: 409 });
+  const { api, requests } = apiAnswering(refusal, { user: 'adä@example.org', onOtherAccount: () => told.push('other') });
+  await assert.rejects(api.models(), { code: 'other_account' });
+  assert.deepEqual([requests[0].headers['X-Anaphora-User'], told], ['ad%C3%A4%40example.org', ['other']]);
+});
+
+test('of a session that ended it is told whether anybody waits for the answer', async () => {
+  const told = [];
+  const { api } = apiAnswering(() => Response.json({}, { status: 401 }), { onUnauthorized: ({ quiet }) => told.push(quiet) });
+  await assert.rejects(api.models());
+  await assert.rejects(api.listWorkspaces('assistant'));
+  assert.deepEqual(told, [true, false]);
+});
+
+/** A request that nobody answers. */
+const unanswered = (url, { signal }) => new Promise((resolve, reject) => {
+  signal.addEventListener('abort', () => reject(signal.reason));
+});
+
+test('a server that does not answer in time is told apart from one that can not be reached', async () => {
+  const api = createApi({ fetch: unanswered, patience: 5 });
+  await assert.rejects(api.models(), { name: 'ApiError', status: 0, code: 'timed_out' });
+  await assert.rejects(api.sendMessage('c', {}), { code: 'timed_out' });
+});
+
+test('a stream that began may take as long as it likes', async () => {
+  let signal;
+  const api = createApi({ patience: 5, fetch: async (url, options) => {
+    ({ signal } = options);
+    return new Response('');
+  } });
+  await api.sendMessage('c', {});
+  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  assert.equal(signal.aborted, false);
+});

@@ -8,7 +8,6 @@ import {
   activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, nameIn, pageRange, parsePanel, showing, withoutFilter, withoutFilters,
 } from '../../interface/static/page/memories/query_model.js';
 import { ClaimSelection, MOST_SELECTED } from '../../interface/static/page/memories/list/selection_model.js';
-import { createKnowledgeStore } from '../../interface/static/page/memories/drafts_model.js';
 import { accept, openSuggestions, statementsIn, worthAsking } from '../../interface/static/page/memories/editor/suggestions_model.js';
 import { MOST_TEXT_BYTES, bytesOf, exportIn, refusalOf } from '../../interface/static/page/memories/tabs/ingest_model.js';
 import { KnowledgeTree } from '../../interface/static/page/memories/filing/tree_model.js';
@@ -219,21 +218,6 @@ test('only an object is an export', () => {
   assert.deepEqual(exportIn('{"claims": []}'), { claims: [] });
   assert.equal(exportIn('[1]'), null);
   assert.equal(exportIn('nonsense'), null);
-});
-
-test('what is kept for one account is not there for another, and nothing breaks where nothing can be kept', () => {
-  const kept = new Map();
-  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
-  createKnowledgeStore(storage, 'ada').set('draft', { statement: 'a' });
-  assert.deepEqual(createKnowledgeStore(storage, 'ada').get('draft'), { statement: 'a' });
-  assert.equal(createKnowledgeStore(storage, 'eve').get('draft'), null);
-  createKnowledgeStore(storage, 'ada').set('draft', null);
-  assert.equal(kept.size, 0);
-
-  const full = { getItem: () => null, removeItem() {}, setItem() { throw new Error('full'); } };
-  const store = createKnowledgeStore(full, 'ada');
-  store.set('draft', 'typed');
-  assert.equal(store.get('draft'), 'typed');
 });
 
 test('a change is said in words, one that nobody named as the server calls it', () => {

@@ -12,6 +12,7 @@ import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
+import { watchSession } from '../ui/session.js';
 import { showToast } from '../ui/toast.js';
 import { ConversationPage } from '../conversation/page.js';
 
@@ -150,18 +151,18 @@ function awaitTitles({ api, events, sidebar, shownId }) {
 async function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
   const events = createEvents();
+  let kept = null;
   const api = createApi({
-    onBusy: createBusyBar(),
-    onUnauthorized: () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`),
+    user: bootstrap.user_email, onBusy: createBusyBar(), ...watchSession({ email: bootstrap.user_email, kept: () => kept }),
   });
   installCopyFallbacks();
   document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));
 
-  const kept = await openKept(bootstrap.user_email);
+  kept = await openKept(bootstrap.user_email);
   const sidebar = mountSidebar({ api, events, bootstrap, kept });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
   mountModelStatus(document.getElementById('model-status'), api, events);
-  offerPanels({ api, events, bootstrap });
+  offerPanels({ api, events, kept });
   let shown = null;
   events.on('conversation:shown', ({ conversationId }) => {
     shown = conversationId;

@@ -1,9 +1,12 @@
 import { createApi } from '../core/api.js';
+import { openKept } from '../core/kept.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
+import { watchSession } from '../ui/session.js';
 import { mountSettings } from '../settings/settings.js';
 
 const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
-const onUnauthorized = () => location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+const kept = await openKept(bootstrap.user_email);
+const session = watchSession({ email: bootstrap.user_email, kept: () => kept });
 installCopyFallbacks();
-mountSettings({ api: createApi({ onUnauthorized, onBusy: createBusyBar() }), bootstrap });
+mountSettings({ api: createApi({ user: bootstrap.user_email, onBusy: createBusyBar(), ...session }), bootstrap, kept });

@@ -1,5 +1,6 @@
 import { bring } from '../core/api.js';
 import { sendsWithEnter } from '../core/remembered_switch.js';
+import { composes } from '../core/typing.js';
 import { strings } from '../strings/en/conversation.js';
 import { createDrafts } from '../core/drafts.js';
 import { createMemories } from './memories.js';
@@ -206,7 +207,7 @@ export function mountComposer(page, { place, onStop }) {
     references?.follow();
   });
   input.addEventListener('keydown', (event) => {
-    if (references?.handleKey(event) || event.isComposing) return;
+    if (composes(event) || references?.handleKey(event)) return;
     const sends = event.ctrlKey || event.metaKey || (sendsWithEnter.get() && !event.shiftKey);
     if (event.key === 'Enter' && sends) {
       event.preventDefault();

@@ -47,7 +47,7 @@ export class ConversationPage {
     this.#events = events;
     this.#domain = bootstrap.domain;
     this.#titleOf = titleOf;
-    const page = this.#shared(createEditDrafts(kept));
+    const page = this.#shared(kept);
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
@@ -56,7 +56,7 @@ export class ConversationPage {
       kept, mayPass, deliver: (entry) => this.#deliver(entry),
       isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
     });
-    this.#composer = mountComposer({ ...page, kept, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
+    this.#composer = mountComposer({ ...page, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
@@ -72,11 +72,12 @@ export class ConversationPage {
   }
 
   /** What the parts of the page share. */
-  #shared(edits) {
+  #shared(kept) {
     const page = {
       api: this.#api,
       events: this.#events,
-      edits,
+      kept,
+      edits: createEditDrafts(kept),
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,

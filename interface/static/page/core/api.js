@@ -44,6 +44,17 @@ export async function bring(load) {
   }
 }
 
+/** How long an answer may take, in milliseconds; of a stream, its beginning. */
+const PATIENCE_MS = 30_000;
+/** The same for what a model works on, and for whole libraries. */
+export const LONG_PATIENCE_MS = 600_000;
+
+/** What the browser says of a request without an answer. */
+function errorOf(error) {
+  if (error.name === 'TimeoutError') return new ApiError({ code: 'timed_out', message: strings.timedOut });
+  return error instanceof TypeError ? new ApiError({ message: strings.unreachable }) : error;
+}
+
 /** Calls `onBusy(true)` when the first of several jobs begins, `onBusy(false)` when the last has ended. */
 function createCounter(onBusy) {
   let open = 0;
@@ -93,19 +104,38 @@ export function nextCursor(header) {
 }
 
 /**
- * @param {{fetch?: typeof globalThis.fetch, onUnauthorized?: () => void, onBusy?: (busy: boolean) => void}} [options] `onBusy`
- *   tells when requests that somebody waits for begin and end
+ * @param {object} [options]
+ * @param {typeof globalThis.fetch} [options.fetch]
+ * @param {string} [options.user] whose page it is: a session of another account is refused
+ * @param {(request: {quiet: boolean}) => void} [options.onUnauthorized]
+ * @param {() => void} [options.onOtherAccount]
+ * @param {(busy: boolean) => void} [options.onBusy] tells when requests that somebody waits for begin and end
+ * @param {number} [options.patience] in milliseconds
  */
-export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUnauthorized = () => {}, onBusy = () => {} } = {}) {
+export function createApi({
+  fetch = (...args) => globalThis.fetch(...args), user = '', onUnauthorized = () => {}, onOtherAccount = () => {}, onBusy = () => {},
+  patience: usual = PATIENCE_MS,
+} = {}) {
   const counted = createCounter(onBusy);
 
   /** The raw response of a request that succeeded. `quiet`: nobody waits for it. */
   function open(method, path, { quiet = false, ...options } = {}) {
-    return quiet ? ask(method, path, options) : counted(() => ask(method, path, options));
+    return quiet ? ask(method, path, options, true) : counted(() => ask(method, path, options, false));
   }
 
-  async function ask(method, path, { query, body, signal, accept = 'application/json' }) {
-    const headers = { Accept: accept };
+  /** Waits so long for an answer to begin. */
+  async function ask(method, path, { patience = usual, signal, ...options }, quiet) {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), patience);
+    try {
+      return await answerTo(method, path, { ...options, quiet, signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function answerTo(method, path, { query, body, signal, quiet, accept = 'application/json' }) {
+    const headers = { Accept: accept, ...(user ? { 'X-Anaphora-User': encodeURIComponent(user) } : {}) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     let response;
     try {
@@ -118,21 +148,27 @@ export function createApi({ fetch = (...args) => globalThis.fetch(...args), onUn
         signal,
       });
     } catch (error) {
-      if (error.name === 'AbortError') throw error;
-      throw new ApiError({ message: strings.unreachable });
+      throw errorOf(error);
     }
     if (response.ok) return response;
-    if (response.status === 401) onUnauthorized();
-    throw await errorFrom(response);
+    if (response.status === 401) onUnauthorized({ quiet });
+    const error = await errorFrom(response);
+    if (error.code === 'other_account') onOtherAccount();
+    throw error;
   }
 
-  async function request(method, path, options) {
-    const response = await open(method, path, options);
-    return response.status === 204 ? null : response.json();
+  async function request(method, path, { signal, patience = usual, ...options }) {
+    const whole = AbortSignal.timeout(patience);
+    try {
+      const response = await open(method, path, { ...options, patience, signal: signal ? AbortSignal.any([signal, whole]) : whole });
+      return response.status === 204 ? null : await response.json();
+    } catch (error) {
+      throw errorOf(error);
+    }
   }
 
-  const get = (path, query, { signal, quiet } = {}) => request('GET', path, { query, signal, quiet });
-  const post = (path, body = {}, { signal, quiet } = {}) => request('POST', path, { body, signal, quiet });
+  const get = (path, query, { signal, quiet, patience } = {}) => request('GET', path, { query, signal, quiet, patience });
+  const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
   const put = (path, body = {}) => request('PUT', path, { body });
   const remove = (path, body) => request('DELETE', path, { body });
 

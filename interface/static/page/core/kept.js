@@ -6,6 +6,8 @@
 const DATABASE = 'anaphora';
 const STORE = 'kept';
 const CHANNEL = 'anaphora.kept';
+/** What is kept of how something is shown: nobody typed it. */
+export const VIEW = 'view';
 /** A browser that opens its database no sooner does without. */
 const PATIENCE_MS = 3000;
 
@@ -146,6 +148,11 @@ export class Kept {
   async fresh(kind, id) {
     await this.#readAgain([[kind, id]]);
     return this.get(kind, id);
+  }
+
+  /** Whether nothing waits that the person typed. */
+  get isEmpty() {
+    return [...this.#entries].every(([kind, entries]) => kind === VIEW || entries.size === 0);
   }
 
   /** Removes all that is kept for the account. */

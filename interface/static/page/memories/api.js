@@ -5,7 +5,11 @@
  * `pkbUndo` takes back. `options` are those of the API: `{signal}`.
  */
 
+import { LONG_PATIENCE_MS } from '../core/api.js';
+
 const part = encodeURIComponent;
+/** Of requests that a model works on, or that concern many memories. */
+const slowly = (options) => ({ ...options, patience: LONG_PATIENCE_MS });
 
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
 export function createKnowledgeApi(api) {
@@ -32,13 +36,13 @@ function claimCalls({ get, post, put, delete: remove }) {
     /** `{claim, similar, audit_id, warnings}` */
     pkbAddClaim: (claim) => post('/pkb/claims', claim),
     /** At most 100: `{results: [{index, success, claim_id?, friendly_id?, error?}], added_count, failed_count}` */
-    pkbAddClaims: (claims) => post('/pkb/claims/bulk', { claims }),
+    pkbAddClaims: (claims) => post('/pkb/claims/bulk', { claims }, slowly()),
     pkbEditClaim: (id, changes) => put(`/pkb/claims/${part(id)}`, changes),
     pkbRetractClaim: (id) => remove(`/pkb/claims/${part(id)}`),
     /** The claim is kept, and points to the one that says it better. */
     pkbSupersedeClaim: (id, by) => post(`/pkb/claims/${part(id)}/supersede`, { by }),
     /** One change to at most 500, undone as one. `change`: retract, add_tag, add_to_context, set_domain or set_type. */
-    pkbChangeClaims: (claimIds, change, value) => post('/pkb/claims/bulk_change', { claim_ids: claimIds, change, value }),
+    pkbChangeClaims: (claimIds, change, value) => post('/pkb/claims/bulk_change', { claim_ids: claimIds, change, value }, slowly()),
   };
 }
 
@@ -129,16 +133,16 @@ function conflictCalls({ get, post }) {
 function ingestionCalls({ post }) {
   return {
     /** What a statement would be filed under, and what is like it; by rules it is there at once. */
-    pkbAnalyze: (statement, options) => post('/pkb/analyze_statement', { statement }, options),
+    pkbAnalyze: (statement, options) => post('/pkb/analyze_statement', { statement }, slowly(options)),
     pkbAnalyzeByRules: (statement, options) =>
       post('/pkb/analyze_statement', { statement, use_model: false }, options),
     /** `{plan_id, proposals, summary, expires_at, warnings}`; nothing is stored but the plan. */
-    pkbIngest: (text, settings = {}, options) => post('/pkb/ingest_text', { text, ...settings }, options),
+    pkbIngest: (text, settings = {}, options) => post('/pkb/ingest_text', { text, ...settings }, slowly(options)),
     /** `approved`: a list of `{index, action?, statement?, claim_type?, context_domain?, tags?}`, or "all". */
-    pkbExecuteIngest: (planId, approved) => post('/pkb/execute_ingest', { plan_id: planId, approved }),
+    pkbExecuteIngest: (planId, approved) => post('/pkb/execute_ingest', { plan_id: planId, approved }, slowly()),
     pkbProposeUpdates: (conversationId, messageId, options) =>
-      post('/pkb/propose_updates', { conversation_id: conversationId, message_id: messageId }, options),
-    pkbExecuteUpdates: (planId, approved) => post('/pkb/execute_updates', { plan_id: planId, approved }),
+      post('/pkb/propose_updates', { conversation_id: conversationId, message_id: messageId }, slowly(options)),
+    pkbExecuteUpdates: (planId, approved) => post('/pkb/execute_updates', { plan_id: planId, approved }, slowly()),
   };
 }
 
@@ -149,6 +153,6 @@ function historyCalls({ get, post }) {
     pkbUndo: (auditId) => post(`/pkb/undo/${part(auditId)}`),
     /** Where the browser downloads everything from. */
     pkbExportAddress: (format = 'json') => `/pkb/export?format=${part(format)}`,
-    pkbImport: (payload) => post('/pkb/import', { payload, mode: 'merge' }),
+    pkbImport: (payload) => post('/pkb/import', { payload, mode: 'merge' }, slowly()),
   };
 }

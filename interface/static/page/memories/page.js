@@ -4,19 +4,22 @@ import { parseAddress } from '../core/address.js';
 import { createKnowledgeApi } from './api.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { spoken } from './memory_model.js';
-import { createKnowledgeStore } from './drafts_model.js';
+import { VIEW } from '../core/kept.js';
 import { KnowledgeTree } from './filing/tree_model.js';
 import { attempt as attemptWith } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
 
 const words = knowledgeStrings.panel;
+/** The names of what a person types. */
+const TYPED = /^(?:draft|many|text|edit:.*)$/;
 
-function browserStorage() {
-  try {
-    return globalThis.localStorage;
-  } catch {
-    return null;
-  }
+/** What forms of the panel keep by name: what is typed in them, and how they are shown. `get` gives null for what is not there. */
+function createStore(kept) {
+  const kindOf = (name) => (TYPED.test(name) ? 'form' : VIEW);
+  return {
+    get: (name) => kept.get(kindOf(name), `memories:${name}`),
+    set: (name, value) => kept.set(kindOf(name), `memories:${name}`, value === '' ? null : value),
+  };
 }
 
 /** Types, domains and contexts, asked for once and again after a change. A failed request is not remembered. */
@@ -45,10 +48,10 @@ function createCatalogue(api) {
 }
 
 /**
- * @param {{api: object, events: object, owner: string, state: () => object, go: (changes: object, options?: object) => void,
+ * @param {{api: object, events: object, kept: object, state: () => object, go: (changes: object, options?: object) => void,
  *          refresh: () => void, close: () => void}} panel
  */
-export function createKnowledgePage({ api, events, owner, state, go, refresh, close }) {
+export function createKnowledgePage({ api, events, kept, state, go, refresh, close }) {
   const knowledge = createKnowledgeApi(api);
   const catalogue = createCatalogue(knowledge);
   const conversationId = () => parseAddress(location).conversationId;
@@ -107,7 +110,7 @@ export function createKnowledgePage({ api, events, owner, state, go, refresh, cl
 
   return {
     api: knowledge, events, catalogue, conversationId, state, go, refresh, close, changed, attempt, undo, tellDone, lookUpPins,
-    store: createKnowledgeStore(browserStorage(), owner),
+    store: createStore(kept),
     isPinnedHere: (claimId) => pinnedHere.has(claimId),
     setPinnedHere: (claimIds) => {
       pinnedHere = new Set(claimIds);

@@ -41,9 +41,9 @@ class KnowledgePanel {
   #tabs;
   #opened = new Map();
 
-  constructor({ api, events, bootstrap }) {
+  constructor({ api, events, kept }) {
     this.#page = createKnowledgePage({
-      api, events, owner: bootstrap.user_email,
+      api, events, kept,
       state: () => this.#state,
       go: (changes, options) => this.go(changes, options),
       refresh: () => this.#current()?.refresh?.(),
@@ -170,7 +170,7 @@ class KnowledgePanel {
 }
 
 /**
- * @param {{api: object, events: object, bootstrap: {user_email: string}}} page
+ * @param {{api: object, events: object, kept: object}} page
  * @returns {Promise<{follow: () => Promise<void>, open: (target: {kind: string, id: string}) => void}>} `follow` shows what the address
  *   says, `open` something that is named elsewhere on the page
  */

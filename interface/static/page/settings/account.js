@@ -8,16 +8,32 @@ import { showToast } from '../ui/toast.js';
 const saved = () => showToast(words.saved, { kind: 'success' });
 const find = (id) => document.getElementById(id);
 
-function mountName({ settings }) {
+/** Keeps what is typed in fields until it is saved; `restore` brings it back over what the server says. */
+function keepFields(kept, name, fields) {
+  const id = `settings:${name}`;
+  for (const field of fields) field.addEventListener('input', () => kept.set('form', id, fields.map(({ value }) => value)));
+  return {
+    restore: () => kept.get('form', id)?.forEach((text, position) => {
+      fields[position].value = text;
+    }),
+    drop: () => kept.get('form', id) && kept.set('form', id, null),
+  };
+}
+
+function mountName({ settings, kept }) {
+  const typed = keepFields(kept, 'name', [find('own-name')]);
+  typed.restore();
   onSubmit(find('name-form'), async () => {
     const { name } = await settings.rename(find('own-name').value);
     find('own-name').value = name;
+    typed.drop();
     saved();
   });
 }
 
-function mountAbout(section, { settings }) {
+function mountAbout(section, { settings, kept }) {
   const [detail, preference] = [find('user-detail'), find('user-preference')];
+  const typed = keepFields(kept, 'about', [detail, preference]);
   // Fields that other clients keep there stay as they are.
   let stored = { detail: {}, preference: {} };
 
@@ -27,12 +43,14 @@ function mountAbout(section, { settings }) {
       preference: { ...stored.preference, text: preference.value },
     };
     await settings.tellAbout(stored);
+    typed.drop();
     saved();
   });
   fill(section.querySelector('[data-state]'), () => settings.about(), (about) => {
     stored = about;
     detail.value = about.detail.text ?? '';
     preference.value = about.preference.text ?? '';
+    typed.restore();
     setHidden(find('about-form'), false);
     return [];
   });
@@ -47,11 +65,14 @@ function mountPassword({ settings }) {
   });
 }
 
-function mountDeletion({ settings }) {
+function mountDeletion({ settings, kept }) {
   find('delete-account').addEventListener('click', async () => {
     const { title, text, label, confirm: confirmLabel } = words.deletion;
     const password = await askPassword({ title, text, label, confirmLabel });
-    if (password && (await attempt(() => settings.deleteAccount(password), { failed: words.notDone }))) location.assign('/login');
+    if (password && (await attempt(() => settings.deleteAccount(password), { failed: words.notDone }))) {
+      await kept.clear();
+      location.assign('/login');
+    }
   });
 }
 

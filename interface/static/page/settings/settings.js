@@ -45,10 +45,10 @@ const MOUNTS = {
 };
 
 /**
- * @param {{api: object, bootstrap: {user_email: string}}} page
+ * @param {{api: object, bootstrap: {user_email: string}, kept: object}} page
  */
-export function mountSettings({ api, bootstrap }) {
-  const page = { api, bootstrap, settings: createSettingsApi(api) };
+export function mountSettings({ api, bootstrap, kept }) {
+  const page = { api, bootstrap, kept, settings: createSettingsApi(api) };
   const sections = new Map([...document.querySelectorAll('[data-section]')].map((node) => [node.dataset.section, node]));
   const links = document.querySelectorAll('.settings-nav a');
   const looked = new Map();

@@ -1,11 +1,10 @@
 import { strings } from '../../strings/en/conversation.js';
 import { isFromUser } from '../message_model.js';
+import { composes, isMoreThanALine } from '../../core/typing.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
 import { element, setHidden } from '../../ui/dom.js';
 
 const words = strings.edit;
-/** About as many characters as a line has. */
-const LINE = 80;
 
 /** The field, its buttons, and the line that says what happened to the message meanwhile. */
 function layOut(text, isQuestion) {
@@ -20,7 +19,7 @@ function layOut(text, isQuestion) {
 }
 
 /** Whether so much was changed that nobody throws it away by one key. */
-const isMuch = (text, before) => text !== before && (text.includes('\n') || text.length > LINE);
+const isMuch = (text, before) => text !== before && isMoreThanALine(text);
 
 /**
  * Changing a message in its card. What is typed is kept until it is saved or given up, also where the card goes meanwhile;
@@ -122,7 +121,7 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
   }
 
   function onKey(event) {
-    if (event.isComposing) return;
+    if (composes(event)) return;
     if (event.key === 'Escape') leave();
     else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
     else return;

@@ -44,14 +44,15 @@ function payloadOf(form) {
  * The dialog. `save(form)` gives an answer of the server, or throws; its message then stands in the dialog, and what was
  * typed stays.
  */
-function openEditor(page, { title, confirmLabel, initial, save, onChange = () => {}, mayClose, existing = null }) {
+function openEditor(page, { title, confirmLabel, initial, save, onChange = () => {}, mayClose, existing = null, note = '' }) {
+  const hint = note ? element('p', { class: 'knowledge-note', role: 'status', text: note }) : null;
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const submit = element('button', { type: 'submit', class: 'btn btn-primary', text: confirmLabel });
   const form = createMemoryForm(page, initial, { onChange: changed });
   const suggestions = createSuggestions(page, form, { except: existing?.claim_id });
   const dialog = openDialog({
     title, wide: true,
-    content: [form.statementField, suggestions.node, form.node, problem],
+    content: [...(hint ? [hint] : []), form.statementField, suggestions.node, form.node, problem],
     buttons: [button(knowledgeStrings.panel.cancel, async () => (await mayClose(form.value())) && dialog.close()), submit],
     onSubmit: send,
     mayClose: () => mayClose(form.value()),
@@ -122,18 +123,25 @@ export async function addMemory(page, { statement = '' } = {}) {
 
 /** @returns {Promise<object|null>} `{claim, audit_id}`; null when nothing was changed */
 export async function editMemory(page, claim) {
-  const initial = formOf(claim);
-  const before = payloadOf(initial);
+  const draft = `edit:${claim.claim_id}`;
+  const kept = page.store.get(draft);
+  const stored = formOf(claim);
+  const before = payloadOf(stored);
+  const changesIn = (form) => differences(before, payloadOf(form));
   const answer = await openEditor(page, {
     title: words.editTitle,
     confirmLabel: words.save,
-    initial,
+    initial: { ...stored, ...kept },
     existing: claim,
-    mayClose: async (form) => !differences(before, payloadOf(form)) || confirmAction({ title: words.discard, confirmLabel: words.discardConfirm }),
+    note: kept ? words.restored : '',
+    onChange: (form) => page.store.set(draft, changesIn(form) ? form : null),
+    mayClose: async (form) => !changesIn(form) || confirmAction({ title: words.discard, confirmLabel: words.discardConfirm }),
     save: async (form) => {
-      const changes = differences(before, payloadOf(form));
+      const changes = changesIn(form);
       return changes ? saveChanges(page.api, claim, changes) : null;
     },
   });
+  // Saved, or given up.
+  page.store.set(draft, null);
   return answer ?? null;
 }

@@ -1,13 +1,17 @@
 import { createKnowledgeApi } from '../api.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
+import { composes, isMoreThanALine } from '../../core/typing.js';
 import { claimFrom, draftOf, nearestQuestion, withSuggestions } from './draft_model.js';
 import { attempt, failureText } from '../../ui/attempts.js';
+import { confirmAction } from '../../ui/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryFields } from './fields.js';
 import { showToast } from '../../ui/toast.js';
 
 const words = memoryStrings.confirm;
+/** Where the browser keeps what was changed of the memory that is looked at. */
+const CHANGED = ['form', 'memory:confirm'];
 
 /** A text that is looked at before it becomes a memory: suggestions come as soon as there are any, Enter adds it. */
 class MemoryConfirm {
@@ -31,9 +35,10 @@ class MemoryConfirm {
     this.#options = options;
     this.#text = text;
     this.#draft = draftOf(text);
+    this.#restore();
     this.#knowledge = createKnowledgeApi(page.api);
     this.#fields = createMemoryFields(this.#draft, (field, value) => this.#decide(field, value));
-    const cancel = element('button', { type: 'button', class: 'btn btn-quiet', text: words.cancel, onclick: () => this.#leave() });
+    const cancel = element('button', { type: 'button', class: 'btn btn-quiet', text: words.cancel, onclick: () => this.#giveUp() });
     this.node = element('form', { class: 'composer-card memory-card', 'aria-label': words.title },
       element('h2', { class: 'composer-card-title', text: words.title }), ...this.#fields.nodes, this.#similar, this.#note, this.#problem,
       element('div', { class: 'memory-buttons' }, cancel, this.#add));
@@ -97,11 +102,22 @@ class MemoryConfirm {
   #decide(field, value) {
     this.#decided.add(field);
     this.#draft = { ...this.#draft, [field]: value };
+    const changes = Object.fromEntries([...this.#decided].map((name) => [name, this.#draft[name]]));
+    this.#page.kept.set(...CHANGED, { text: this.#text, changes });
+  }
+
+  /** What was changed before the page was left. */
+  #restore() {
+    const kept = this.#page.kept.get(...CHANGED);
+    if (kept?.text !== this.#text) return;
+    this.#draft = { ...this.#draft, ...kept.changes };
+    this.#decided = new Set(Object.keys(kept.changes));
   }
 
   #onKey(event) {
-    if (event.key === 'Escape') this.#leave();
-    const accepts = event.key === 'Enter' && event.target.matches('textarea') && !event.shiftKey && !event.isComposing;
+    if (composes(event)) return;
+    if (event.key === 'Escape') this.#giveUp();
+    const accepts = event.key === 'Enter' && event.target.matches('textarea') && !event.shiftKey;
     if (!accepts) return;
     event.preventDefault();
     this.#accept();
@@ -141,7 +157,14 @@ class MemoryConfirm {
     showToast(words.undone);
   }
 
+  async #giveUp() {
+    const { statement } = this.#draft;
+    const isLong = statement !== this.#text && isMoreThanALine(statement);
+    if (!isLong || (await confirmAction({ title: words.discard, confirmLabel: words.discardConfirm }))) this.#leave();
+  }
+
   #leave() {
+    if (this.#page.kept.get(...CHANGED)) this.#page.kept.set(...CHANGED, null);
     this.#controller.abort();
     this.#options.onClose();
   }

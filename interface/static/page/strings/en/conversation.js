@@ -5,6 +5,7 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export const strings = {
   product: 'Anaphora',
   unreachable: 'The server cannot be reached.',
+  timedOut: 'The server did not answer in time.',
   busy: 'Working…',
 
   attempt: {

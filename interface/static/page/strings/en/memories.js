@@ -187,6 +187,7 @@ export const knowledgeStrings = {
     required: 'Say what to remember.',
     discard: 'Discard what you typed?',
     discardConfirm: 'Discard',
+    restored: 'What you typed before, and did not save, is here again.',
     newType: 'New type…',
     newDomain: 'New domain…',
     newTypeTitle: 'New type',

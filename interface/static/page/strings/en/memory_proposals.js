@@ -19,6 +19,8 @@ export const memoryStrings = {
     statement: 'Statement',
     type: 'Type',
     domain: 'Domain',
+    discard: 'Discard what you typed?',
+    discardConfirm: 'Discard',
     tags: 'Tags',
     tagsHint: 'with commas between',
     about: 'About',

@@ -5,6 +5,16 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export const shellStrings = {
   dialog: { cancel: 'Cancel', save: 'Save', confirm: 'Continue' },
 
+  session: {
+    ended: 'You are logged out. What you typed is kept in this browser.',
+    signIn: 'Log in',
+    other: (email) => `Another account is logged in in this browser now. This page belongs to ${email}: nothing you do here is done. What you typed is kept for ${email}.`,
+    reload: 'Reload',
+    logOutTitle: 'Log out, and remove what is not sent?',
+    logOutText: 'There are drafts or messages that are not sent. They are kept in this browser alone, and are removed when you log out.',
+    logOut: 'Remove and log out',
+  },
+
   toast: { dismiss: 'Dismiss', undo: 'Undo' },
 
   sidebar: {

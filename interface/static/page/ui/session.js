@@ -1,0 +1,40 @@
+/** What the page says and does when its session ends, or when another account is logged in in the same browser. */
+
+import { shellStrings } from '../strings/en/shell.js';
+import { confirmAction } from './dialog.js';
+import { showToast } from './toast.js';
+
+const words = shellStrings.session;
+
+/**
+ * @param {{email: string, kept: () => (import('../core/kept.js').Kept|null)}} page `kept`: what was typed and is not sent, once that is known
+ * @returns {{onUnauthorized: (request: {quiet: boolean}) => void, onOtherAccount: () => void}} for `createApi`
+ */
+export function watchSession({ email, kept }) {
+  let told = null;
+  const signIn = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
+
+  function tell(text, action) {
+    told?.();
+    told = showToast(text, { kind: 'error', lasting: true, ...action });
+  }
+
+  async function logOut(event) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    if (!kept()?.isEmpty && !(await confirmAction({ title: words.logOutTitle, text: words.logOutText, confirmLabel: words.logOut }))) return;
+    await kept()?.clear();
+    form.submit();
+  }
+
+  for (const form of document.querySelectorAll('form[action="/logout"]')) form.addEventListener('submit', logOut);
+
+  return {
+    onUnauthorized({ quiet }) {
+      // Nobody is taken away from what they wrote, or read.
+      if (!quiet && kept()?.isEmpty) signIn();
+      else tell(words.ended, { actionLabel: words.signIn, onAction: signIn });
+    },
+    onOtherAccount: () => tell(words.other(email), { actionLabel: words.reload, onAction: () => location.reload() }),
+  };
+}
