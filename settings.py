@@ -194,9 +194,9 @@ class Settings(BaseModel):
     )
     database_url: Annotated[str | None, _reads(_database_url)] = _setting(
         None,
-        "The PostgreSQL database for accounts and conversations, "
+        "The PostgreSQL database for accounts, conversations and memories, "
         "`postgresql+psycopg://<user>:<password>@<host>/<database>`; "
-        "when empty, they lie in SQLite's files below ANAPHORA_DATA_DIR, as memories always do.",
+        "when empty, they lie in SQLite's files below ANAPHORA_DATA_DIR.",
         secret=True,
     )
     main_model: Annotated[str, _reads(_model)] = _setting("embedded", "Model that answers.", flag="--main-model")

@@ -145,6 +145,7 @@ def compact() -> None:
     A server may keep reading, but writers wait meanwhile, about a second for 100 MB: for stores of more than a
     gigabyte, stop it first. This needs disk space for a second copy of the larger store.
     """
+    _require_sqlite()
     with _one_line_errors():
         before, after = current_state().account_erasure.compact()
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")

@@ -57,6 +57,11 @@ def open_store(users_dir: str | Path, *, synchronous: str = "normal", database_u
         return _stores[key]
 
 
+def database_url_of(users_dir: str | Path) -> str | None:
+    """The URL of the PostgreSQL database that holds the store of `users_dir`; None where SQLite's files do."""
+    return _urls.get(str(users_dir))
+
+
 def open_database(folder: Path, *, synchronous: str = "normal", database_url: str | None = None) -> Database:
     """A database of the caller's own in `folder`, migrated; the caller closes it."""
     try:

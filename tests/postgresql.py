@@ -21,9 +21,10 @@ import threading
 from pathlib import Path
 
 import psycopg
-from sqlalchemy import make_url
+from sqlalchemy import Connection, inspect, make_url
 
 from database.connection import close_store, open_store
+from truth_management_system import PKBConfig, get_database
 
 _UNPRIVILEGED = "nobody"
 _READY = b"database system is ready to accept connections"
@@ -40,15 +41,19 @@ _OPTIONS = {
     "jit": "off",
 }
 _PR_SET_PDEATHSIG = 1
-# Without the checks of foreign keys, in any order.
+# Without the checks of foreign keys and the triggers, in any order.
 _EMPTY = """
-    DO $$ DECLARE name text; BEGIN
+    DO $$ DECLARE name regclass; BEGIN
         SET LOCAL session_replication_role = replica;
-        FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'anaphora' AND tablename <> 'schema_version' LOOP
-            EXECUTE format('DELETE FROM anaphora.%I', name);
+        FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relname <> 'schema_version'
+            AND relnamespace::regnamespace::text IN ('anaphora', 'anaphora_knowledge')
+        LOOP
+            EXECUTE format('DELETE FROM %s', name);
         END LOOP;
-        FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'anaphora' LOOP
-            EXECUTE format('ALTER SEQUENCE anaphora.%I RESTART', name);
+        FOR name IN SELECT oid FROM pg_class WHERE relkind = 'S'
+            AND relnamespace::regnamespace::text IN ('anaphora', 'anaphora_knowledge')
+        LOOP
+            EXECUTE format('ALTER SEQUENCE %s RESTART', name);
         END LOOP;
         INSERT INTO anaphora.search_state (name, indexed_seq) VALUES ('messages', 0);
     END $$
@@ -89,6 +94,7 @@ class PostgreSQLServer:
         folder = self._folder / "new"
         open_store(folder, database_url=url)
         close_store(folder)
+        get_database(PKBConfig(db_path=folder / "pkb.sqlite", database_url=url)).close()
         return url
 
     def empty_database(self) -> str:
@@ -135,6 +141,31 @@ class PostgreSQLServer:
         self._reader = threading.Thread(target=process.stderr.read, name="postgresql-log", daemon=True)
         self._reader.start()
         return process
+
+
+def shape(connection: Connection, table: str) -> dict[str, object]:
+    """Columns, keys and indexes of a table, as far as both engines name them alike."""
+    inspector = inspect(connection)
+    columns = inspector.get_columns(table)
+    indexes = [each for each in inspector.get_indexes(table) if "duplicates_constraint" not in each]
+    return {
+        "columns": {each["name"]: each["nullable"] for each in columns},
+        "key": inspector.get_pk_constraint(table)["constrained_columns"],
+        "unique": sorted(sorted(each["column_names"]) for each in inspector.get_unique_constraints(table)),
+        "indexes": {each["name"]: (each["column_names"], bool(each["unique"])) for each in indexes},
+        "foreign": sorted(foreign_keys(connection, table)),
+    }
+
+
+def foreign_keys(connection: Connection, table: str) -> list[tuple[str, str, str]]:
+    """Column, table that it refers to, what deleting there does. SQLAlchemy misses some of SQLite's."""
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql("SELECT * FROM pragma_foreign_key_list(?)", (table,)).mappings()
+        return [(row["from"], row["table"], row["on_delete"]) for row in rows]
+    return [
+        (each["constrained_columns"][0], each["referred_table"], each["options"].get("ondelete", "NO ACTION"))
+        for each in inspect(connection).get_foreign_keys(table)
+    ]
 
 
 def _binaries(folder: Path, *, readable_by_all: bool) -> Path:

@@ -68,9 +68,16 @@ ENGINE_TEXT_OWNERS = {
         "database.maintenance",
         "database.search",
         "search.sqlite",
-        "truth_management_system",
+        "truth_management_system.schema.sqlite",
+        "truth_management_system.schema.fulltext",
+        "truth_management_system.verification",
     ),
-    POSTGRESQL_TEXT: ("database.engine.postgresql", "database.search.postgresql", "search.postgresql"),
+    POSTGRESQL_TEXT: (
+        "database.engine.postgresql",
+        "database.search.postgresql",
+        "search.postgresql",
+        "truth_management_system.schema.postgresql",
+    ),
 }
 
 # Imported when first needed: a server without them starts faster and takes less memory.

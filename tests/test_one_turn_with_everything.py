@@ -69,10 +69,14 @@ class Memories:
 
 
 @pytest.fixture
-def memories(live_server: LiveServer, recording_model: RecordingModel) -> Memories:
-    return Memories(live_server.sign_up(), recording_model)
+def memories(
+    start_server: Callable[..., LiveServer], recording_model: RecordingModel, database_url: str | None
+) -> Memories:
+    server = start_server(**recording_model.environ, DATABASE_URL=database_url or "")
+    return Memories(server.sign_up(), recording_model)
 
 
+@pytest.mark.contract
 def test_each_memory_comes_once_under_its_highest_source_and_in_order(
     memories: Memories, recording_model: RecordingModel
 ) -> None:

@@ -125,7 +125,7 @@ class ChangeSet:
             Image(table=table, key=key, before=row, after=None) for key, row in zip(keys, rows, strict=True)
         ]
 
-    def _select(self, table: str, columns: tuple[str, ...], keys: str) -> list[Row]:
+    def _select(self, table: str, columns: tuple[str, ...], keys: list[Any]) -> list[Row]:
         names = stored_columns(table)
         rows = self.db.rows(_selecting(table, columns), user=self.user_email, keys=keys)
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -182,9 +182,9 @@ def _of_user(table: Table) -> Iterator[ColumnElement[bool]]:
         yield unindexed(table.c.user_email) == bindparam("user")
 
 
-def _listed(columns: Sequence[str], keys: Sequence[Key]) -> str:
+def _listed(columns: Sequence[str], keys: Sequence[Key]) -> list[Any]:
     values = [_values(columns, key) for key in keys]
-    return json.dumps([value[0] for value in values] if len(columns) == 1 else values)
+    return [value for (value,) in values] if len(columns) == 1 else values
 
 
 def _values(columns: Sequence[str], key: Key) -> tuple[Any, ...]:

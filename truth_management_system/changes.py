@@ -216,7 +216,7 @@ def _take_away(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> N
 
 def _has_others_below(changes: ChangeSet, table: str, keys: Sequence[Mapping[str, Any]]) -> bool:
     (key,) = KEYS[table]
-    return changes.db.row(_others_below(table), going=json.dumps([each[key] for each in keys])) is not None
+    return changes.db.row(_others_below(table), going=[each[key] for each in keys]) is not None
 
 
 @cache
@@ -228,7 +228,7 @@ def _others_below(table: str) -> Prepared:
 
 
 def _has_superseded_others(changes: ChangeSet, keys: Sequence[Mapping[str, Any]]) -> bool:
-    going = json.dumps([key["claim_id"] for key in keys])
+    going = [key["claim_id"] for key in keys]
     return changes.db.row(_SUPERSEDED_OTHERS, going=going) is not None
 
 

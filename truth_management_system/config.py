@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MEMORY = ":memory:"
@@ -14,6 +14,8 @@ class PKBConfig:
 
     Attributes:
         db_path: The SQLite file, or ":memory:".
+        database_url: A PostgreSQL database, `postgresql+psycopg://…`, that holds the memories instead of the file;
+            beside `db_path` lies then only what can be made anew.
         fts_enabled: Whether full-text search takes part.
         embedding_enabled: Whether embedding search takes part, where there is a model for it.
         embedding_timeout: Seconds that a search or a comparison waits for it; then words alone have to do.
@@ -53,11 +55,12 @@ class PKBConfig:
     plan_ttl_hours: float = 72.0
     write_timeout: float = 5.0
     synchronous: str = "normal"
+    database_url: str | None = field(default=None, repr=False)
 
     @property
     def in_memory(self) -> bool:
         """Whether the knowledge base ends with the process."""
-        return str(self.db_path) == MEMORY
+        return self.database_url is None and str(self.db_path) == MEMORY
 
     @property
     def path(self) -> Path:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import IntegrityError
 
+from database.engine.backend import Backend, log_failure
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.sqlite import DRIVER_ERRORS, SQLiteFile, logged_error
+from database.engine.sqlite import SQLiteFile
 from database.engine.statements import Prepared
 from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
@@ -26,7 +27,7 @@ from .errors import (
     KnowledgeTooNewError,
     KnowledgeUnavailableError,
 )
-from .schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+from .schema import FIRST_VERSION, SCHEMA_VERSION, postgresql, statements
 
 __all__ = ["Executed", "PKBDatabase", "Prepared", "get_database", "get_memory_database"]
 
@@ -79,10 +80,13 @@ class PKBDatabase:
                     self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
-            path, synchronous = self.config.path, self.config.synchronous
-            file = SQLiteFile(file=path, synchronous=synchronous, reader_timeout_ms=_READERS_WAIT_MS)
-            self._store = Database(file, folder=path.parent)
+            self._store = Database(_backend(self.config), folder=self.config.path.parent)
         return self
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether PostgreSQL holds the store."""
+        return self.config.database_url is not None
 
     def initialize_schema(self) -> None:
         """Bring the store to today's schema. Safe to run twice, and by two processes at once.
@@ -108,8 +112,10 @@ class PKBDatabase:
 
     def get_schema_version(self) -> int:
         """The version of the store's schema; 0 for an empty one."""
-        if not self.select("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"):
-            return 0
+        schema = postgresql.SCHEMA if self.is_postgresql else None
+        with self._statement() as connection:
+            if not inspect(connection).has_table("schema_version", schema=schema):
+                return 0
         return int(self.select("SELECT COALESCE(MAX(version), 0) FROM schema_version")[0][0])
 
     @contextmanager
@@ -169,26 +175,28 @@ class PKBDatabase:
                 statement.run_each(connection, sets)
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Executed:
-        """Run one statement that may change something, written for SQLite."""
+        """Run one statement that may change something; `?` stands for a parameter."""
         with self.transaction(), self._statement() as connection:
-            result = connection.exec_driver_sql(sql, tuple(parameters))
+            result = connection.exec_driver_sql(self._translated(sql), tuple(parameters))
             rows = [dict(row) for row in result.mappings()] if result.returns_rows else []
             return Executed(rows=rows, rowcount=result.rowcount)
 
     def fetchone(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        """The first row of a query, written for SQLite, as a mapping; or None."""
+        """The first row of a query, as a mapping; or None."""
         rows = self.fetchall(sql, parameters)
         return rows[0] if rows else None
 
     def fetchall(self, sql: str, parameters: Parameters = ()) -> Sequence[Row]:
-        """The rows of a query, written for SQLite, as mappings."""
+        """The rows of a query, as mappings."""
         with self._statement() as connection:
-            return [dict(row) for row in connection.exec_driver_sql(sql, tuple(parameters)).mappings()]
+            return [
+                dict(row) for row in connection.exec_driver_sql(self._translated(sql), tuple(parameters)).mappings()
+            ]
 
     def select(self, sql: str, parameters: Parameters = ()) -> Sequence[Sequence[Any]]:
-        """The rows of a query, written for SQLite, as tuples."""
+        """The rows of a query, as tuples."""
         with self._statement() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(sql, tuple(parameters))]
+            return [tuple(row) for row in connection.exec_driver_sql(self._translated(sql), tuple(parameters))]
 
     @contextmanager
     def snapshot(self) -> Iterator[PKBDatabase]:
@@ -197,7 +205,12 @@ class PKBDatabase:
             yield self
 
     def optimize(self) -> None:
-        """Make the statistics of the query planner that are missing, and renew those of tables that have grown."""
+        """Make the statistics of the query planner that are missing, and renew those of tables that have grown.
+
+        PostgreSQL does so by itself.
+        """
+        if self.is_postgresql:
+            return
         renew_statistics(lambda sql: [tuple(row.values()) for row in self.execute(sql).rows])
 
     def close(self) -> None:
@@ -225,10 +238,13 @@ class PKBDatabase:
                 raise InvalidKnowledgeError("The number is too large.") from error
             except IntegrityError:
                 raise
-            except DRIVER_ERRORS as error:
-                if "binding parameter" in str(getattr(error, "orig", error)):
+            except self._opened().backend.errors as error:
+                if _is_about_a_value(error):
                     raise InvalidKnowledgeError("A value is neither text nor a number.") from error
-                raise self._unavailable(logged_error(error, doing="using the knowledge base")) from error
+                failure = log_failure(
+                    self._opened().backend.store_error(error), error, doing="using the knowledge base"
+                )
+                raise self._unavailable(failure) from error
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -271,13 +287,37 @@ class PKBDatabase:
             raise KnowledgeUnavailableError("The knowledge base is closed.")
         return self._store
 
+    def _translated(self, sql: str) -> str:
+        return postgresql.translated(sql) if self.is_postgresql else sql
+
     def _apply(self, number: int) -> None:
         if self.get_schema_version() >= number:
             return  # another process was first
-        self.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)")
-        for statement in MIGRATIONS[number]:
+        if not self.is_postgresql:
+            self.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT)")
+        for statement in statements(number, dialect="postgresql" if self.is_postgresql else "sqlite"):
             self.execute(statement)
         self.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, now_iso()))
+
+
+def _backend(config: PKBConfig) -> Backend:
+    if config.database_url is None:
+        return SQLiteFile(file=config.path, synchronous=config.synchronous, reader_timeout_ms=_READERS_WAIT_MS)
+    # psycopg is imported only where a database server is used.
+    from database.engine.postgresql import database_at
+
+    return database_at(
+        config.database_url,
+        schema=postgresql.SCHEMA,
+        writer_lock=postgresql.WRITER_LOCK,
+        readers=postgresql.READERS,
+    )
+
+
+def _is_about_a_value(error: Exception) -> bool:
+    """Whether a driver could not hand over a parameter."""
+    told = str(getattr(error, "orig", error))
+    return "binding parameter" in told or "cannot adapt type" in told
 
 
 def get_database(config: PKBConfig) -> PKBDatabase:

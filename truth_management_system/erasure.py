@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal, l
 from database.maintenance.compaction import merge_fulltext
 
 from .constants import ClaimStatus
-from .crud.base import json_list
 from .database import PKBDatabase, Prepared
 from .schema import metadata
 from .schema.operators import among
@@ -70,12 +69,12 @@ def changes_before(db: PKBDatabase, moment: str, *, user_email: str | None = Non
 
 def changes_of(db: PKBDatabase, claim_ids: Sequence[str]) -> Sequence[str]:
     """The ids of the changes whose subject is one of these claims."""
-    return _ids(db, _CHANGES_OF, ids=json_list(claim_ids))
+    return _ids(db, _CHANGES_OF, ids=claim_ids)
 
 
 def erase_claims(db: PKBDatabase, claim_ids: Sequence[str]) -> None:
     """Erase claims for good. Of the changes that made them what they were, only time and kind are kept."""
-    ids = json_list(claim_ids)
+    ids = claim_ids
     with db.transaction():
         db.run(_ERASE_CLAIMS, ids=ids)
         db.run(_FORGET_CHANGES, ids=ids)
@@ -83,7 +82,7 @@ def erase_claims(db: PKBDatabase, claim_ids: Sequence[str]) -> None:
 
 def forget_former_texts(db: PKBDatabase, audit_ids: Sequence[str]) -> None:
     """Forget what was there before these changes; they can't be undone any more. A claim's have its text of today."""
-    db.run(_FORGET_FORMER, ids=json_list(audit_ids))
+    db.run(_FORGET_FORMER, ids=audit_ids)
 
 
 def _ids(db: PKBDatabase, statement: Prepared, **given: Any) -> list[str]:
@@ -125,7 +124,9 @@ _FORGET_FORMER = Prepared(
 
 
 def merge_search_indexes(db: PKBDatabase) -> None:
-    """Merge the full-text indexes, so that no deleted word stays in them."""
+    """Merge the full-text indexes, so that no deleted word stays in them. PostgreSQL does so by itself."""
+    if db.is_postgresql:
+        return
 
     def run(statement: str, parameters: tuple[Any, ...]) -> int:
         with db.transaction():

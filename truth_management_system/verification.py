@@ -9,7 +9,8 @@ from pathlib import Path
 from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
 from .database import PKBDatabase
-from .schema.sqlite import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, TOKENIZER, rebuilding
+from .schema import postgresql, sqlite
+from .schema.fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS
 from .utils import is_reserved, is_well_formed
 
 _NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"
@@ -138,7 +139,8 @@ def reindex_knowledge(db: PKBDatabase, *, only: Collection[str] = tuple(_INDEXES
     Who writes has to wait, a few seconds for 100,000 claims. Raises KnowledgeUnavailableError.
     """
     for rule in only:
-        db.execute(rebuilding(_INDEXES[rule][0]))
+        table = _INDEXES[rule][0]
+        db.execute(postgresql.rebuilding(table) if db.is_postgresql else sqlite.rebuilding(table))
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
@@ -163,7 +165,8 @@ def _wrong_words(connection: FileConnection, rule: str) -> Iterator[Finding]:
     table, rowid, columns = _INDEXES[rule]
     shown = ", ".join(("owner", *columns))
     again, held, expected = f"{table}_again", IndexSums(), IndexSums()
-    connection.execute(f"CREATE VIRTUAL TABLE temp.{again} USING fts5({shown}, content='', tokenize='{TOKENIZER}')")
+    options = f"content='', tokenize='{sqlite.TOKENIZER}'"
+    connection.execute(f"CREATE VIRTUAL TABLE temp.{again} USING fts5({shown}, {options})")
     connection.execute(f"INSERT INTO temp.{again}(rowid, {shown}) SELECT {rowid}, {shown} FROM main.{table}_searchable")
     for place, index, sums in (("main", f"{table}_fts", held), ("temp", again, expected)):
         connection.execute(f"CREATE VIRTUAL TABLE temp.{index}_words USING fts5vocab('{place}', '{index}', 'instance')")

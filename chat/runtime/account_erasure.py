@@ -118,7 +118,7 @@ class AccountErasure:
             log.warning("the stores are too large to be compacted now: run `flask --app server data compact`")
 
     def _files(self) -> list[Path]:
-        files = (self._database.backend.file, self._knowledge.path)
+        files = (self._database.backend.file, self._knowledge.file)
         return [file for file in files if file is not None and file.exists()]
 
     def _remove_bundles(self, user_email: str) -> None:

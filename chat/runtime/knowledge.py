@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from database.activities import store_changes
+from database.connection import database_url_of
 from database.engine.database import Database
 from database.errors import MessageNotFoundError
 from database.messages import reading
@@ -40,11 +41,11 @@ _lock = threading.Lock()
 
 
 class KnowledgeAccess:
-    """The knowledge base of one data folder, for any of its users.
+    """The knowledge base of one data folder, for any of its users: a file in it, or the folder's PostgreSQL database.
 
-    It opens in a background thread on first use, and again after the file failed or was replaced, so that a repaired
-    file works without a restart. models: called for each user's view, since models come and go. synchronous: as for the
-    other store.
+    It opens in a background thread on first use, and again after the store failed or the file was replaced, so that a
+    repaired one works without a restart. models: called for each user's view, since models come and go. synchronous: as
+    for the other store.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class KnowledgeAccess:
         models: Callable[[], KnowledgeModels] = KnowledgeModels,
         synchronous: str = "normal",
     ) -> None:
-        self._config = PKBConfig(db_path=Path(users_dir) / _FILE, synchronous=synchronous)
+        self._config = PKBConfig(
+            db_path=Path(users_dir) / _FILE, synchronous=synchronous, database_url=database_url_of(users_dir)
+        )
         self._models = models
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
@@ -95,9 +98,9 @@ class KnowledgeAccess:
         return self._models().embedding
 
     @property
-    def path(self) -> Path:
-        """The file of the store, which may not be there yet."""
-        return self._config.path
+    def file(self) -> Path | None:
+        """The file of the store, which may not be there yet; None where PostgreSQL holds the store."""
+        return self._config.path if self._config.database_url is None else None
 
     def close(self) -> None:
         """Close the files."""

@@ -151,7 +151,8 @@ class ServerProcess:
     def _watch_files(self) -> None:
         """Check both files for damaged pages; the first request waits up to a second for the result."""
         if not self._watches:
-            memories = FileWatch(self._knowledge.path, told=self._knowledge.set_damage)
+            file = self._knowledge.file
+            memories = FileWatch(file, told=self._knowledge.set_damage) if file is not None else None
             self._watches = tuple(watch for watch in (watch_store(self._database), memories) if watch is not None)
             for watch in self._watches:
                 watch.begin(wait=_CHECK_SECONDS)

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.adapt import Dumper, PyFormat
 from psycopg.types.numeric import IntDumper
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import URL, BigInteger, Engine, Integer, create_engine, event, make_url
+from sqlalchemy import URL, BigInteger, Engine, Float, Integer, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
@@ -49,11 +49,16 @@ _DAMAGED = ("XX001", "XX002")
 
 @dataclass(frozen=True, slots=True)
 class PostgreSQLDatabase:
-    """The database at `url` (`postgresql+psycopg://…`) as a `database.engine.backend.Backend`."""
+    """The database at `url` (`postgresql+psycopg://…`) as a `database.engine.backend.Backend`.
+
+    schema: where its tables lie; each schema has a writer of its own, who holds the advisory lock `writer_lock`.
+    """
 
     url: URL = field(repr=False)
+    schema: str = SCHEMA
+    writer_lock: int = _WRITER_LOCK
+    readers: int = 24
     file: ClassVar[Path | None] = None
-    readers: ClassVar[int] = 24
     errors: ClassVar[tuple[type[Exception], ...]] = (DBAPIError, psycopg.Error)
 
     @property
@@ -76,20 +81,20 @@ class PostgreSQLDatabase:
                 "autocommit": True,  # `beginning` begins each transaction
                 "application_name": "anaphora",
                 "connect_timeout": 10,
-                "options": f"-c search_path={SCHEMA},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
+                "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
             },
         )
         dialect = engine.dialect
         dialect.type_compiler_instance = _WideIntegers(dialect)
         # The driver sends a number as the smallest type that holds it, which fits any column and function.
-        dialect.colspecs = {**dialect.colspecs, Integer: Integer, BigInteger: BigInteger}
+        dialect.colspecs = {**dialect.colspecs, Integer: Integer, BigInteger: BigInteger, Float: Float}
         event.listen(engine, "connect", _adapt)
         return engine
 
     def beginning(self, *, writing: bool) -> str:
         """The statement that begins a transaction; a writer waits until no other process writes."""
         if writing:
-            return f"BEGIN; SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
+            return f"BEGIN; SELECT pg_advisory_xact_lock({self.writer_lock})"
         return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     @contextmanager
@@ -138,9 +143,9 @@ def _adapt(connection: psycopg.Connection[Any], _record: object) -> None:
     connection.adapters.register_dumper(int, _IntegerDumper)
 
 
-def database_at(url: str) -> PostgreSQLDatabase:
-    """The database at `url`. Raises ArgumentError for a malformed one."""
-    return PostgreSQLDatabase(make_url(url))
+def database_at(url: str, **where: Any) -> PostgreSQLDatabase:
+    """The database at `url`; `where`: as for PostgreSQLDatabase. Raises ArgumentError for a malformed URL."""
+    return PostgreSQLDatabase(make_url(url), **where)
 
 
 def store_error(error: Exception) -> StoreError:

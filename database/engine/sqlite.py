@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
-from .backend import UNEXPLAINED, log_failure
+from .backend import UNEXPLAINED
 
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
@@ -136,11 +136,6 @@ def store_error(error: Exception) -> StoreError:
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StorageFailedError("The data folder can't be written. Check its permissions, then try again.")
     return StorageFailedError(UNEXPLAINED)
-
-
-def logged_error(error: Exception, *, doing: str) -> StoreError:
-    """`store_error`, after a line in the log (`log_failure`). doing: what failed, e.g. "reading x"."""
-    return log_failure(store_error(error), error, doing=doing)
 
 
 def is_damage(error: Exception) -> bool:

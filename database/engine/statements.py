@@ -34,9 +34,9 @@ class Prepared:
         self._forms: dict[str, _Form] = {}
 
     def rows(self, connection: Connection, **parameters: Any) -> list[Row]:
-        """All rows."""
+        """All rows; none for a statement that returns none."""
         form = self._form(connection.dialect)
-        found: list[Row] = _run(connection, form.sql, form.values(parameters), _ALL)
+        found: list[Row] = _run(connection, form.sql, form.values(parameters), form.read_all)
         return form.decoded(found)
 
     def row(self, connection: Connection, **parameters: Any) -> Row | None:
@@ -74,11 +74,12 @@ class Prepared:
 class _Form:
     """A statement as one kind of database takes it.
 
-    arranged: from parameters by name to what the driver wants. constants: parameters that the statement brought along.
-    encoders: by parameter. decoders: by the number of the column.
+    read_all: gets the rows out of a cursor. arranged: from parameters by name to what the driver wants. constants:
+    parameters that the statement brought along. encoders: by parameter. decoders: by the number of the column.
     """
 
     sql: str
+    read_all: Callable[[Any], list[Row]]
     arranged: Callable[[Mapping[str, Any]], Any]
     constants: Mapping[str, Any]
     encoders: Sequence[tuple[str, Callable[[Any], Any]]]
@@ -120,6 +121,7 @@ def _form_of(statement: Select[Any] | Insert | Update | Delete, columns: list[st
     decoders = ((number, kind.result_processor(dialect, None)) for number, kind in shown)
     return _Form(
         sql=compiled.string,
+        read_all=_ALL if len(statement.exported_columns) else _no_rows,
         arranged=_arranger(compiled.positiontup) if dialect.positional else _chooser(list(compiled.binds)),
         constants={name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required},
         encoders=[(name, encoder) for name, encoder in encoders if encoder is not None],
@@ -155,6 +157,10 @@ def _run(connection: Connection, sql: str, values: Any, read: Callable[[Any], An
 
 def _nothing(_cursor: Any) -> None:
     return None
+
+
+def _no_rows(_cursor: Any) -> list[Row]:
+    return []
 
 
 def _execute(connection: Connection, cursor: Any, sql: str, values: Any) -> None:

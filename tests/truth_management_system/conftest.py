@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from truth_management_system import Claim, PKBDatabase, StructuredAPI, get_memory_database
+from truth_management_system import Claim, PKBConfig, PKBDatabase, StructuredAPI, get_database, get_memory_database
 
 WORKOUTS = "I prefer morning workouts"
 
@@ -25,9 +26,16 @@ def added(api: StructuredAPI, statement: str = WORKOUTS, **fields: Any) -> Claim
     return stored
 
 
+def empty_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
+    """One in memory, or in the PostgreSQL database at `database_url`."""
+    if database_url is None:
+        return get_memory_database()
+    return get_database(PKBConfig(db_path=folder / "pkb.sqlite", database_url=database_url))
+
+
 @pytest.fixture
-def db() -> Iterator[PKBDatabase]:
-    with get_memory_database() as database:
+def db(database_url: str | None, tmp_path: Path) -> Iterator[PKBDatabase]:
+    with empty_knowledge_base(database_url, tmp_path) as database:
         yield database
 
 

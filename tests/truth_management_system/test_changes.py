@@ -14,6 +14,8 @@ from truth_management_system.changes import recording, undo, watching
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.errors import ChangeNotFoundError, UndoConflictError
 
+pytestmark = pytest.mark.contract
+
 
 def entries(db: PKBDatabase) -> list[Any]:
     return list(db.fetchall("SELECT * FROM audit_log ORDER BY audit_seq"))

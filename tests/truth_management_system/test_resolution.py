@@ -13,6 +13,8 @@ from tests.tiers import examples
 from tests.truth_management_system.conftest import added
 from truth_management_system import ActionResult, Claim, Context, StructuredAPI, generate_uuid
 
+pytestmark = pytest.mark.contract
+
 MISSED = "No memory or context found with ID: "
 OWN_IDS = st.from_regex(r"\A[a-zA-Z][a-zA-Z0-9_-]{1,12}[a-zA-Z0-9](_context|_entity|_tag)?\Z")
 KINDS: dict[str, Callable[[StructuredAPI, str, str | None], ActionResult]] = {

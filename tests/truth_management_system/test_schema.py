@@ -32,6 +32,8 @@ def described(run: Run, table: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.only_sqlite
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize("table", metadata.tables)
 def test_a_migrated_store_has_the_tables_that_statements_are_made_of(table: str, db: PKBDatabase) -> None:
     engine = create_engine("sqlite://")
@@ -42,6 +44,8 @@ def test_a_migrated_store_has_the_tables_that_statements_are_made_of(table: str,
     assert described(lambda sql: [tuple(row.values()) for row in db.fetchall(sql)], table) == wanted
 
 
+@pytest.mark.only_sqlite
+@pytest.mark.only_sqlite
 def test_a_migrated_store_has_no_table_besides(db: PKBDatabase) -> None:
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB '*_fts*'"
     assert {row["name"] for row in db.fetchall(sql)} == set(metadata.tables)

@@ -48,7 +48,7 @@ class OwnedRows(Generic[Model]):
         """Those with these ids, in their order; ids that name none are left out."""
         if not identities:
             return []
-        rows = self._found(self._by_keys(), identities=json_list(identities))
+        rows = self._found(self._by_keys(), identities=identities)
         found: dict[str, Model] = {getattr(row, self.key): row for row in rows}
         return [found[identity] for identity in dict.fromkeys(identities) if identity in found]
 
@@ -103,7 +103,7 @@ class OwnedRows(Generic[Model]):
     @classmethod
     @cache
     def _by_friendly_id(cls) -> Prepared:
-        return Prepared(cls._owned(caseless(cls.table.c.friendly_id) == bindparam("friendly_id")))
+        return Prepared(cls._owned(caseless(cls.table.c.friendly_id) == caseless(bindparam("friendly_id"))))
 
 
 def owned(table: Table, columns: Sequence[str]) -> Select[Any]:
@@ -127,17 +127,9 @@ def one_of(column: ColumnElement[Any], values: Iterable[str]) -> ColumnElement[b
     return column.in_(fixed) if fixed else false()
 
 
-def json_list(values: Iterable[Any]) -> str:
-    """Values as `among` takes them. Raises InvalidKnowledgeError for what is neither text nor a number."""
-    try:
-        return json.dumps(list(values))
-    except TypeError as error:
-        raise InvalidKnowledgeError("A value is neither text nor a number.") from error
-
-
 def begins(column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether a readable id begins with `:prefix`, in any case; an index answers it in the order of the ids."""
-    return (caseless(column) >= bindparam("prefix")) & (caseless(column) < bindparam("beyond"))
+    return (caseless(column) >= caseless(bindparam("prefix"))) & (caseless(column) < caseless(bindparam("beyond")))
 
 
 def prefix_bounds(prefix: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import ClassVar, NamedTuple
 
-from sqlalchemy import Table, bindparam, func, select
+from sqlalchemy import Integer, Table, bindparam, cast, func, select
 
 from ..changes import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
@@ -18,7 +18,7 @@ from ..models import Claim
 from ..schema.operators import among, in_order
 from ..schema.tables import claim_domains, claim_types_catalog, claims, context_domains_catalog
 from ..utils import now_iso
-from .base import HOLDING, json_list, one_of, optional_text
+from .base import HOLDING, one_of, optional_text
 from .claim_fields import category_name
 from .groups import Holding, count_held, held_claims
 
@@ -124,7 +124,7 @@ class DomainCatalog(Catalog):
 
 def domain_counts(db: PKBDatabase, user: str, names: Iterable[str] | None = None) -> dict[str, int]:
     """How many of the user's active and contested claims each domain has: all domains, or those of these names."""
-    given = {} if names is None else {"domains": json_list(names)}
+    given = {} if names is None else {"domains": names}
     rows = db.rows(_counting_domains(some=names is not None), user=user, **given)
     return {domain: int(number) for domain, number in rows}
 
@@ -140,7 +140,7 @@ def _counting_domains(*, some: bool) -> Prepared:
     not_holding = select(claim_domains.c.domain, (-func.count()).label("number")).select_from(joined)
     not_holding = not_holding.where(claims.c.user_email == bindparam("user"), one_of(claims.c.status, others))
     both = every.group_by(claim_domains.c.domain).union_all(not_holding.group_by(claim_domains.c.domain)).subquery()
-    total = func.sum(both.c.number)
+    total = cast(func.sum(both.c.number), Integer)
     return Prepared(select(both.c.domain, total).group_by(both.c.domain).having(total > 0))
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import bindparam, literal_column, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.postgresql import insert
 
 from ..changes import ChangeSet
 from ..constants import ClaimStatus, EntityRole, EntityType
@@ -25,7 +25,6 @@ from .base import (
     OwnedRows,
     begins,
     counted,
-    json_list,
     listed,
     one_of,
     owned,
@@ -230,7 +229,7 @@ class ClaimCRUD(OwnedRows[Claim]):
     def _check_contexts(self, contexts: Sequence[str]) -> None:
         if not contexts:
             return
-        rows = self.db.rows(_OWN_CONTEXTS, user=self.user_email, context_ids=json_list(contexts))
+        rows = self.db.rows(_OWN_CONTEXTS, user=self.user_email, context_ids=contexts)
         own = {context_id for (context_id,) in rows}
         for context_id in contexts:
             if context_id not in own:

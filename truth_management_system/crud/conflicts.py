@@ -16,7 +16,7 @@ from ..models import CONFLICT_SET_COLUMNS, ConflictSet
 from ..schema.operators import among
 from ..schema.tables import claims, conflict_set_members, conflict_sets
 from ..utils import generate_uuid, now_iso
-from .base import HOLDING, OwnedRows, counted, json_list, one_of, optional_text, owned, paged
+from .base import HOLDING, OwnedRows, counted, one_of, optional_text, owned, paged
 from .links import link_successor
 
 _FEWEST_MEMBERS, _MOST_MEMBERS = 2, 500
@@ -132,7 +132,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
     def _found(self, statement: Prepared, **given: Any) -> builtins.list[ConflictSet]:
         found = super()._found(statement, **given)
         by_id = {conflict.conflict_set_id: conflict for conflict in found}
-        rows = self.db.rows(_MEMBERS, user=self.user_email, ids=json_list(by_id)) if by_id else ()
+        rows = self.db.rows(_MEMBERS, user=self.user_email, ids=by_id) if by_id else ()
         for conflict_set_id, claim_id in rows:
             by_id[conflict_set_id].member_claim_ids.append(claim_id)
         return found
@@ -157,7 +157,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
 
     def _contestable(self, claim_ids: Sequence[str]) -> dict[str, str]:
         """The statements of claims that can take part in a conflict, by id."""
-        rows = self.db.rows(_CLAIMS, user=self.user_email, claim_ids=json_list(claim_ids))
+        rows = self.db.rows(_CLAIMS, user=self.user_email, claim_ids=claim_ids)
         found = {row[0]: row for row in rows}
         for claim_id in claim_ids:
             if claim_id not in found:
@@ -172,7 +172,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         return {claim_id: statement for claim_id, statement in self.db.rows(_HOLDING_MEMBERS, **given)}  # noqa: C416
 
     def _contested_elsewhere(self, claim_ids: Sequence[str]) -> set[str]:
-        rows = self.db.rows(_IN_OPEN_SETS, user=self.user_email, claim_ids=json_list(claim_ids))
+        rows = self.db.rows(_IN_OPEN_SETS, user=self.user_email, claim_ids=claim_ids)
         return {claim_id for (claim_id,) in rows}
 
     def _open(self, conflict_set_id: str) -> ConflictSet:

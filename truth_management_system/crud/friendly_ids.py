@@ -80,4 +80,4 @@ def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:
 def _taken(table: str) -> Prepared:
     rows = metadata.tables[table].c
     query: Select[Any] = select(literal_column("1")).where(rows.user_email == bindparam("user"))
-    return Prepared(query.where(caseless(rows.friendly_id) == bindparam("friendly_id")).limit(1))
+    return Prepared(query.where(caseless(rows.friendly_id) == caseless(bindparam("friendly_id"))).limit(1))

@@ -23,7 +23,6 @@ from .base import (
     OwnedRows,
     begins,
     counted,
-    json_list,
     json_object,
     known_fields,
     one_of,
@@ -159,7 +158,7 @@ class Groups(OwnedRows[Group], ABC):
 
     def _counted_claims(self, identities: Sequence[str] | None = None) -> dict[str, int]:
         """How many active and contested claims each group holds itself: all groups, or those with these ids."""
-        given = {} if identities is None else {"identities": json_list(identities)}
+        given = {} if identities is None else {"identities": identities}
         rows = self.db.rows(self._counting(some=identities is not None), user=self.user_email, **given)
         return {identity: count for identity, count in rows}  # noqa: C416 (a row is no pair to the type checker)
 

@@ -21,7 +21,6 @@ from ..schema import metadata
 from ..schema.operators import among
 from ..schema.tables import claim_entities, claim_links, claim_tags, claims, entities, tags
 from ..utils import generate_uuid, now_iso
-from .base import json_list
 
 LINK_SUPERSEDES = "supersedes"
 """From the newer claim to the older one that it replaces."""
@@ -114,7 +113,7 @@ def supersession_heads(db: PKBDatabase, claim_ids: Sequence[str], *, user_email:
     """For each claim, the one at the end of its chain; one query."""
     if not claim_ids:
         return {}
-    rows = db.rows(_chains(), user=user_email, claim_ids=json_list(claim_ids))
+    rows = db.rows(_chains(), user=user_email, claim_ids=claim_ids)
     return {begin: claim for begin, claim in rows}  # noqa: C416 - the last one of a chain is its head
 
 
@@ -237,7 +236,7 @@ def _links(
 
 
 def _common_owner(db: PKBDatabase, *claim_ids: str, user_email: str | None) -> str | None:
-    owners = [owner for (owner,) in db.rows(_OWNERS, user=user_email, claim_ids=json_list(claim_ids))]
+    owners = [owner for (owner,) in db.rows(_OWNERS, user=user_email, claim_ids=claim_ids)]
     return owners[0] if len(owners) == len(set(claim_ids)) and len(set(owners)) == 1 else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import ColumnElement, Select, Text, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select
 
 from ..changes import ChangeSet
 from ..database import Prepared
@@ -70,7 +70,7 @@ class Trees(Groups[Node]):
     @cache
     def _path(cls) -> Prepared:
         """The group `:identity` and all above it."""
-        first = select(bindparam("identity", type_=Text()).label("id"))
+        first = select(cls.table.c[cls.key].label("id")).where(cls.table.c[cls.key] == bindparam("identity"))
         above = first.cte("above", recursive=True)
         above = above.union(select(cls.table.c[cls.parent]).where(cls.table.c[cls.key] == above.c.id))
         return Prepared(cls._owned(cls.table.c[cls.key].in_(select(above.c.id))))

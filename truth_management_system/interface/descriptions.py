@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Column, Table, bindparam, func, select
 
 from ..constants import ClaimStatus
-from ..crud.base import json_list
 from ..crud.links import supersession_heads
 from ..database import Prepared
 from ..models import Claim, ConflictSet, Context, Entity, Tag
@@ -95,7 +94,7 @@ class Descriptions(ApiParts):
 
     def describe_claims(self, claims: Sequence[Claim]) -> list[Description]:
         """Claims of this user with their tags, entities and contexts, and what superseded them."""
-        ids = json_list(claim.claim_id for claim in claims)
+        ids = [claim.claim_id for claim in claims]
         groups = {kind: self._filed(kind, ids) for kind in _GROUPS}
         successors = self._successors(claims)
         return [
@@ -137,7 +136,7 @@ class Descriptions(ApiParts):
         """Contexts of this user; their counts as of now."""
         ids = [context.context_id for context in contexts]
         filed = self.contexts.claim_counts(ids)
-        children = dict(self.db.rows(_CHILDREN, user=self.owner, ids=json_list(ids)))
+        children = dict(self.db.rows(_CHILDREN, user=self.owner, ids=ids))
         return [
             {
                 **_fields(context, _CONTEXT),
@@ -159,8 +158,8 @@ class Descriptions(ApiParts):
             for conflict in conflicts
         ]
 
-    def _filed(self, kind: str, claim_ids: str) -> Mapping[str, list[dict[str, Any]]]:
-        """For each claim of the JSON list `claim_ids`, the groups of one kind that it is filed under."""
+    def _filed(self, kind: str, claim_ids: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
+        """For each claim of `claim_ids`, the groups of one kind that it is filed under."""
         filed: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for claim_id, *values in self.db.rows(_GROUPS[kind], user=self.owner, ids=claim_ids):
             filed[claim_id].append(dict(zip(_KEYS[kind], values, strict=True)))
@@ -172,7 +171,7 @@ class Descriptions(ApiParts):
         heads = supersession_heads(self.db, superseded, user_email=self.owner)
         if not heads:
             return {}
-        rows = self.db.rows(_NAMES, user=self.owner, ids=json_list(heads.values()))
+        rows = self.db.rows(_NAMES, user=self.owner, ids=heads.values())
         names = {claim_id: friendly_id for claim_id, friendly_id in rows}  # noqa: C416
         return {begin: names[end] for begin, end in heads.items() if end != begin and end in names}
 

@@ -11,11 +11,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, literal, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.postgresql import insert
 
 from ..changes import ChangeSet, recording
 from ..constants import ClaimType, ContextDomain
-from ..crud.base import json_list
 from ..crud.friendly_ids import check_given
 from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError
@@ -68,7 +67,7 @@ def stored_where(
     """`columns` of the rows of any user whose `column` has one of `values`; one statement."""
     if not values:
         return []
-    return db.rows(_where(table, tuple(columns), column), values=json_list(set(values)))
+    return db.rows(_where(table, tuple(columns), column), values=set(values))
 
 
 @cache
@@ -126,7 +125,7 @@ def _candidates(wish: Wish, suffix: str) -> Iterator[str]:
 
 
 def _taken(db: PKBDatabase, owner: str, table: str, names: Collection[str]) -> set[str]:
-    rows = db.rows(_named(table), user=owner, names=json_list(names))
+    rows = db.rows(_named(table), user=owner, names=[name.lower() for name in names])
     return {name for (name,) in rows}
 
 
@@ -187,7 +186,7 @@ def _with_friendly_ids(db: PKBDatabase, owner: str, kind: Kind, new: list[Row]) 
 
 def _stored_places(db: PKBDatabase, owner: str, kind: Kind, rows: Sequence[Row]) -> dict[_Place, str]:
     """The owner's things with the names of `rows`, by place; of several in one place the oldest."""
-    names = json_list(name_key(row["name"]) for row in rows)
+    names = [name_key(row["name"]) for row in rows]
     stored = db.rows(_places(kind.table, kind.key, kind.within), user=owner, names=names)
     return {(name, within): identity for name, within, identity in stored}
 

@@ -29,16 +29,16 @@ _FILED = Prepared(
 )
 _TAGS = Prepared(
     select(claim_tags.c.claim_id, tags.c.name)
-    .distinct()
     .join(tags, tags.c.tag_id == claim_tags.c.tag_id)
     .where(tags.c.user_email == bindparam("user"))
+    .group_by(claim_tags.c.claim_id, tags.c.name, tags.c.name_key)
     .order_by(tags.c.name_key)
 )
 _ENTITIES = Prepared(
     select(claim_entities.c.claim_id, entities.c.name)
-    .distinct()
     .join(entities, entities.c.entity_id == claim_entities.c.entity_id)
     .where(entities.c.user_email == bindparam("user"))
+    .group_by(claim_entities.c.claim_id, entities.c.name, entities.c.name_key)
     .order_by(entities.c.name_key)
 )
 

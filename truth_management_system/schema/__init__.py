@@ -1,16 +1,17 @@
 """The tables of the knowledge base, how they came to be, and what each database writes in its own way.
 
-`tables` is what statements are made of; `migrations` brings a stored file there; `operators` and `sqlite` hold what
-SQLAlchemy has no portable words for.
+`tables` is what statements are made of; `migrations` brings a store there; `operators` and `fulltext` are what
+SQLAlchemy has no portable words for, and `sqlite` and `postgresql` render them.
 """
 
 from __future__ import annotations
 
+from . import postgresql as postgresql
 from . import sqlite as sqlite
-from .migrations import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+from .migrations import FIRST_VERSION, SCHEMA_VERSION, statements
 from .tables import metadata
 
-__all__ = ["DEPENDENTS", "FIRST_VERSION", "KEYS", "MIGRATIONS", "SCHEMA_VERSION", "metadata"]
+__all__ = ["DEPENDENTS", "FIRST_VERSION", "KEYS", "SCHEMA_VERSION", "metadata", "statements"]
 
 KEYS: dict[str, tuple[str, ...]] = {
     "claims": ("claim_id",),

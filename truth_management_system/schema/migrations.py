@@ -12,14 +12,12 @@ FIRST_VERSION = 20
 SCHEMA_VERSION = 20
 
 
-def _statements(version: int) -> list[str]:
-    """The statements of a file, which are separated by empty lines; comments are lines that begin with "--"."""
-    lines = (_FOLDER / f"v{version:04}.sql").read_text(encoding="utf-8").splitlines()
+def statements(version: int, *, dialect: str) -> list[str]:
+    """The statements that lead to a version from the one before, in order; for "sqlite" or "postgresql".
+
+    In their file they are separated by empty lines; comments are lines that begin with "--".
+    """
+    name = f"v{version:04}.sql" if dialect == "sqlite" else f"v{version:04}.{dialect}.sql"
+    lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("--"))
     return [statement.strip() for statement in text.split("\n\n") if statement.strip()]
-
-
-MIGRATIONS: dict[int, list[str]] = {
-    version: _statements(version) for version in range(FIRST_VERSION, SCHEMA_VERSION + 1)
-}
-"""Statements that lead to a version from the one before, in order."""

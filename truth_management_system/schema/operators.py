@@ -1,18 +1,61 @@
-"""What databases write differently: one class for each difference, rendered by the module of each database.
+"""What databases write differently: one class for each difference.
 
-`sqlite.py` renders them for SQLite. A further database needs a module of the same kind: `@compiles` for each class
-here, and the functions that `sqlite.py` offers.
+`sqlite` and `postgresql` render them for their database, by `@compiles` for each class.
 """
 
 # ruff: noqa: N801 - in statements they read as functions, as SQLAlchemy's own do
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, bindparam, literal_column
+from sqlalchemy import BigInteger, ColumnElement, Integer, Text, bindparam
+from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import FromClause, Join
+from sqlalchemy.types import UserDefinedType
+
+from ..errors import InvalidKnowledgeError
+
+_VALUES = "A value is neither text nor a number."
+
+
+class ValueList(UserDefinedType[Any]):
+    """A parameter that is a list, of any length: JSON text for SQLite, an array for PostgreSQL.
+
+    numbers: of integers instead of texts. Raises InvalidKnowledgeError for what is neither text nor a number.
+    """
+
+    cache_ok = True
+
+    def __init__(self, *, numbers: bool = False) -> None:
+        self.numbers = numbers
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any]:
+        """From a list, or anything that can be iterated over, to what the driver takes."""
+        if dialect.name != "postgresql":
+            return _as_json
+        return list if self.numbers else _as_texts
+
+
+def _as_json(values: Any) -> str:
+    try:
+        return json.dumps(list(values))
+    except TypeError as error:
+        raise InvalidKnowledgeError(_VALUES) from error
+
+
+def _as_texts(values: Any) -> list[Any]:
+    """Texts, or lists of as many texts each."""
+    return [list(map(_as_text, value)) if isinstance(value, list | tuple) else _as_text(value) for value in values]
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise InvalidKnowledgeError(_VALUES)
+    return str(value)
 
 
 class _Operator(FunctionElement[Any]):
@@ -22,13 +65,14 @@ class _Operator(FunctionElement[Any]):
 
 
 class _OverList(_Operator):
-    """An operator over columns and the JSON list that is bound to `name`."""
+    """An operator over columns and the list that is bound to `name`."""
 
     inherit_cache = True
 
     def __init__(self, columns: ColumnElement[Any] | tuple[ColumnElement[Any], ...], name: str) -> None:
         some = columns if isinstance(columns, tuple) else (columns,)
-        super().__init__(*some, bindparam(name, type_=Text()))
+        numbers = isinstance(some[0].type, Integer | BigInteger)
+        super().__init__(*some, bindparam(name, type_=ValueList(numbers=numbers)))
 
 
 class among(_OverList):
@@ -71,7 +115,7 @@ class has_not_ended(_Operator):
 
 
 class unindexed(_Operator):
-    """A column that the query planner is not to look up by an index: another condition leaves fewer rows."""
+    """A column that SQLite is not to look up by an index: another condition leaves fewer rows."""
 
     inherit_cache = True
 
@@ -90,17 +134,24 @@ class caseless(_Operator):
         self.type = Text()
 
 
+class newest_first(_Operator):
+    """The order of the rows of a full-text index by their `rowid`, the highest first."""
+
+    inherit_cache = True
+
+
 class json_flag(_Operator):
     """A true or false member of a column with a JSON object, as 1 or 0; 0 for what is no JSON."""
 
     inherit_cache = True
 
     def __init__(self, column: ColumnElement[Any], member: str) -> None:
-        super().__init__(column, literal_column(f"'$.{member}'"))
+        super().__init__(column)
+        self.member = member
 
 
 class in_order(Join):
-    """A join whose left side is read first, whatever the query planner thinks: it holds few rows."""
+    """A join whose left side SQLite reads first, whatever its query planner thinks: it holds few rows."""
 
     inherit_cache = True
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, TableClause, bindparam, column, literal_column, table
+from sqlalchemy import ColumnElement
 from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from .fulltext import RENDERERS, Query, Search, Word, matches
 from .operators import (
     among,
     caseless,
@@ -20,6 +21,7 @@ from .operators import (
     holds_any,
     in_order,
     json_flag,
+    newest_first,
     unindexed,
 )
 
@@ -49,6 +51,11 @@ def _holds_any(element: holds_any, compiler: SQLCompiler, **options: Any) -> str
 @compiles(unindexed, "sqlite")
 def _unindexed(element: unindexed, compiler: SQLCompiler, **options: Any) -> str:
     return f"+{_parts(element, compiler, options)[0]}"
+
+
+@compiles(newest_first, "sqlite")
+def _newest_first(element: newest_first, compiler: SQLCompiler, **options: Any) -> str:
+    return f"{_parts(element, compiler, options)[0]} DESC"
 
 
 @compiles(caseless, "sqlite")
@@ -81,8 +88,9 @@ def _has_not_ended(element: has_not_ended, compiler: SQLCompiler, **options: Any
 
 @compiles(json_flag, "sqlite")
 def _json_flag(element: json_flag, compiler: SQLCompiler, **options: Any) -> str:
-    held, member = _parts(element, compiler, options)
-    return f"CASE WHEN json_valid({held}) THEN COALESCE(json_extract({held}, {member}), 0) ELSE 0 END"
+    (held,) = _parts(element, compiler, options)
+    found = f"COALESCE(json_extract({held}, '$.{element.member}'), 0)"
+    return f"CASE WHEN json_valid({held}) THEN {found} ELSE 0 END"
 
 
 @compiles(in_order, "sqlite")
@@ -106,64 +114,35 @@ def as_text(condition: ColumnElement[Any], values: Mapping[str, Any]) -> tuple[s
     return text, parameters
 
 
-# Full text: each searched table has an index `<table>_fts`, kept by triggers, whose `rowid` is the table's own. Its
-# column `owner` holds one word for the user, so that a search looks at this user's rows alone.
-
-CLAIM_SEARCH_COLUMNS = (
-    "statement",
-    "subject_text",
-    "predicate",
-    "object_text",
-    "context_domain",
-    "possible_questions",
-    "friendly_id",
-)
-NOTE_SEARCH_COLUMNS = ("title", "body")
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 
-def fulltext_index(searched: str) -> TableClause:
-    """The full-text index of a table; its `rowid` is the key of the row."""
-    return table(f"{searched}_fts", column("rowid"))
+@compiles(matches, "sqlite")
+def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
+    _, search = _parts(element, compiler, options)
+    return f"{element.index.name} MATCH {search}"
 
 
-def matches(searched: str) -> ColumnElement[Any]:
-    """Whether a row of the index has what `:expression` asks for."""
-    return literal_column(f"{searched}_fts").op("MATCH")(bindparam("expression"))
+def _search_text(search: Search) -> str:
+    """A search for FTS5. The column `owner` holds one word for the user."""
+    within = f"{{{' '.join(search.columns)}}} : ({_query_text(search.query)})"
+    return within if search.owner is None else f'owner : "u{search.owner.encode().hex()}" AND ({within})'
+
+
+def _query_text(query: Query) -> str:
+    if isinstance(query, Word):
+        return f'"{query.text}"{" *" if query.is_beginning else ""}'
+    parts = map(_query_text, query.queries)
+    return f"({(' OR ' if query.any_of else ' AND ').join(parts)})"
+
+
+RENDERERS["sqlite"] = _search_text
 
 
 def rebuilding(searched: str) -> str:
     """The statement that makes the index of a table anew."""
     return f"INSERT INTO {searched}_fts({searched}_fts) VALUES ('rebuild')"
 
-
-def word(text: str) -> str:
-    """An expression for rows that hold a word, in any inflection."""
-    return f'"{text}"'
-
-
-def beginning(text: str) -> str:
-    """An expression for rows with words that begin so."""
-    return f'"{text}" *'
-
-
-def any_of(expressions: Iterable[str]) -> str:
-    """An expression for rows that match any of several."""
-    return f"({' OR '.join(expressions)})"
-
-
-def all_of(expressions: Iterable[str]) -> str:
-    """An expression for rows that match all of several."""
-    return " AND ".join(expressions)
-
-
-def of_user(expression: str, *, columns: Sequence[str], owner: str | None) -> str:
-    """An expression as it is asked of some columns, and of one user's rows unless `owner` is None."""
-    within = f"{{{' '.join(columns)}}} : ({expression})"
-    return within if owner is None else f'owner : "u{owner.encode().hex()}" AND ({within})'
-
-
-# Upkeep of the file.
 
 TOTAL_CHANGES = "SELECT total_changes()"
 """How many rows the connection has changed so far."""

@@ -12,12 +12,12 @@ from sqlalchemy import BindParameter, Table, Text, and_, bindparam, literal_colu
 from database.engine.text import storable
 
 from ..constants import ContextDomain
-from ..crud.base import HOLDING, begins, json_list, one_of, prefix_bounds
+from ..crud.base import HOLDING, begins, one_of, prefix_bounds
 from ..crud.catalog import domain_counts
 from ..crud.contexts import ContextCRUD
 from ..database import PKBDatabase, Prepared
-from ..schema.operators import among, caseless, contains, in_order, unindexed
-from ..schema.sqlite import all_of, any_of, beginning, fulltext_index, matches, of_user, word
+from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches, word
+from ..schema.operators import among, caseless, contains, in_order, newest_first, unindexed
 from ..schema.tables import claims, context_domains_catalog, contexts, entities, tags
 from ..utils import name_key
 from .fulltext import shortened
@@ -48,7 +48,7 @@ _BY_WORDS = Prepared(
     select(*(claims.c[name] for name in _SHOWN))
     .select_from(in_order(_INDEX, claims, claims.c.claim_rowid == _INDEX.c.rowid))
     .where(matches("claims"), claims.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
-    .order_by(_INDEX.c.rowid.desc())
+    .order_by(newest_first(_INDEX.c.rowid))
     .limit(_LIMIT)
 )
 _OWN_DOMAINS = Prepared(
@@ -97,7 +97,7 @@ def _by_number(db: PKBDatabase, user: str, typed: str) -> Sequence[Sequence[Any]
         return []
     number = int(match.group(1))
     numbers = [number, *range(10 * number, 10 * number + 10)]
-    return db.rows(_BY_NUMBER, user=user, numbers=json_list(numbers))
+    return db.rows(_BY_NUMBER, user=user, numbers=numbers)
 
 
 def _by_id(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
@@ -119,12 +119,12 @@ def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Se
     return sorted(rows, key=lambda row: not any(each.startswith(last) for each in all_words(row[3])))
 
 
-def _newest_with(db: PKBDatabase, user: str, expressions: Sequence[str], count: int) -> Sequence[Sequence[Any]]:
-    """The newest claims that match every one of `expressions`; all match none."""
-    if not expressions:
+def _newest_with(db: PKBDatabase, user: str, queries: Sequence[Query], count: int) -> Sequence[Sequence[Any]]:
+    """The newest claims that match every one of `queries`; all match none."""
+    if not queries:
         return db.rows(_NEWEST, user=user, limit=count)
-    expression = of_user(all_of(expressions), columns=_COLUMNS, owner=user)
-    return db.rows(_BY_WORDS, user=user, expression=expression, limit=count)
+    search = Search(query=all_of(queries), columns=_COLUMNS, owner=user)
+    return db.rows(_BY_WORDS, user=user, search=search, limit=count)
 
 
 def _has_begun(row: Sequence[Any], letter: str) -> bool:
@@ -132,8 +132,8 @@ def _has_begun(row: Sequence[Any], letter: str) -> bool:
     return any(each.startswith(letter) for each in [*all_words(statement), *all_words(friendly_id)])
 
 
-def _begun(text: str) -> str:
-    """An expression for words that begin with `text`, also for those whose stems are shorter."""
+def _begun(text: str) -> Query:
+    """A query for words that begin with `text`, also for those whose stems are shorter."""
     return any_of([beginning(text), *(word(stem) for stem in shortened(text))])
 
 

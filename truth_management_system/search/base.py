@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, literal, l
 
 from ..config import PKBConfig
 from ..constants import ClaimStatus
-from ..crud.base import json_list, listed, one_of
+from ..crud.base import listed, one_of
 from ..crud.claim_fields import utc_time
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
@@ -64,7 +64,7 @@ class SearchFilters:
             fixed.append(("uncontested",))
         if self.pinned is not None:
             fixed.append(("pinned" if self.pinned else "unpinned",))
-        values = {name: json_list(wanted) for name, wanted in self._lists().items() if wanted}
+        values: dict[str, Any] = {name: wanted for name, wanted in self._lists().items() if wanted}
         values |= {name: utc_time(time, "a filter") for name, time in self._times().items() if time is not None}
         return (*fixed, *((name,) for name in values)), values
 

@@ -16,7 +16,6 @@ from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 from search.relevance import unrelated_for
 
-from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, in_order, unindexed
@@ -145,7 +144,7 @@ class _Allowed:
     filters: SearchFilters
 
     def among(self, seqs: Sequence[int]) -> set[int]:
-        return self._select(_allowed_among, seqs=json_list(seqs))
+        return self._select(_allowed_among, seqs=seqs)
 
     def everywhere(self) -> set[int]:
         return self._select(_allowed_everywhere)
@@ -195,7 +194,7 @@ def _only(
 
 
 def _claims(vectors: VectorSet, seqs: Sequence[int]) -> dict[int, Claim]:
-    rows = vectors.db.rows(_CLAIMS, user=vectors.user_email, seqs=json_list(seqs))
+    rows = vectors.db.rows(_CLAIMS, user=vectors.user_email, seqs=seqs)
     return {row[0]: Claim(*row[1:]) for row in rows}
 
 
@@ -263,7 +262,7 @@ class FiledSearchStrategy(EmbeddingSearchStrategy):
 
         assert self.model is not None
         nearest: dict[str, float] = {}
-        rows = self.db.rows(_TAG_VECTORS, model=self.model.name, claim_ids=json_list(claim_ids))
+        rows = self.db.rows(_TAG_VECTORS, model=self.model.name, claim_ids=claim_ids)
         if not rows:
             return nearest
         vectors = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2").reshape(len(rows), -1)

@@ -7,11 +7,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
+from ..schema.fulltext import CLAIM_SEARCH_COLUMNS
 from ..schema.operators import among, unindexed
-from ..schema.sqlite import CLAIM_SEARCH_COLUMNS
 from ..schema.tables import claims
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fulltext import Searched, SearchedTable, best_matches
@@ -72,7 +71,7 @@ def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict
     """The user's claims with these rowids."""
     if not rowids:
         return {}
-    rows = db.rows(_BY_ROWID, user=user_email, rowids=json_list(rowids))
+    rows = db.rows(_BY_ROWID, user=user_email, rowids=rowids)
     return {row[0]: Claim(*row[1:]) for row in rows}
 
 

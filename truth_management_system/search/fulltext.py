@@ -14,13 +14,12 @@ from functools import cache
 from math import log
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, Text, bindparam, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Float, Select, Table, Text, bindparam, case, cast, func, literal_column, select
 
-from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
-from ..schema.operators import among, contains, contains_any, in_order, unindexed
-from ..schema.sqlite import all_of, any_of, beginning, fulltext_index, matches, of_user
-from ..schema.sqlite import word as whole
+from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches
+from ..schema.fulltext import word as whole
+from ..schema.operators import among, contains, contains_any, in_order, newest_first, unindexed
 from .base import Conditions
 from .query_words import query_words, unspaced_pieces
 
@@ -84,26 +83,26 @@ class Searched:
     part: str | None = None
     owns_most: bool = False
 
-    def newest(self, expression: str) -> list[int]:
-        """The newest rows that match an expression, whatever the conditions; newest first."""
-        rows = self.db.rows(_matching(self.table), expression=self._own(expression), limit=NEWEST_HITS)
+    def newest(self, query: Query) -> list[int]:
+        """The newest rows that match a query, whatever the conditions; newest first."""
+        rows = self.db.rows(_matching(self.table), search=self._own(query), limit=NEWEST_HITS)
         return [rowid for (rowid,) in rows]
 
-    def among(self, either: str, word: str) -> set[int]:
-        """All rows that match both expressions, whatever the conditions."""
-        expression = self._own(all_of([either, word]))
-        return {rowid for (rowid,) in self.db.rows(_matching(self.table), expression=expression, limit=_ALL)}
+    def among(self, either: Query, word: Query) -> set[int]:
+        """All rows that match both queries, whatever the conditions."""
+        search = self._own(all_of([either, word]))
+        return {rowid for (rowid,) in self.db.rows(_matching(self.table), search=search, limit=_ALL)}
 
     def rows(self, rowids: Sequence[int], *, beginning: str) -> Rows:
         """Those of `rowids` that the conditions let through; where `beginning` is decides about the weight."""
         if not rowids:
             return Rows()
-        return self._rows(_named(self.table, self.conditions), beginning=beginning, rowids=json_list(rowids))
+        return self._rows(_named(self.table, self.conditions), beginning=beginning, rowids=rowids)
 
-    def newest_rows(self, expression: str, *, beginning: str, limit: int = NEWEST_HITS) -> Rows:
-        """The newest `limit` rows that match an expression and that the conditions let through."""
+    def newest_rows(self, query: Query, *, beginning: str, limit: int = NEWEST_HITS) -> Rows:
+        """The newest `limit` rows that match a query and that the conditions let through."""
         statement = _newest(self.table, self.conditions, self.part is not None)
-        return self._rows(statement, beginning=beginning, expression=self._own(expression), limit=limit)
+        return self._rows(statement, beginning=beginning, search=self._own(query), limit=limit)
 
     def containing(self, text: str) -> Searched:
         """Of these rows, those with `text`, in lowercase, anywhere in what is searched."""
@@ -111,7 +110,7 @@ class Searched:
 
     def newest_containing(self, pieces: Sequence[str]) -> Sequence[Sequence[Any]]:
         """(rowid, text) of the rows that contain any of `pieces`, among the user's newest 20,000."""
-        given = {**self.values, "user": self.user_email, "pieces": json_list(pieces)}
+        given = {**self.values, "user": self.user_email, "pieces": pieces}
         return self.db.rows(_unspaced_rows(self.table, self.conditions), **given)
 
     def last_number(self) -> int:
@@ -124,7 +123,7 @@ class Searched:
 
     def number_of(self, rowid: int) -> int:
         """The number of a row."""
-        return self._number(_number_of(self.table), rowid=rowid)
+        return self._number(_number_of(self.table), key=rowid)
 
     def _number(self, statement: Prepared, **given: Any) -> int:
         row = self.db.row(statement, **given)
@@ -134,16 +133,16 @@ class Searched:
         found = self.db.rows(statement, user=self.user_email, part=self.part, **self.values, **given)
         return Rows({row[0]: row[1] for row in found}, {row[0]: row[2] for row in found})
 
-    def _own(self, expression: str) -> str:
+    def _own(self, query: Query) -> Search:
         owner = None if self.owns_most else self.user_email
-        return of_user(expression, columns=self.table.all_columns, owner=owner)
+        return Search(query=query, columns=self.table.all_columns, owner=owner)
 
 
 @cache
 def _matching(searched: SearchedTable) -> Prepared:
     index = fulltext_index(searched.table.name)
     query = select(index.c.rowid).where(matches(searched.table.name))
-    return Prepared(query.order_by(index.c.rowid.desc()).limit(bindparam("limit")))
+    return Prepared(query.order_by(newest_first(index.c.rowid)).limit(bindparam("limit")))
 
 
 @cache
@@ -160,7 +159,7 @@ def _newest(searched: SearchedTable, conditions: Conditions, has_part: bool) -> 
     query = query.where(*searched.in_sql(conditions))
     if has_part:
         query = query.where(contains(func.lower(_joined(searched, searched.all_columns)), bindparam("part")))
-    return Prepared(query.order_by(index.c.rowid.desc()).limit(bindparam("limit")))
+    return Prepared(query.order_by(newest_first(index.c.rowid)).limit(bindparam("limit")))
 
 
 @cache
@@ -187,7 +186,7 @@ def _last_rowid(searched: SearchedTable) -> Prepared:
 @cache
 def _number_of(searched: SearchedTable) -> Prepared:
     rows = searched.table.c
-    return Prepared(select(rows[searched.number]).where(rows[searched.rowid] == bindparam("rowid")))
+    return Prepared(select(rows[searched.number]).where(rows[searched.rowid] == bindparam("key")))
 
 
 def _own(searched: SearchedTable) -> list[ColumnElement[bool]]:
@@ -205,7 +204,8 @@ def _weighted(searched: SearchedTable) -> Select[Any]:
             for columns, value in higher
         ]
         weight = case(*found, else_=weight)
-    return select(searched.table.c[searched.rowid], func.length(searched.table.c[searched.body]), weight)
+    length = func.length(searched.table.c[searched.body])
+    return select(searched.table.c[searched.rowid], length, cast(weight, Float))
 
 
 def _joined(searched: SearchedTable, columns: Sequence[str]) -> ColumnElement[Any]:

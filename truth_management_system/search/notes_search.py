@@ -12,7 +12,6 @@ from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 from search.relevance import unrelated_for
 
-from ..crud.base import json_list
 from ..database import PKBDatabase, Prepared
 from ..models import NOTE_COLUMNS, Note
 from ..schema.operators import among
@@ -116,7 +115,7 @@ class NoteSearch:
 
     def _notes(self, scores: Mapping[int, float], k: int) -> list[tuple[Note, float]]:
         best = list(scores)[:k]
-        rows = self.db.rows(_BY_ROWID, user=self.user_email, rowids=json_list(best)) if best else ()
+        rows = self.db.rows(_BY_ROWID, user=self.user_email, rowids=best) if best else ()
         found = {row[0]: Note(*row[1:]) for row in rows}
         return [(found[rowid], scores[rowid]) for rowid in best if rowid in found]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import OperationalError
 
 from database import schema
@@ -26,7 +26,7 @@ from database.errors import (
 )
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
-from tests.postgresql import PostgreSQLServer
+from tests.postgresql import PostgreSQLServer, shape
 
 
 @pytest.fixture
@@ -50,31 +50,6 @@ def attempt(connection: Connection, subject: str) -> None:
 
 def subjects(connection: Connection) -> list[str]:
     return list(connection.execute(select(login_attempts.c.subject)).scalars())
-
-
-def shape(connection: Connection, table: str) -> dict[str, object]:
-    """Columns, keys and indexes of a table, as far as both engines name them alike."""
-    inspector = inspect(connection)
-    columns = inspector.get_columns(table)
-    indexes = [each for each in inspector.get_indexes(table) if "duplicates_constraint" not in each]
-    return {
-        "columns": {each["name"]: each["nullable"] for each in columns},
-        "key": inspector.get_pk_constraint(table)["constrained_columns"],
-        "unique": sorted(sorted(each["column_names"]) for each in inspector.get_unique_constraints(table)),
-        "indexes": {each["name"]: (each["column_names"], bool(each["unique"])) for each in indexes},
-        "foreign": sorted(foreign_keys(connection, table)),
-    }
-
-
-def foreign_keys(connection: Connection, table: str) -> list[tuple[str, str, str]]:
-    """Column, table that it refers to, what deleting there does. SQLAlchemy misses some of SQLite's."""
-    if connection.dialect.name == "sqlite":
-        rows = connection.exec_driver_sql("SELECT * FROM pragma_foreign_key_list(?)", (table,)).mappings()
-        return [(row["from"], row["table"], row["on_delete"]) for row in rows]
-    return [
-        (each["constrained_columns"][0], each["referred_table"], each["options"].get("ondelete", "NO ACTION"))
-        for each in inspect(connection).get_foreign_keys(table)
-    ]
 
 
 def test_an_empty_database_gets_the_tables_that_the_sqlite_file_has(store: Database, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from tests.endpoints.conftest import Person, refused
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 
+pytestmark = pytest.mark.only_sqlite
+
 GARBAGE = os.urandom(16_384)
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.endpoints.conftest import Person, refused, told
 from tests.endpoints.pkb import responses
 
+pytestmark = pytest.mark.contract
+
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 

@@ -16,6 +16,8 @@ from tests.endpoints.pkb import responses
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
 
+pytestmark = pytest.mark.contract
+
 NOUNS = ("fence", "chair", "kettle", "bicycle", "window", "lamp", "roof", "piano")
 VERBS = ("repaired", "painted", "bought", "sold", "watered", "borrowed", "forgotten", "photographed")
 

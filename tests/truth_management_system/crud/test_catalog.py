@@ -9,6 +9,8 @@ from truth_management_system.constants import ClaimType, ContextDomain
 from truth_management_system.crud.catalog import DomainCatalog, TypeCatalog
 from truth_management_system.errors import InvalidKnowledgeError
 
+pytestmark = pytest.mark.contract
+
 
 def test_what_comes_with_the_program_is_listed_first(ann: Person) -> None:
     types, domains = TypeCatalog(ann.db, ann.email).list(), DomainCatalog(ann.db, ann.email).list()

@@ -6,6 +6,8 @@ import pytest
 
 from tests.truth_management_system.crud.conftest import Person
 
+pytestmark = pytest.mark.contract
+
 
 def test_a_retracted_claim_keeps_its_text_and_tells_when_it_was_retracted(ann: Person) -> None:
     claim = ann.claim("I live in Rome")

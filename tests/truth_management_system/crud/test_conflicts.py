@@ -8,6 +8,8 @@ from tests.truth_management_system.crud.conftest import Person
 from truth_management_system.crud.links import LINK_SUPERSEDES, get_outgoing_links, get_supersession_head
 from truth_management_system.errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
 
+pytestmark = pytest.mark.contract
+
 
 def claims(person: Person, count: int = 2) -> list[str]:
     return [person.claim(f"I wake at {hour}").claim_id for hour in range(5, 5 + count)]

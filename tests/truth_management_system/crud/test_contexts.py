@@ -14,6 +14,8 @@ from truth_management_system.errors import (
 )
 from truth_management_system.models import Context
 
+pytestmark = pytest.mark.contract
+
 
 def held(person: Person, context: Context) -> list[str]:
     return [claim.statement for claim in person.contexts.resolve_claims(context.context_id)]

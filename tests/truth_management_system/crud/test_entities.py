@@ -15,6 +15,8 @@ from truth_management_system.errors import (
 )
 from truth_management_system.models import Entity
 
+pytestmark = pytest.mark.contract
+
 
 def about(person: Person, statement: str, name: str, **fields: str) -> str:
     return person.claim(statement, entities=[{"name": name, "type": "person"}], **fields).claim_id

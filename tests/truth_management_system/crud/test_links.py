@@ -22,6 +22,8 @@ from truth_management_system.crud.links import (
 )
 from truth_management_system.errors import InvalidKnowledgeError
 
+pytestmark = pytest.mark.contract
+
 
 def chain(ann: Person, length: int) -> list[str]:
     """Claims of which each supersedes the one before."""

@@ -8,6 +8,8 @@ from tests.truth_management_system.crud.conftest import Person
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.models import Note
 
+pytestmark = pytest.mark.contract
+
 
 def test_a_note_is_stored_as_it_was_written(ann: Person) -> None:
     note = ann.notes.add(Note.create("Line one\n\n  line two", "Title", context_domain="Life ops"))

@@ -14,6 +14,8 @@ from truth_management_system.errors import (
 )
 from truth_management_system.models import Tag
 
+pytestmark = pytest.mark.contract
+
 
 def filed(person: Person, tag: Tag, statement: str) -> str:
     claim = person.claim(statement)

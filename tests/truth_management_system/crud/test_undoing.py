@@ -10,6 +10,8 @@ import pytest
 from tests.truth_management_system.crud.conftest import Person
 from truth_management_system.crud.catalog import DomainCatalog, TypeCatalog
 
+pytestmark = pytest.mark.contract
+
 Change = Callable[[Person], object]
 
 

@@ -11,6 +11,8 @@ from truth_management_system.crud.links import get_supersession_head
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.ingestion.plans import TextIngestionPlan
 
+pytestmark = pytest.mark.contract
+
 KNOWN = ("I live in Lisbon", "I have 2 cats", "I prefer tea over coffee")
 TEXT = """
 - I live in Lisbon near the river

@@ -11,6 +11,8 @@ from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, TextI
 from truth_management_system.errors import PlanNotFoundError
 from truth_management_system.ingestion.plans import PlanExecutedError, PlanStore
 
+pytestmark = pytest.mark.contract
+
 TEXT = "I am allergic to peanuts. My wife Anna likes tea."
 
 

@@ -13,6 +13,8 @@ from language_models.testing import Prompt, Reply, ScriptedChatModel
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.llm_helpers import KnowledgeModels
 
+pytestmark = pytest.mark.contract
+
 CLAIMS = [{"statement": "Ann drinks tea"}, {"statement": "Ann drinks milk", "tags": ["mine"]}, {"colour": "red"}]
 
 

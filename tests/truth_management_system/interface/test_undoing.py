@@ -11,6 +11,8 @@ from tests.truth_management_system.interface.conftest import Things
 from tests.truth_management_system.interface.test_structured_api import READS, WORKS
 from truth_management_system import ActionResult, StructuredAPI, TextIngestionDistiller
 
+pytestmark = pytest.mark.contract
+
 Stored = Callable[[], dict[str, list[Any]]]
 Change = Callable[[Things], ActionResult]
 

@@ -17,6 +17,8 @@ from truth_management_system.models import Claim, Context, Entity, Note, Tag
 from truth_management_system.portability import export_data, export_markdown, import_data
 from truth_management_system.schema import SCHEMA_VERSION
 
+pytestmark = pytest.mark.contract
+
 Stored = Callable[[], dict[str, list[Any]]]
 
 

@@ -13,6 +13,8 @@ from tests.truth_management_system.crud.conftest import ANN, Person
 from truth_management_system.database import get_memory_database
 from truth_management_system.portability import export_markdown
 
+pytestmark = pytest.mark.contract
+
 HOSTILE = [
     "one\n\n# Heading",
     "one\n- another item",

@@ -16,6 +16,8 @@ from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Context, Entity, Tag
 from truth_management_system.search.autocomplete import autocomplete
 
+pytestmark = pytest.mark.contract
+
 KINDS = ["memories", "contexts", "entities", "tags", "domains"]
 
 

@@ -13,6 +13,8 @@ from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.embedding_search import EmbeddingSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def search(db: PKBDatabase, model: WordVectors) -> EmbeddingSearchStrategy:

@@ -10,6 +10,8 @@ from truth_management_system.database import PKBDatabase
 from truth_management_system.search.embedding_search import FiledSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def search(db: PKBDatabase, model: WordVectors) -> FiledSearchStrategy:

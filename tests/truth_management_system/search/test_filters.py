@@ -16,6 +16,8 @@ from truth_management_system.models import Context, Entity, Tag
 from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def drinks(ann: Person) -> dict[str, Any]:

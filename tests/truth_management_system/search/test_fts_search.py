@@ -15,6 +15,8 @@ from truth_management_system.search import fulltext
 from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
 
+pytestmark = pytest.mark.contract
+
 EVERYTHING = SearchFilters(statuses=[])
 
 

@@ -17,6 +17,8 @@ from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.hybrid_search import HybridSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def search(db: PKBDatabase, model: WordVectors) -> HybridSearchStrategy:

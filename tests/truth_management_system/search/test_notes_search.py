@@ -16,6 +16,8 @@ from truth_management_system.models import Note
 from truth_management_system.search.notes_search import NoteSearch
 from truth_management_system.search.vectors import EmbeddingIndexer
 
+pytestmark = pytest.mark.contract
+
 
 def titles(db: PKBDatabase, query: str, *, model: WordVectors | None = None, **wanted: Any) -> list[str | None]:
     return [note.title for note, _ in NoteSearch(db=db, user_email=ANN, model=model).find(query, **wanted).pairs]

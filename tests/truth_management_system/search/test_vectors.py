@@ -22,6 +22,8 @@ from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase
 from truth_management_system.search.vectors import EmbeddingIndexer, embedded_text
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def indexer(db: PKBDatabase, model: WordVectors) -> EmbeddingIndexer:
