@@ -23,7 +23,7 @@ progress
 suggestions
 tool_calls
 
-# Called or read by libraries: werkzeug, click, pickle, hypothesis, markdown-it, html.parser.
+# Called or read by libraries: werkzeug, click, SQLAlchemy, pickle, hypothesis, markdown-it, html.parser.
 strict_slashes
 merge_slashes
 implicit_sequence_conversion
@@ -38,6 +38,7 @@ _.do_GET
 _.log_message
 _.validateLink
 _.handle_starttag
+cache_ok
 
 # Read by name through the rows of SETTINGS_TABLE, or by the description of the API through getattr.
 database_url
