@@ -304,3 +304,38 @@ def test_nothing_serious_is_found_in_what_the_composer_opens(open_page: OpenPage
     page.keyboard.press("Escape")
     page.locator(".file-chip").get_by_role("button", name="notes.md", exact=True).click()
     assert findings(page, "file-preview", shown=page.get_by_role("dialog").locator("pre")) == []
+
+
+def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_comes_back(
+    open_page: OpenPage, person: Client
+) -> None:
+    talk = hold_talk(person, "Anna about Tuesday", "Ask anna about tuesday")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    page.focus(INPUT)
+    page.keyboard.type("Ask @Anna about Tuesday")
+    expect(option(page, "Anna about Tuesday").first).to_be_visible()
+    expect(page.locator("#composer-suggestions [aria-selected=true]")).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card[message-index='3']")).to_contain_text("Ask @Anna about Tuesday")
+
+    page.keyboard.type("Ask @Anna about")
+    expect(option(page, "Anna about Tuesday").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value(f"Ask @conversation_{talk.friendly_id}_message_")
+    page.keyboard.press("Control+z")
+    expect(page.locator(INPUT)).to_have_value("Ask @Anna about")
+
+    # A whole reference needs no words about it.
+    page.fill(INPUT, "")
+    with page.expect_response("**/conversations/*/messages?*"):
+        page.keyboard.insert_text(talk.reference(1))
+    expect(page.locator("#composer-preview .reference-chip")).to_have_count(1)
+    expect(page.locator("#composer-suggestions + .suggestions-note")).to_be_hidden()
+    # Safari tells of the Enter that ends a composition afterwards, with this code.
+    page.evaluate("""() => {
+      const init = { key: 'Enter', keyCode: 229, bubbles: true, cancelable: true };
+      document.getElementById('composer-input').dispatchEvent(new KeyboardEvent('keydown', init));
+    }""")
+    expect(page.locator(INPUT)).to_have_value(talk.reference(1))

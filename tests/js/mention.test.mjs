@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { completeMention, conversationChosen, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { conversationChosen, isComplete, isOneWord, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
+
+/** The text with a choice in the place of what was typed, and the caret behind it. */
+const completed = (text, { start, end }, chosen) => ({ text: text.slice(0, start) + chosen + text.slice(end), caret: start + chosen.length });
 
 test('the sign and words ask for everything that has a name', () => {
   assert.deepEqual(at('@'), { kind: 'any', start: 0, end: 1, query: '' });
@@ -55,11 +58,11 @@ test('only what stands before the caret counts', () => {
 
 test('a choice takes the place of what was typed', () => {
   const text = 'see @rea, please';
-  const conversation = completeMention(text, mentionAt(text, 8), conversationChosen('react_p44e'));
+  const conversation = completed(text, mentionAt(text, 8), conversationChosen('react_p44e'));
   assert.equal(conversation.text, 'see @conversation_react_p44e_message_, please');
   const mention = mentionAt(conversation.text, conversation.caret);
   assert.equal(mention.kind, 'message');
-  const message = completeMention(conversation.text, mention, messageChosen(mention.friendlyId, { index: 5, message_short_hash: 'a3f2b1' }));
+  const message = completed(conversation.text, mention, messageChosen(mention.friendlyId, { index: 5, message_short_hash: 'a3f2b1' }));
   assert.equal(message.text, 'see @conversation_react_p44e_message_a3f2b1 , please');
   assert.equal(mentionAt(message.text, message.caret), null);
 });
@@ -70,7 +73,18 @@ test('a message without a hash is chosen by its number', () => {
 
 test('a chosen memory, context, entity, tag or domain is inserted by its name', () => {
   const text = 'by @heal';
-  const { text: completed, caret } = completeMention(text, at(text), knowledgeChosen({ friendly_id: 'health_goals_context' }));
-  assert.deepEqual([completed, caret], ['by @health_goals_context ', 25]);
-  assert.equal(mentionAt(completed, caret), null);
+  const { text: now, caret } = completed(text, at(text), knowledgeChosen({ friendly_id: 'health_goals_context' }));
+  assert.deepEqual([now, caret], ['by @health_goals_context ', 25]);
+  assert.equal(mentionAt(now, caret), null);
+});
+
+test('Enter means no row where several words follow the sign', () => {
+  for (const text of ['@anna', '@conv_re', '@conversation_react_p44e_message_x', '/mo']) assert.ok(isOneWord(at(text)), text);
+  assert.ok(!isOneWord(at('Ask @Anna about Tuesday')));
+});
+
+test('a whole reference lacks nothing', () => {
+  for (const name of ['a3f2b1', '12']) assert.ok(isComplete(at(`@conversation_react_p44e_message_${name}`)), name);
+  for (const name of ['', 'tom']) assert.ok(!isComplete(at(`@conversation_react_p44e_message_${name}`)), name);
+  assert.ok(!isComplete(at('@tomato')));
 });

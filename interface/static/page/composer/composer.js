@@ -12,6 +12,8 @@ const SIGNS = /[@#]/;
 const COMMAND = /^\s*\/[a-z]*(?:\s|$)/i;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
+/** Fingers have no Shift+Enter, and a keyboard that covers what one came to read. */
+const byTouch = matchMedia('(pointer: coarse)');
 
 function growWith(input) {
   input.style.height = 'auto';
@@ -206,9 +208,10 @@ export function mountComposer(page, { place, onStop }) {
     changed();
     references?.follow();
   });
+  input.enterKeyHint = byTouch.matches || !sendsWithEnter.get() ? 'enter' : 'send';
   input.addEventListener('keydown', (event) => {
     if (composes(event) || references?.handleKey(event)) return;
-    const sends = event.ctrlKey || event.metaKey || (sendsWithEnter.get() && !event.shiftKey);
+    const sends = event.ctrlKey || event.metaKey || (sendsWithEnter.get() && !event.shiftKey && !byTouch.matches);
     if (event.key === 'Enter' && sends) {
       event.preventDefault();
       submit();
@@ -255,6 +258,8 @@ export function mountComposer(page, { place, onStop }) {
       input.focus();
     },
     focus: () => input.focus(),
+    /** The focus of a conversation that was opened. */
+    welcome: () => byTouch.matches || input.focus(),
     answering: () => tools.answering(),
   };
 }

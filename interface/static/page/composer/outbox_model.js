@@ -58,6 +58,11 @@ export class Outbox {
     this.#mayPass = mayPass;
     this.#lock = lock;
     this.#timers = timers;
+    // The tab in which it was written may be gone before it is sent.
+    kept.follow(({ kind, id, isElsewhere }) => {
+      const entry = kind === KIND && isElsewhere ? kept.get(KIND, id) : null;
+      if (entry && !entry.problem?.isRefused) this.#sendLater(placeOf(entry), LONGEST_PAUSE_MS);
+    });
   }
 
   /** Calls `listener()` when a message comes, changes or goes, here or in another tab. */
@@ -171,6 +176,11 @@ export class Outbox {
     const tried = (this.#retries.get(place)?.tried ?? 0) + 1;
     const growing = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tried - 1));
     const pause = code === 'turn_in_progress' ? WHILE_ANSWERING_MS : Math.max(growing, (retryAfter ?? 0) * 1000);
+    this.#sendLater(place, pause, tried);
+  }
+
+  #sendLater(place, pause, tried = 0) {
+    this.#timers.clearTimeout(this.#retries.get(place)?.timer);
     this.#retries.set(place, { tried, timer: this.#timers.setTimeout(() => this.send(place), pause) });
   }
 

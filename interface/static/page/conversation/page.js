@@ -140,7 +140,7 @@ export class ConversationPage {
     this.#events.emit('conversation:shown', { conversationId });
     if (!conversationId) {
       this.#transcript.showState(emptyState());
-      this.#composer.focus();
+      this.#composer.welcome();
       return;
     }
     try {
@@ -198,7 +198,7 @@ export class ConversationPage {
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
-    else this.#composer.focus();
+    else this.#composer.welcome();
     this.#watchUnfinished();
   }
 
@@ -336,6 +336,7 @@ export class ConversationPage {
 
   #follow() {
     addEventListener('online', () => this.#outbox.sendAll());
+    document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
     this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
     this.#events.on('conversation:deleted', ({ conversationId }) => {

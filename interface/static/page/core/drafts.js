@@ -19,7 +19,7 @@ export function createDrafts(kept) {
     const isEmpty = text.trim() === '' && attached.length === 0;
     if (isEmpty && kept.get(DRAFT, idOf(conversationId)) === null) return;
     const { resend } = draft(conversationId);
-    kept.set(DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, ...(resend ? { resend } : {}) });
+    kept.set(DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(resend ? { resend } : {}) });
   }
 
   return {

@@ -91,7 +91,7 @@ export class Kept {
     this.#owner = owner;
     this.#database = database;
     this.#channel = channel;
-    channel?.addEventListener('message', ({ data }) => data?.owner === owner && this.#readAgain(data.entries));
+    channel?.addEventListener('message', ({ data }) => data?.owner === owner && this.#hear(data.entries));
   }
 
   /** Reads what is in the database. */
@@ -176,6 +176,11 @@ export class Kept {
     else this.#entries.get(kind).set(id, value);
   }
 
+  async #hear(entries) {
+    await this.#readAgain(entries);
+    this.#tell(entries, { isElsewhere: true });
+  }
+
   async #readAgain(entries) {
     for (const [kind, id] of entries) {
       const key = JSON.stringify([kind, id]);
@@ -188,7 +193,6 @@ export class Kept {
       }
       if (this.#written.get(key) === before && !this.#unstored.has(key)) this.#note(kind, id, value);
     }
-    this.#tell(entries, { isElsewhere: true });
   }
 
   #tell(entries, { isElsewhere }) {

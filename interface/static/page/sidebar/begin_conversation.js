@@ -5,6 +5,8 @@
  * is left by closing the window ends after its day.
  */
 
+import { newId } from '../core/ids.js';
+import { VIEW } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createDrafts } from '../core/drafts.js';
 import { tellFailure } from '../ui/attempts.js';
@@ -34,8 +36,21 @@ function createSlot() {
   };
 }
 
+/** This page among those of the browser. */
+const me = newId();
+/** What the browser keeps, once it is known. */
+let kept = null;
+
+const holderOf = (conversationId, tab) => `temporary:${conversationId}:${tab}`;
+const setHolder = (conversationId, value) => kept?.set(VIEW, holderOf(conversationId, me), value);
+/** Whether another window shows it: a duplicated tab brings the storage of the first one. */
+const isHeldElsewhere = (conversationId) => kept?.all(VIEW).some(([id]) => id.startsWith(holderOf(conversationId, '')));
+
 /** One for the window, whoever began what it holds: sidebar or composer. */
 const slot = createSlot();
+
+addEventListener('pagehide', () => slot.held !== null && setHolder(slot.held, null));
+addEventListener('pageshow', ({ persisted }) => persisted && slot.held !== null && setHolder(slot.held, true));
 /** As of the slot: what a workspace holds, as the sidebar knows it. */
 let inside = () => [];
 /** The one on its way, null where none is: who asks for it twice gets one. */
@@ -47,11 +62,11 @@ function isUntouched({ title, message_count: count, pinned, flag, stateless, arc
   return !title && !count && !isMarked;
 }
 
-/** Tells of a conversation whether nothing was written for it either that waits to be sent. */
-function isUnwritten(kept) {
-  const drafts = createDrafts(kept);
-  const isSending = (id) => kept.all('outbox').some(([, entry]) => entry.conversationId === id);
-  return (conversation) => isUntouched(conversation) && drafts.isEmpty(conversation.conversation_id) && !isSending(conversation.conversation_id);
+/** Tells of a conversation whether nothing was written for it that waits to be sent. */
+function isUnwritten(store) {
+  const drafts = createDrafts(store);
+  const isSending = (id) => store.all('outbox').some(([, entry]) => entry.conversationId === id);
+  return (id) => drafts.isEmpty(id) && !isSending(id);
 }
 
 /**
@@ -68,11 +83,15 @@ function isUnwritten(kept) {
  */
 export function createBeginning({ api, events, domain, onBegin, onMade, known }) {
   let open = null;
-  if (known) inside = (workspaceId) => known.inside(workspaceId).filter(isUnwritten(known.kept));
+  if (known) ({ kept } = known);
+  if (known) inside = (workspaceId) => known.inside(workspaceId).filter((each) => isUntouched(each) && isUnwritten(kept)(each.conversation_id));
 
   async function leave() {
     const left = slot.held;
     slot.hold(null);
+    await setHolder(left, null);
+    // Where something is written that is not sent, it ends after its day.
+    if (isHeldElsewhere(left) || !isUnwritten(kept)(left)) return;
     try {
       await api.deleteConversation(left);
     } catch {
@@ -134,6 +153,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
     shown(conversationId) {
       open = conversationId;
       if (slot.held !== null && slot.held !== conversationId) leave();
+      else if (slot.held !== null) setHolder(slot.held, true);
     },
   };
 }

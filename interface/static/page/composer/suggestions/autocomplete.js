@@ -1,7 +1,7 @@
 import { createLatest } from '../../core/latest.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
-import { completeMention, mentionAt } from './mention_model.js';
+import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
 import { createListbox } from './listbox.js';
 import { OFFERS, replacementFor } from './sources.js';
 
@@ -34,15 +34,13 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
     const offer = OFFERS[asked.kind];
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) listbox.show(groups, { keys: offer.keys(), more: failed.join(' ') });
+    if (groups.length > 0) listbox.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) });
     else if (isSearch(asked) && offer.none) listbox.tell([...failed, offer.none].join(' '));
     else listbox.close();
   }
 
   /** Somebody who writes "@home" and a sentence after it is not searching. */
-  function isSearch({ kind, query }) {
-    return kind === 'message' || !query.includes(' ');
-  }
+  const isSearch = (asked) => isOneWord(asked) && !isComplete(asked);
 
   function close() {
     latest.cancel();
@@ -57,24 +55,31 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
       close();
       return;
     }
+    const isShown = listbox.isOpen() && isSameMention(mention, found);
     mention = found;
+    if (isShown) return;
+    listbox.expire();
     const { known } = OFFERS[found.kind];
     if (known) {
       latest.cancel();
       show(known(found), found);
       return;
     }
-    if (!listbox.isOpen()) listbox.tell(words.searching);
+    if (!listbox.isOpen() && !isComplete(found)) listbox.tell(words.searching);
     latest.request(found);
   }
 
+  /** As if it were typed, so that it can be undone. */
   function complete(replacement) {
-    const completed = completeMention(input.value, mention, replacement);
-    input.value = completed.text;
-    input.setSelectionRange(completed.caret, completed.caret);
+    const { start, end } = mention;
     close();
-    onComplete();
     input.focus();
+    input.setSelectionRange(start, end);
+    dismissed = start;
+    const isDone = replacement ? document.execCommand('insertText', false, replacement) : document.execCommand('delete');
+    if (!isDone) input.setRangeText(replacement, start, end, 'end');
+    dismissed = -1;
+    onComplete();
   }
 
   function choose(chosen) {

@@ -33,6 +33,8 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
   /** @type {Array<Option & {node: HTMLElement}>} */
   let rows = [];
   let active = -1;
+  /** Whether Enter and Tab take a row: those of an earlier query are shown, and not taken. */
+  let isCurrent = true;
 
   const isOpen = () => !box.hidden;
 
@@ -63,12 +65,10 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
   }
 
   function rowFor(option) {
-    const position = rows.length;
-    const node = element('div', { class: 'suggestion', role: 'option', id: `suggestion-${position}`, 'aria-selected': 'false' },
+    const node = element('div', { class: 'suggestion', role: 'option', id: `suggestion-${rows.length}`, 'aria-selected': 'false' },
       ...option.content, actionOf(option));
     // The choice falls when the button is released, as everywhere.
     node.addEventListener('click', () => onChoose(option.value));
-    node.addEventListener('pointermove', () => active !== position && activate(position));
     rows.push({ ...option, node });
     return node;
   }
@@ -83,17 +83,24 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
 
   /**
    * @param {Array<{label?: string, options: Option[]}>} groups
-   * @param {{keys: string, more?: string}} said what the keys do, for who has some, and what else there is to say
+   * @param {{keys: string, more?: string, preselects?: boolean}} said what the keys do, for who has some, and what else there is to say;
+   *   `preselects`: Enter takes the first row, also where nobody went to it by the arrows
    */
-  function show(groups, { keys, more = '' }) {
+  function show(groups, { keys, more = '', preselects = true }) {
     rows = [];
     list.replaceChildren(...groups.flatMap(groupFor));
     note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
     said.textContent = strings.composer.choices(rows.length);
     setOpen(true);
     active = -1;
+    isCurrent = true;
     list.scrollTop = 0;
-    activate(0);
+    if (preselects) activate(0);
+  }
+
+  /** What is shown answers an earlier query. */
+  function expire() {
+    isCurrent = false;
   }
 
   /** @param {string} text in the place of suggestions */
@@ -123,12 +130,12 @@ export function createListbox(input, { label, onChoose, onAction = () => {} }) {
   function handleKey(event) {
     if (!isOpen() || rows.length === 0 || event.isComposing) return false;
     const steps = { ArrowDown: 1, ArrowUp: -1 };
-    if (event.key in steps) activate((active + steps[event.key] + rows.length) % rows.length);
-    else if (!event.shiftKey && (event.key === 'Enter' || event.key === 'Tab')) chooseActive(event);
+    if (event.key in steps) activate(active < 0 && steps[event.key] < 0 ? rows.length - 1 : (active + steps[event.key] + rows.length) % rows.length);
+    else if (isCurrent && active >= 0 && !event.shiftKey && (event.key === 'Enter' || event.key === 'Tab')) chooseActive(event);
     else return false;
     event.preventDefault();
     return true;
   }
 
-  return { show, tell, close, isOpen, handleKey };
+  return { show, tell, expire, close, isOpen, handleKey };
 }

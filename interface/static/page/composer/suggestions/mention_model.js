@@ -56,17 +56,16 @@ function namedMention(typed, start, end) {
   return { kind: prefixed ? 'conversation' : 'any', start, end, query: typed.replace(PREFIX, '') };
 }
 
-/**
- * The text after a choice, and where the caret goes.
- *
- * @param {string} text
- * @param {{start: number, end: number}} mention
- * @param {string} replacement
- * @returns {{text: string, caret: number}}
- */
-export function completeMention(text, { start, end }, replacement) {
-  return { text: text.slice(0, start) + replacement + text.slice(end), caret: start + replacement.length };
-}
+export const isSameMention = (one, other) => one?.kind === other.kind && one.start === other.start && one.query === other.query;
+
+/** Whether Enter may take what is offered first: somebody who writes "@Anna" and a sentence after it means no row. */
+export const isOneWord = ({ kind, query }) => kind !== 'any' || !query.includes(' ');
+
+/** A message's hash or number: where it is no search for a message, it is a reference that lacks nothing. */
+const MESSAGE_NAME = /^(?:[a-z0-9]{6,}|\d+)$/i;
+
+/** Whether what is typed may be a whole reference already, about which there is nothing to say. */
+export const isComplete = ({ kind, query }) => kind === 'message' && MESSAGE_NAME.test(query);
 
 /** @param {string} friendlyId @returns {string} what choosing a conversation inserts */
 export function conversationChosen(friendlyId) {
