@@ -26,7 +26,7 @@ format: setup-test
 	@.venv/bin/ruff format .
 
 clean:
-	rm -rf .venv .anaphora interface/node_modules interface/static/vendor
+	rm -rf .venv .anaphora interface/node_modules interface/static/vendor interface/static/built
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
 
 setup-serve: require-python

@@ -307,6 +307,11 @@ class Settings(BaseModel):
         "Megabytes of a store up to which it is compacted at once when an account was erased; writers wait "
         "meanwhile, about a second for 100 MB. Larger ones wait for `flask data compact`.",
     )
+    page: Literal["joined", "modules"] = _setting(
+        "joined",
+        "How the page's own modules are sent: `joined` by set-up into a few files, or as single `modules`, for "
+        "development. After a change and before the next set-up, always as modules.",
+    )
     log_format: Literal["text", "json"] = _setting("text", "Log lines as `text` or as `json`.")
 
     @property

@@ -51,7 +51,7 @@ const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memorie
 const MODELS = ['static/page/**/*_model.js', 'static/page/**/api.js', 'static/page/**/*_api.js', 'static/page/references/grammar.js', 'static/page/markdown/lexer.js'];
 
 export default [
-  { ignores: ['node_modules/', 'static/vendor/'] },
+  { ignores: ['node_modules/', 'static/vendor/', 'static/built/'] },
   {
     files: ['static/page/**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },

@@ -5,23 +5,22 @@ Needs only Python; what is set up already is left as it is.
 
 from __future__ import annotations
 
-import fcntl
 import sys
 
 from assets import prepare_assets
 from browser import prepare_browser
 from environment import SetupError, prepare_environment
+from joined_page import prepare_joined_page
 from shell_commands import prepare_commands
-from stamps import WORK
+from stamps import set_up_alone
 
 
 def main(purpose: str) -> None:
     """Set up for `purpose`, "serve" or "test". Concurrent runs wait for each other."""
-    WORK.mkdir(exist_ok=True)
-    with (WORK / "setup.lock").open("w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with set_up_alone():
         prepare_environment(dev=purpose == "test")
         prepare_assets(dev=purpose == "test")
+        prepare_joined_page()
         if purpose == "test":
             prepare_browser()
             prepare_commands()

@@ -16,6 +16,7 @@ INTERFACE = ROOT / "interface"
 VENDOR = INTERFACE / "static" / "vendor"
 PACKAGES = INTERFACE / "node_modules"
 ICONS = INTERFACE / "icons.txt"
+ESBUILD = WORK / "bin" / "esbuild"
 LOCK = ("package.json", "package-lock.json", ".npmrc")
 
 # The copied files, as a pattern below node_modules, and their folder in VENDOR.
@@ -31,17 +32,19 @@ USED = (
     ("katex/dist/fonts/*.woff2", "katex/fonts"),
     ("mermaid/dist/mermaid.min.js", "."),
 )
+# The program that joins the page's modules, below node_modules: one for each kind of machine, of which one is fetched.
+JOINER = "@esbuild/*/bin/esbuild"
 
 
 def prepare_assets(*, dev: bool) -> None:
     """Fill `interface/static/vendor`, unless that is done already.
 
     With `dev`, `interface/node_modules` stays, with ESLint and axe in it, and `.anaphora/bin/node` to run them.
-    Otherwise the fetched packages, and a fetched Node, are deleted afterwards.
+    Otherwise the fetched packages, and a fetched Node, are deleted afterwards. `.anaphora/bin/esbuild` stays.
     """
     if dev:
         _prepare_packages()
-    if is_current(VENDOR, "assets", _mark()):
+    if is_current(VENDOR, "assets", _mark()) and ESBUILD.exists():
         return
     if dev:
         _copy_used(PACKAGES)
@@ -94,11 +97,19 @@ def _copy_used(packages: Path) -> None:
         (draft / target).mkdir(parents=True, exist_ok=True)
         for file in found:
             shutil.copy(file, draft / target)
+    _keep_esbuild(packages)
     (draft / "icons.svg").write_text(sprite(ICONS, packages / "bootstrap-icons" / "icons"), encoding="utf-8")
     remember(draft, "assets", _mark())
     remove(VENDOR)
     VENDOR.parent.mkdir(parents=True, exist_ok=True)
     draft.rename(VENDOR)
+
+
+def _keep_esbuild(packages: Path) -> None:
+    [program] = packages.glob(JOINER)
+    ESBUILD.parent.mkdir(parents=True, exist_ok=True)
+    ESBUILD.unlink(missing_ok=True)
+    shutil.copy(program, ESBUILD)
 
 
 def sprite(names: Path, icons: Path) -> str:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".anaphora"
+
+
+@contextmanager
+def set_up_alone() -> Iterator[None]:
+    """Concurrent runs of set-up wait for each other."""
+    WORK.mkdir(exist_ok=True)
+    with (WORK / "setup.lock").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def fingerprint(*files: Path) -> str:

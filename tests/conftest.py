@@ -10,6 +10,8 @@ from argon2 import PasswordHasher
 
 from database.accounts.passwords import hash_with
 from database.connection import close_store
+from joined_page import prepare_joined_page
+from stamps import set_up_alone
 from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
@@ -74,8 +76,15 @@ def recording_model() -> Iterator[RecordingModel]:
         yield model
 
 
+@pytest.fixture(scope="session")
+def joined_page() -> None:
+    """The page's modules, joined as they are now: servers don't serve a build of other modules."""
+    with set_up_alone():
+        prepare_joined_page()
+
+
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
+def start_server(tmp_path: Path, joined_page: None) -> Iterator[Callable[..., LiveServer]]:
     """Start real servers: start_server(name="server", **settings). They are stopped after the test."""
     started: list[LiveServer] = []
 
@@ -104,7 +113,7 @@ def shared_recording_model() -> Iterator[RecordingModel]:
 
 @pytest.fixture(scope="session")
 def shared_server(
-    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel
+    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel, joined_page: None
 ) -> Iterator[LiveServer]:
     """A server for all tests that leave it as they found it; each has accounts of its own (`new_account`)."""
     server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ).start()

@@ -16,6 +16,7 @@ import pytest
 import assets
 import browser
 import environment
+import joined_page
 import node
 import stamps
 
@@ -113,12 +114,14 @@ def front_end(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]
     for name in assets.LOCK:
         (folder / name).write_text("{}")
     (programs / "node").write_text("#!/bin/sh\necho v99.0.0\n")
-    fetch = "mkdir -p node_modules; test ! -e broken || exit 1; echo 1 > node_modules/tiny.js"
+    fetch = "mkdir -p node_modules; test ! -e broken || exit 1; echo 1 | tee node_modules/tiny.js node_modules/join"
     (programs / "npm").write_text(f"#!/bin/sh\n{fetch}\n")
     for program in programs.iterdir():
         program.chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     monkeypatch.setattr(assets, "USED", (("tiny.js", "."),))
+    monkeypatch.setattr(assets, "JOINER", "join")
+    monkeypatch.setattr(assets, "ESBUILD", clone / ".anaphora" / "bin" / "esbuild")
     monkeypatch.setattr(assets, "WORK", clone / ".anaphora")
     monkeypatch.setattr("node.WORK", clone / ".anaphora")
     places = {"INTERFACE": ".", "VENDOR": "static/vendor", "PACKAGES": "node_modules", "ICONS": "icons.txt"}
@@ -129,7 +132,8 @@ def front_end(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]
 
 def test_what_is_deleted_of_the_front_end_comes_again(front_end: Callable[[], Any], clone: Path) -> None:
     folder = clone / "interface"
-    needed = [folder / "static/vendor/tiny.js", folder / "node_modules/tiny.js", clone / ".anaphora/bin/node"]
+    programs = [clone / ".anaphora/bin/node", clone / ".anaphora/bin/esbuild"]
+    needed = [folder / "static/vendor/tiny.js", folder / "node_modules/tiny.js", *programs]
     for gone in (folder / "static/vendor", folder / "node_modules", clone / ".anaphora", None):
         front_end()
         assert [path for path in needed if not path.exists()] == []
@@ -148,6 +152,67 @@ def test_packages_that_were_fetched_half_are_fetched_again(front_end: Callable[[
     broken.unlink()
     front_end()
     assert (packages / "tiny.js").exists()
+
+
+@pytest.fixture
+def page_folder(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The static files of a small page: what it starts with, and a part that it loads later."""
+    static = clone / "interface" / "static"
+    modules = {
+        "page/app/main.js": "import { say } from '../ui/say.js';\nsay(await import('../search/panel.js'));",
+        "page/app/settings.js": "import { say } from '../ui/say.js';\nsay(await import('../search/panel.js'));",
+        "page/app/shared.js": "",
+        "page/search/panel.js": "import { say } from '../ui/say.js';\nexport const open = () => say('panel');",
+        "page/ui/later.js": "export const later = (name) => ['later', name];",
+        "page/ui/say.js": "/** @type {import('./never.js').Say} */\nexport const say = (text) => console.warn(text);",
+        "vendor/library.js": "",
+    }
+    for name, text in modules.items():
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / name).write_text(text)
+    names = {"STATIC": static, "BUILT": static / "built", "WORK": clone / ".anaphora"}
+    for name, value in names.items():
+        monkeypatch.setattr(joined_page, name, value)
+    return static
+
+
+def test_the_page_is_joined_into_what_it_starts_with_and_what_it_loads_later(page_folder: Path) -> None:
+    joined_page.prepare_joined_page()
+    built = page_folder / "built"
+    assert {file.name for file in built.glob("*.js")} == {
+        "common.js",
+        "later.js",
+        "main.js",
+        "settings.js",
+        "shared.js",
+    }
+    assert '"search/panel.js"' in (built / "main.js").read_text()
+    assert '"panel"' not in (built / "main.js").read_text()
+    assert '"panel"' in (built / "later.js").read_text()
+    # The other pages have all that they need in one file.
+    assert '"panel"' in (built / "settings.js").read_text()
+
+
+def test_a_joined_page_is_made_again_only_when_it_is_deleted_or_a_module_changes(page_folder: Path) -> None:
+    def built_anew() -> bool:
+        before = page_folder / "built" / "before"
+        joined_page.prepare_joined_page()
+        anew = not before.exists()
+        before.touch()
+        return anew
+
+    assert built_anew()
+    assert not built_anew()
+    shutil.rmtree(page_folder / "built")
+    assert built_anew()
+    (page_folder / "page/search/panel.js").write_text("export const open = () => 'another';")
+    assert built_anew()
+    assert '"another"' in (page_folder / "built" / "later.js").read_text()
+    (page_folder / "page/search/panel.js").rename(page_folder / "page/search/other.js")
+    with pytest.raises(environment.SetupError):
+        joined_page.prepare_joined_page()
+    # What was built before stays; the server sees that it was made of other modules.
+    assert (page_folder / "built" / "later.js").exists()
 
 
 @pytest.fixture

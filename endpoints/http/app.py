@@ -90,7 +90,7 @@ def register(app: Flask, state: AppState) -> None:
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     app.url_map.converters["int"] = BoundedInteger
-    assets.register_assets(app, _STATIC)
+    assets.register_assets(app, _STATIC, joined=state.settings.page == "joined")
     app.before_request(_allow_larger_bodies)
     register_guards(app)
     register_response_headers(app)

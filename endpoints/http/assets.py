@@ -1,12 +1,20 @@
-"""Static files under addresses that contain a hash of their content, cached by browsers for ever."""
+"""Static files under addresses that contain a fingerprint of their content, cached by browsers for ever.
+
+The page's modules are served as set-up joined them (`interface/static/built`) while that build was made from the
+modules as they are; else, and where the settings say so, one by one.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import json
+import logging
 import mimetypes
+import re
 import threading
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +25,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from .validation import answers, fails, public
 
+log = logging.getLogger("anaphora.page")
 blueprint = Blueprint("static_files", __name__)
 _EXTENSION = "anaphora-static"
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -38,31 +47,56 @@ _JOINED = {
     ),
     "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
 }
+# The modules that pages start with, and the files that set-up joins each of them into; the last one is the start.
+_ENTRIES = {
+    "page/app/main.js": ("built/common.js", "built/main.js"),
+    "page/app/settings.js": ("built/settings.js",),
+    "page/app/shared.js": ("built/shared.js",),
+}
+_MANIFEST = "built/manifest.json"
+# What modules load when they first need it, beside style sheets of the page.
+_LOADED_LATER = (
+    "vendor/icons.svg",
+    "vendor/highlight.min.js",
+    "vendor/katex/katex.mjs",
+    "vendor/katex/katex.min.css",
+    "mermaid_frame.html",
+    "built/later.js",
+)
+_LINK = re.compile(rb'(?<=(?:src|ref)=")[\w./-]+(?=")')
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent; `packed` is its gzip form, if that is smaller."""
+    """A file as it is sent; `packed` is its gzip form, if that is smaller.
+
+    is_listed: the content is the one that was there at the start, and that the file's fingerprint is made from.
+    """
 
     content: bytes
     packed: bytes | None
     media_type: str
+    is_listed: bool
 
 
 class Assets:
     """The files below `folder`, listed at the start and read on first use.
 
     Also those of `_JOINED`, each made of several. Only listed files are served, whatever an address says; links out of
-    the folder are not listed.
+    the folder are not listed. joined: whether the page's modules are served as set-up joined them, where it did.
+    version: a fingerprint of all files.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, joined: bool = True) -> None:
         root = folder.resolve()
         files = (path for path in sorted(root.rglob("*")) if _is_served(path) and path.resolve().is_relative_to(root))
         self._paths: dict[str, tuple[Path, ...]] = {path.relative_to(root).as_posix(): (path,) for path in files}
-        self.version = self._fingerprint()
+        self._hashes = {path: _content_hash(path) for (path,) in self._paths.values()}
+        self.version = _digest(self._hashes.values())
+        self.is_joined = joined and self._has_current_build()
         for name, parts in _JOINED.items():
             self._paths[name] = tuple(path for part in parts for path in self._paths[part])
+        self._fingerprints = self._fingerprints_of_groups()
         self._loaded: dict[str, Asset] = {}
         self._lock = threading.Lock()
 
@@ -72,21 +106,94 @@ class Assets:
         if asset is None:
             paths = self._paths[name]
             with self._lock:
-                asset = self._loaded.setdefault(name, _load(paths))
+                asset = self._loaded.setdefault(name, self._load(paths))
         return asset
 
-    def _fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=8)
-        for name, (path,) in self._paths.items():
-            status = path.stat()
-            digest.update(name.encode() + b"\0" + _content_hash(path, status.st_mtime_ns, status.st_size))
-        return digest.hexdigest()
+    def fingerprint(self, name: str) -> str | None:
+        """Of the file `name`, or of the files that it finds by relative addresses; None where there is no such file."""
+        return self._fingerprints.get(_group_of(name)) if name in self._paths else None
+
+    def address(self, name: str) -> str:
+        """The address of the file `name`. Raises KeyError."""
+        return f"/static/{self._fingerprints[_group_of(name)]}/{name}"
+
+    def entry(self, module: str) -> Sequence[str]:
+        """The addresses of the modules by which a page starts that begins with `module`; the last one is the start."""
+        return [self.address(name) for name in (_ENTRIES[module] if self.is_joined else (module,))]
+
+    def loaded_later(self) -> Mapping[str, str]:
+        """The addresses of what modules ask for by name."""
+        at_once = {name for parts in _JOINED.values() for name in parts}
+        styles = (name for name in self._paths if name.startswith("page/") and name.endswith(".css"))
+        names = (*_LOADED_LATER, *(name for name in styles if name not in at_once))
+        return {name: self.address(name) for name in names if name in self._paths}
+
+    def _has_current_build(self) -> bool:
+        """Whether set-up joined the page's modules, and from the modules that are there now."""
+        if _MANIFEST not in self._paths:
+            return False
+        made_of = json.loads(self._paths[_MANIFEST][0].read_bytes())["made_of"]
+        there = {
+            name: self._hashes[path].hex()
+            for name, (path,) in self._paths.items()
+            if name.startswith(("page/", "vendor/")) and path.suffix in {".js", ".mjs"}
+        }
+        if made_of != there:
+            log.warning("the page was joined from other modules: it is served one by one; set-up joins it again")
+        return bool(made_of == there)
+
+    def _fingerprints_of_groups(self) -> dict[str, str]:
+        groups = defaultdict[str, list[bytes]](list)
+        for name, paths in self._paths.items():
+            groups[_group_of(name)] += [name.encode(), *(self._hashes[path] for path in paths)]
+        # Of pages among the files, the addresses of what they load are a part.
+        for name in self._paths:
+            if name.endswith(".html"):
+                groups[name].append(self.version.encode())
+        return {group: _digest(parts) for group, parts in groups.items()}
+
+    def _load(self, paths: Sequence[Path]) -> Asset:
+        path, *_ = paths
+        parts = [part.read_bytes() for part in paths]
+        is_listed = all(_hash(part) == self._hashes[each] for part, each in zip(parts, paths, strict=True))
+        content = b"\n".join(parts)
+        if path.suffix == ".html":
+            content = _LINK.sub(lambda found: self.address(found[0].decode()).encode(), content)
+        packed = gzip.compress(content, compresslevel=6, mtime=0) if path.suffix in _COMPRESSIBLE else None
+        if packed is not None and len(packed) >= len(content):
+            packed = None
+        media_type = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        textual = media_type.startswith("text/") or media_type == "application/json"
+        return Asset(content, packed, f"{media_type}; charset=utf-8" if textual else media_type, is_listed)
+
+
+def _group_of(name: str) -> str:
+    """Files that find each other by relative addresses have one fingerprint."""
+    folder = name.partition("/")[0]
+    is_module = folder == "page" and name.endswith(".js")
+    return folder if folder in {"vendor", "built"} or is_module else name
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(b"%d:" % len(part) + part)
+    return digest.hexdigest()
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _content_hash(path: Path) -> bytes:
+    status = path.stat()
+    return _hash_of_version(path, status.st_mtime_ns, status.st_size)
 
 
 @cache
-def _content_hash(path: Path, _modified_ns: int, _size: int) -> bytes:
+def _hash_of_version(path: Path, _modified_ns: int, _size: int) -> bytes:
     """Cached per file version: hashing all files takes half of an application's start."""
-    return hashlib.blake2b(path.read_bytes()).digest()
+    return _hash(path.read_bytes())
 
 
 def _is_served(path: Path) -> bool:
@@ -94,25 +201,22 @@ def _is_served(path: Path) -> bool:
     return path.is_file() and not path.name.startswith(".")
 
 
-def register_assets(app: Flask, folder: Path) -> None:
-    """Serve `folder` and give templates `asset(name)`, the address of a file of it."""
-    assets = Assets(folder)
+def register_assets(app: Flask, folder: Path, *, joined: bool) -> None:
+    """Serve `folder` and give templates the addresses of its files; `joined`: see `Assets`."""
+    assets = Assets(folder, joined=joined)
     app.extensions[_EXTENSION] = assets
-    app.add_template_global(asset_address, "asset")
+    app.add_template_global(assets.address, "asset")
+    app.add_template_global(assets.entry, "entry")
+    app.add_template_global(page_assets, "page_assets")
 
 
-def asset_address(name: str) -> str:
-    """The address of the file `name`."""
-    return f"{static_base()}{name}"
-
-
-def static_base() -> str:
-    """Where the files of this version are, ending with a slash."""
-    return f"/static/{_assets().version}/"
+def page_assets() -> Mapping[str, object]:
+    """What the page's modules know of files: the addresses of those they load later, and the version of all."""
+    return {"version": _assets().version, "addresses": _assets().loaded_later()}
 
 
 def static_version() -> str:
-    """The fingerprint of this version of the page's files."""
+    """A fingerprint of all files that pages are made of."""
     return _assets().version
 
 
@@ -132,7 +236,8 @@ def send_asset(version: str, name: str) -> Response:
         answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Vary"] = "Accept-Encoding"
     # A page opened before an update still uses the old address: it gets the file without caching.
-    answer.headers["Cache-Control"] = _FOR_EVER if version == _assets().version else "no-cache"
+    is_current = asset.is_listed and version == _assets().fingerprint(name)
+    answer.headers["Cache-Control"] = _FOR_EVER if is_current else "no-cache"
     if name.endswith(".html"):
         answer.headers["Content-Security-Policy"] = _FRAME_POLICY
         answer.headers["X-Frame-Options"] = "SAMEORIGIN"
@@ -150,14 +255,3 @@ def favicon() -> BaseResponse:
 def _assets() -> Assets:
     assets: Assets = current_app.extensions[_EXTENSION]
     return assets
-
-
-def _load(paths: Sequence[Path]) -> Asset:
-    path, *_ = paths
-    content = b"\n".join(part.read_bytes() for part in paths)
-    packed = gzip.compress(content, compresslevel=6, mtime=0) if path.suffix in _COMPRESSIBLE else None
-    if packed is not None and len(packed) >= len(content):
-        packed = None
-    media_type = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    textual = media_type.startswith("text/") or media_type == "application/json"
-    return Asset(content, packed, f"{media_type}; charset=utf-8" if textual else media_type)

@@ -17,7 +17,7 @@ from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from endpoints.http import models as http_models
-from endpoints.http.assets import static_base, static_version
+from endpoints.http.assets import static_version
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
 
@@ -99,7 +99,6 @@ def _bootstrap() -> dict[str, Any]:
         "user_email": user.user_email,
         "name": user.name,
         "domain": DOMAIN,
-        "static_base": static_base(),
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},
         "version": static_version(),

@@ -270,7 +270,8 @@ def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_ag
     expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
     expect(problem).to_be_hidden()
 
-    page.keyboard.press("Escape")
+    page = open_page(person, empty_cache=True)
+    problem = page.locator("#composer-problem")
     page.context.set_offline(True)
     page.locator("#composer-input").press_sequentially("/he")
     expect(problem).to_contain_text("The server cannot be reached.")

@@ -21,8 +21,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 # Draws `text` once a letter at a time, each letter drawn at once, and once whole; what both come to when all is loaded.
 RENDER = """async (text) => {
-  const base = JSON.parse(document.getElementById('bootstrap').textContent).static_base;
-  const { MarkdownView } = await import(`${base}page/markdown/view.js`);
+  const { MarkdownView } = await import('/static/apart/page/markdown/view.js');
   const places = [0, 1].map(() => document.querySelector('main').appendChild(document.createElement('div')));
   const [streamed, whole] = places.map((place) => new MarkdownView(place));
   const later = globalThis.setTimeout;

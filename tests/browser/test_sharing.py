@@ -44,11 +44,6 @@ def link_in(dialog: Locator) -> str:
     return dialog.get_by_role("textbox", name="Link").input_value()
 
 
-def static_base(page: Page) -> str:
-    """Where the modules of the page are."""
-    return str(page.evaluate("JSON.parse(document.getElementById('bootstrap').textContent).static_base"))
-
-
 def shared_link(client: Client, talk: Talk) -> str:
     """The path of the link to a conversation, made over HTTP."""
     reply = client.post(f"/share/{talk.conversation_id}")
@@ -157,14 +152,13 @@ def test_links_are_listed_and_withdrawn(person: Client, garden: Talk, open_page:
     link = shared_link(person, garden)
     page = open_page(person, garden.path)
     page.evaluate(
-        """async (base) => {
-          const { mountShareList } = await import(`${base}page/conversation/sharing/list.js`);
-          const { createApi } = await import(`${base}page/core/api.js`);
+        """async () => {
+          const { mountShareList } = await import('/static/apart/page/conversation/sharing/list.js');
+          const { createApi } = await import('/static/apart/page/core/api.js');
           const place = document.createElement('div');
           document.getElementById('chatView').replaceChildren(place);
           await mountShareList(place, { api: createApi() });
-        }""",
-        static_base(page),
+        }"""
     )
     row = page.locator(".share-list-row")
     expect(row).to_contain_text("Garden <i>plans</i>")
@@ -183,7 +177,7 @@ def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_ag
 ) -> None:
     page_problems.expect("ERR_FAILED")
     page = open_page(person, garden.path)
-    page.route("**/page/conversation/sharing/dialog.js", lambda route: route.abort(), times=1)
+    page.route("**/page/conversation/sharing/sharing.css", lambda route: route.abort(), times=1)
     sidebar = SidebarPage(page)
     sidebar.choose(sidebar.row("Garden <i>plans</i>"), "Share…")
     page.route("**/share/*", lambda route: route.abort(), times=2)
@@ -212,12 +206,12 @@ def test_nothing_serious_is_found_on_the_page_and_in_the_dialog(
     assert findings(reader, "shared-not-found") == []
 
     page = open_page(person, garden.path)
-    open_dialog = """async ([base, conversationId]) => {
-      const { openShareDialog } = await import(`${base}page/conversation/sharing/dialog.js`);
-      const { createApi } = await import(`${base}page/core/api.js`);
+    open_dialog = """async (conversationId) => {
+      const { openShareDialog } = await import('/static/apart/page/conversation/sharing/dialog.js');
+      const { createApi } = await import('/static/apart/page/core/api.js');
       openShareDialog({ api: createApi(), conversationId, title: 'Garden plans' });
     }"""
-    page.evaluate(open_dialog, [static_base(page), garden.conversation_id])
+    page.evaluate(open_dialog, garden.conversation_id)
     dialog = page.get_by_role("dialog", name="Share “Garden plans”")
     expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
     assert findings(page, "share-dialog", shown=dialog) == []

@@ -105,7 +105,7 @@ def test_a_long_answer_arrives_piece_by_piece(shared_server: LiveServer, shared_
 def test_files_of_the_page_are_packed_and_kept_for_ever(shared_server: LiveServer) -> None:
     client: Client = new_account(shared_server)
     page = client.get("/interface/", Accept="text/html").text
-    address = next(part for part in page.split('"') if part.endswith("/page/app/main.js"))
+    address = next(part for part in page.split('"') if part.endswith("/main.js"))
     packed = client.get(address, Accept_Encoding="gzip")
     assert packed.headers["content-encoding"] == "gzip"
     assert "immutable" in packed.headers["cache-control"]
@@ -119,7 +119,7 @@ def test_files_of_the_page_are_packed_and_kept_for_ever(shared_server: LiveServe
 def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(shared_server: LiveServer) -> None:
     client: Client = new_account(shared_server)
     page = client.get("/interface/", Accept="text/html").text
-    styles = [part for part in page.split('"') if part.endswith(".css")]
+    styles = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
     folder = ROOT / "interface" / "static"
     parts = [
         folder / "vendor" / "bootstrap.min.css",
@@ -138,5 +138,5 @@ def test_the_first_page_asks_for_no_more_files_than_it_may(shared_server: LiveSe
     named = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', client.get("/interface/", Accept="text/html").text))
     sizes = [len(client.get(address, Accept_Encoding="gzip").body) for address in named]
     # Beside them the browser asks for the page, the mark of the tab, two lists and the models.
-    assert len(named) + 5 <= 56
+    assert len(named) + 5 <= 20
     assert sum(sizes) + len(page.body) < 235_000

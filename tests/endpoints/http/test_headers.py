@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import pytest
 from flask import Flask
 
@@ -46,3 +49,21 @@ def test_every_answer_names_the_version_of_the_page(app: Flask, ada: Person) -> 
         version = static_version()
     for path in ("/interface/", "/list_workspaces/assistant", "/nowhere", "/healthz"):
         assert ada.get(path).headers["X-Anaphora-Version"] == version
+
+
+def test_long_lists_and_pages_are_compressed_for_clients_that_take_it(ada: Person) -> None:
+    for _ in range(20):
+        ada.new_conversation()
+    path = "/list_conversation_by_user/assistant"
+    plain = ada.get(path)
+    packed = ada.get(path, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    assert (packed.headers["Content-Encoding"], packed.headers["Vary"]) == ("gzip", "Accept-Encoding")
+    assert json.loads(gzip.decompress(packed.data)) == plain.json
+    assert len(packed.data) < len(plain.data) / 2
+    assert packed.headers["ETag"] == plain.headers["ETag"]
+    tag = {"If-None-Match": plain.headers["ETag"], "Accept-Encoding": "gzip"}
+    again = ada.get(path, headers=tag)
+    assert (again.status_code, again.data) == (304, b"")
+    assert "Content-Encoding" not in ada.get(path, headers={"Accept-Encoding": "gzip;q=0"}).headers
+    assert "Content-Encoding" not in ada.get("/healthz", headers={"Accept-Encoding": "gzip"}).headers
+    assert ada.get("/interface/", headers={"Accept-Encoding": "gzip"}).headers["Content-Encoding"] == "gzip"

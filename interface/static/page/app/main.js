@@ -14,6 +14,7 @@ import { mountModelStatus } from '../composer/models/status.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
 import { showToast } from '../ui/toast.js';
+import { createVersionWatch } from '../ui/version.js';
 import { ConversationPage } from '../conversation/page.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
@@ -153,7 +154,8 @@ async function start() {
   const events = createEvents();
   let kept = null;
   const api = createApi({
-    user: bootstrap.user_email, onBusy: createBusyBar(), ...watchSession({ email: bootstrap.user_email, kept: () => kept }),
+    user: bootstrap.user_email, onBusy: createBusyBar(), onVersion: createVersionWatch(),
+    ...watchSession({ email: bootstrap.user_email, kept: () => kept }),
   });
   installCopyFallbacks();
   document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));

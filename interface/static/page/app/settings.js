@@ -3,10 +3,12 @@ import { openKept } from '../core/kept.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { watchSession } from '../ui/session.js';
+import { createVersionWatch } from '../ui/version.js';
 import { mountSettings } from '../settings/settings.js';
 
 const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
 const kept = await openKept(bootstrap.user_email);
 const session = watchSession({ email: bootstrap.user_email, kept: () => kept });
 installCopyFallbacks();
-mountSettings({ api: createApi({ user: bootstrap.user_email, onBusy: createBusyBar(), ...session }), bootstrap, kept });
+const api = createApi({ user: bootstrap.user_email, onBusy: createBusyBar(), onVersion: createVersionWatch(), ...session });
+mountSettings({ api, bootstrap, kept });

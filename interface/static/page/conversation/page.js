@@ -1,5 +1,5 @@
 import { parseAddress, writeAddress } from '../core/address.js';
-import { bring, mayPass } from '../core/api.js';
+import { mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
@@ -10,6 +10,8 @@ import { createReferenceCache } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
 import { attempt, tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
+import { createMessageActions } from './transcript/actions.js';
+import { createSelection } from './transcript/selection.js';
 import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, listed, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
 import { Turns } from './turns/turns.js';
@@ -28,8 +30,8 @@ export class ConversationPage {
   #transcript;
   #turns;
   #composer;
-  #doing = null;
-  #selection = null;
+  #actions;
+  #selection;
   #pins;
   #announcer = document.getElementById('announcer');
   #tabs;
@@ -56,19 +58,14 @@ export class ConversationPage {
       kept, mayPass, deliver: (entry) => this.#deliver(entry),
       isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
     });
+    this.#actions = createMessageActions(page);
+    this.#selection = createSelection(document.getElementById('composer'), page, this.#actions);
     this.#composer = mountComposer({ ...page, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
     this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.#catchUp());
     this.#follow();
-  }
-
-  /** Brings what is done with messages: a page without messages does without. */
-  async #prepare(page) {
-    const [{ createMessageActions }, { createSelection }] = await bring(() => Promise.all([import('./transcript/actions.js'), import('./transcript/selection.js')]));
-    this.#doing ??= createMessageActions(page);
-    this.#selection ??= createSelection(document.getElementById('composer'), page, this.#doing);
   }
 
   /** What the parts of the page share. */
@@ -89,8 +86,7 @@ export class ConversationPage {
       replyTo: (message) => this.#composer.replyTo(message),
       refresh: () => this.refresh(),
       reload: () => this.#reload(),
-      prepare: () => this.#prepare(page),
-      onAction: (name, message, detail) => this.#doing.act(name, message, detail),
+      onAction: (name, message, detail) => this.#actions.act(name, message, detail),
       onSelect: (message, selected) => this.#selection.set(message, selected),
       turns: () => this.#turns,
       answering: () => this.#composer.answering(),
@@ -102,7 +98,7 @@ export class ConversationPage {
       onConversation: (changes) => this.#takeChanges(changes),
       onCard: (card) => {
         this.#turns.adopt(card);
-        this.#selection?.adopt(card);
+        this.#selection.adopt(card);
       },
     };
     return page;
@@ -131,7 +127,7 @@ export class ConversationPage {
     this.#opening = opening;
     writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
-    this.#selection?.clear();
+    this.#selection.clear();
     this.#turnTo(conversationId);
     this.#transcript.clear(conversationId);
     this.#pins.clear();

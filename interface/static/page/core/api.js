@@ -110,11 +110,12 @@ export function nextCursor(header) {
  * @param {(request: {quiet: boolean}) => void} [options.onUnauthorized]
  * @param {() => void} [options.onOtherAccount]
  * @param {(busy: boolean) => void} [options.onBusy] tells when requests that somebody waits for begin and end
+ * @param {(version: string|null) => void} [options.onVersion] told with each answer: the server's version of the page
  * @param {number} [options.patience] in milliseconds
  */
 export function createApi({
   fetch = (...args) => globalThis.fetch(...args), user = '', onUnauthorized = () => {}, onOtherAccount = () => {}, onBusy = () => {},
-  patience: usual = PATIENCE_MS,
+  onVersion = () => {}, patience: usual = PATIENCE_MS,
 } = {}) {
   const counted = createCounter(onBusy);
 
@@ -150,6 +151,7 @@ export function createApi({
     } catch (error) {
       throw errorOf(error);
     }
+    onVersion(response.headers.get('X-Anaphora-Version'));
     if (response.ok) return response;
     if (response.status === 401) onUnauthorized({ quiet });
     const error = await errorFrom(response);

@@ -1,5 +1,6 @@
 import { strings } from '../strings/en/conversation.js';
-import { MERMAID_FRAME } from './libraries.js';
+import { diagramFrame } from './libraries.js';
+import { once } from '../ui/assets.js';
 import { element } from '../ui/dom.js';
 
 const PATIENCE_MS = 20000;
@@ -7,6 +8,8 @@ const PATIENCE_MS = 20000;
 let frame = null;
 let drawings = 0;
 const waiting = new Map();
+/** The pictures that are shown, and what redraws each. */
+const drawn = new Map();
 
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
@@ -22,29 +25,42 @@ function onMessage(event) {
 
 function openFrame() {
   const node = element('iframe', { class: 'diagram-frame', sandbox: 'allow-scripts', 'aria-hidden': 'true', tabindex: '-1' });
-  node.src = MERMAID_FRAME;
-  const opened = { node };
+  node.src = diagramFrame();
+  const opened = { node, isReady: false };
   opened.ready = new Promise((resolve) => {
-    opened.becomeReady = resolve;
+    opened.becomeReady = () => {
+      opened.isReady = true;
+      resolve();
+    };
   });
-  addEventListener('message', onMessage);
   document.body.append(node);
   return opened;
 }
 
+/** A frame whose files did not come will never draw: the next diagram opens another one. */
+function discardFailed(opened) {
+  if (opened.isReady || frame !== opened) return;
+  opened.node.remove();
+  frame = null;
+}
+
 async function ask(source) {
   frame ??= openFrame();
+  const asked = frame;
   drawings += 1;
   const id = drawings;
   const answer = new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('The diagram took too long.')), PATIENCE_MS);
+    const timer = setTimeout(() => {
+      discardFailed(asked);
+      reject(new Error('The diagram took too long.'));
+    }, PATIENCE_MS);
     waiting.set(id, ({ svg, error }) => {
       clearTimeout(timer);
       if (typeof svg === 'string') resolve(svg);
       else reject(new Error(String(error)));
     });
   });
-  frame.ready.then(() => frame.node.contentWindow.postMessage({ id, source, dark: isDark() }, '*'));
+  asked.ready.then(() => asked.node.contentWindow?.postMessage({ id, source, dark: isDark() }, '*'));
   try {
     return await answer;
   } finally {
@@ -60,6 +76,29 @@ function sizeLike(picture, svg) {
   picture.height = Math.ceil(height);
 }
 
+async function paint(picture, source) {
+  const svg = await ask(source);
+  sizeLike(picture, svg);
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await picture.decode();
+}
+
+/** Draws the shown diagrams again in the colours of the theme that was chosen. */
+function repaint() {
+  for (const [picture, source] of drawn) {
+    // What can't be drawn again keeps its colours.
+    if (picture.isConnected) paint(picture, source).catch(() => {});
+    else drawn.delete(picture);
+  }
+}
+
+/** Follows what frames answer, and the theme, from the first diagram on. */
+const follow = once(async () => {
+  addEventListener('message', onMessage);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
+  new MutationObserver(repaint).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+});
+
 /**
  * Draws a diagram below its source: in a frame that can reach nothing, and shown as a picture, in which no script runs.
  *
@@ -68,11 +107,10 @@ function sizeLike(picture, svg) {
  */
 export async function drawDiagram(block, source) {
   try {
-    const svg = await ask(source);
+    follow();
     const picture = element('img', { class: 'diagram', alt: strings.mermaid.alt });
-    sizeLike(picture, svg);
-    picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-    await picture.decode();
+    await paint(picture, source);
+    drawn.set(picture, source);
     block.classList.add('has-diagram');
     block.append(picture);
   } catch {

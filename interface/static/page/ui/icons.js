@@ -1,7 +1,8 @@
 /** Icons from the one sprite that set-up builds from `interface/icons.txt`. */
 
+import { assetAddress } from './assets.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
-const SPRITE = new URL('../../vendor/icons.svg', import.meta.url).pathname;
 
 /** Font Awesome's names, where clients know them, and the sprite's symbols that stand for them. */
 const FONT_AWESOME = {
@@ -47,7 +48,7 @@ export function icon(name) {
     svg.setAttribute('aria-hidden', 'true');
     svg.setAttribute('focusable', 'false');
     const use = document.createElementNS(SVG, 'use');
-    use.setAttribute('href', `${SPRITE}#${name}`);
+    use.setAttribute('href', `${assetAddress('vendor/icons.svg')}#${name}`);
     svg.append(use);
     drawn.set(name, svg);
   }

@@ -1,10 +1,10 @@
-import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
 import { TranscriptWindow } from './window_model.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
+import { MessageCard } from '../card/card.js';
 import { showToast } from '../../ui/toast.js';
 import { createCardList } from './card_list.js';
 import { createScrollKeeper } from './scroll.js';
@@ -24,7 +24,6 @@ const words = strings.transcript;
 export class Transcript {
   #page;
   #window = new TranscriptWindow({ limit: MOST_CARDS });
-  #Card = null;
   #list;
   #scroll;
   #notes = {};
@@ -51,7 +50,7 @@ export class Transcript {
     // What is written here is announced when it is complete, not letter by letter.
     container.setAttribute('aria-live', 'off');
     this.#list = createCardList(cards, (message) => {
-      const card = new this.#Card(message, page);
+      const card = new MessageCard(message, page);
       page.onCard(card);
       return card;
     });
@@ -100,13 +99,6 @@ export class Transcript {
     this.#tellEnds();
   }
 
-  /** Brings what cards are made of: a page without messages does without. */
-  async prepare() {
-    if (this.#Card) return;
-    const [{ MessageCard }] = await Promise.all([bring(() => import('../card/card.js')), this.#page.prepare()]);
-    this.#Card = MessageCard;
-  }
-
   /**
    * Loads the newest messages, or those around one.
    *
@@ -116,7 +108,7 @@ export class Transcript {
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
     const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
-    const [messages] = await Promise.all([this.#page.api.listMessages(conversationId, query, { signal }), this.prepare()]);
+    const messages = await this.#page.api.listMessages(conversationId, query, { signal });
     if (conversationId !== this.#conversationId) return;
     this.#forgetLoading();
     this.#window.replace(messages, { atEnd: around === null });

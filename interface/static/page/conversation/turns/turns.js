@@ -50,7 +50,6 @@ export class Turns {
     const isShown = () => this.#page.conversationId() === conversationId;
     const { signal } = this.#controller;
     const wasShown = isShown();
-    if (wasShown) await this.#page.transcript().prepare();
     const request = new AbortController();
     const response = await this.#page.api.sendMessage(conversationId, message, { signal: request.signal });
     if (!wasShown || signal.aborted) {

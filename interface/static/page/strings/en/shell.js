@@ -17,6 +17,8 @@ export const shellStrings = {
 
   toast: { dismiss: 'Dismiss', undo: 'Undo' },
 
+  version: { newer: 'Anaphora was updated on the server.', reload: 'Reload' },
+
   sidebar: {
     label: 'Conversations',
     loading: 'Loading conversations…',

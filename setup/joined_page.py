@@ -1,0 +1,89 @@
+"""The page's modules joined into a few files by esbuild: `interface/static/built`.
+
+`main.js` with `common.js` is what the page starts with, `later.js` every part that it loads when it is first needed.
+The other pages are one file each. `manifest.json` tells the server which modules the files were made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from environment import SetupError
+from stamps import ROOT, WORK, fingerprint, is_current, remember, remove
+
+STATIC = ROOT / "interface" / "static"
+BUILT = STATIC / "built"
+ESBUILD = WORK / "bin" / "esbuild"
+PAGE = "page/app/main.js"
+OTHER_PAGES = ("page/app/settings.js", "page/app/shared.js")
+OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
+_IMPORT = re.compile(r"\bimport\('(\.[^']+\.js)'\)")
+_COMMENT = ("*", "/*", "//")
+
+
+def prepare_joined_page() -> None:
+    """Join the page's modules, unless that is done already. Needs what `prepare_assets` prepares, and no network."""
+    modules = sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
+    names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
+    mark = fingerprint(Path(__file__), *modules) + names
+    if is_current(BUILT, "page", mark):
+        return
+    WORK.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="page-", dir=WORK) as name:
+        draft = Path(name) / "built"
+        _join_page(Path(name) / "static", draft)
+        _esbuild(draft, *(STATIC / entry for entry in OTHER_PAGES))
+        made_of = {path.relative_to(STATIC).as_posix(): _hash(path) for path in modules}
+        (draft / "manifest.json").write_text(json.dumps({"made_of": made_of}), encoding="utf-8")
+        remember(draft, "page", mark)
+        remove(BUILT)
+        draft.rename(BUILT)
+
+
+def _join_page(copy: Path, target: Path) -> None:
+    """Join `PAGE` in a copy of the modules, in which parts that are loaded later come from one file."""
+    shutil.copytree(STATIC / "page", copy / "page")
+    (copy / "vendor").symlink_to(STATIC / "vendor")
+    folder = copy / "page"
+    later = sorted({part for path in folder.rglob("*.js") for part in _take_from_later(path, folder)})
+    lines = [f"import * as part{number} from './{part}';" for number, part in enumerate(later)]
+    lines += ["export const modules = {", *(f"  '{part}': part{number}," for number, part in enumerate(later)), "};"]
+    (folder / "later.js").write_text("\n".join(lines), encoding="utf-8")
+    _esbuild(target, copy / PAGE, folder / "later.js", "--splitting", "--chunk-names=common")
+
+
+def _take_from_later(path: Path, folder: Path) -> set[str]:
+    """Make a module take its parts from the joined file. Returns the names of the parts, below `folder`."""
+    parts = set[str]()
+
+    def taken(found: re.Match[str]) -> str:
+        part = Path(os.path.normpath(path.parent / found[1])).relative_to(folder).as_posix()
+        parts.add(part)
+        return f"later('{part}')"
+
+    lines = path.read_text(encoding="utf-8").split("\n")
+    joined = [line if line.lstrip().startswith(_COMMENT) else _IMPORT.sub(taken, line) for line in lines]
+    if parts:
+        source = Path(os.path.relpath(folder / "ui" / "later.js", path.parent)).as_posix()
+        # After the last line: no other line changes its number.
+        joined.append(f"import {{ later }} from './{source}';")
+        path.write_text("\n".join(joined), encoding="utf-8")
+    return parts
+
+
+def _esbuild(target: Path, *arguments: Path | str) -> None:
+    command = [str(ESBUILD), *OPTIONS, "--entry-names=[name]", f"--outdir={target}", *map(str, arguments)]
+    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+        raise SetupError("The page's modules could not be joined; esbuild's messages are above.")
+
+
+def _hash(path: Path) -> str:
+    # As the server hashes the files that it serves: endpoints/http/assets.py.
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()

@@ -1,0 +1,109 @@
+"""How the page comes: in few files, from the cache the second time, again after a failure, anew after an update."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, store_talk
+from tests.browser.traffic import Traffic
+from tests.browser.transcript import card
+from tests.http_client import Client
+from tests.live_server import LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+    from tests.browser.chromium import PageProblems
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+TURNS = 100
+MOST_REQUESTS = 40
+MOST_BYTES = 250_000
+MOST_REQUESTS_AGAIN = 10
+
+
+def opened(page: Page, path: str) -> None:
+    """Open the long conversation at its end."""
+    page.goto(path)
+    expect(card(page, 2 * TURNS)).to_be_in_viewport()
+
+
+def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
+    shared_server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    talk = store_talk(shared_server, person, "Growing tomatoes", turns=TURNS)
+    page = open_page(person, "/healthz", empty_cache=True)
+    traffic = Traffic(page)
+    requests, size = traffic.of(lambda: opened(page, talk.path))
+    assert requests <= MOST_REQUESTS, traffic.paths
+    assert size <= MOST_BYTES
+    assert [path for path in traffic.paths if re.search(r"/page/(?!app/theme).*\.js", path)] == []
+
+    requests, _ = traffic.of(lambda: opened(page, talk.path))
+    assert requests <= MOST_REQUESTS_AGAIN, traffic.paths
+
+
+def test_a_part_that_failed_is_asked_for_at_another_address(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person, empty_cache=True)
+    asked = list[str]()
+
+    def fail_twice(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 2:
+            route.continue_()
+        else:
+            route.abort()
+
+    page.route(re.compile(r"/built/later\.js"), fail_twice)
+    page.locator("#model-button").click()
+    problem = page.locator("#composer-problem")
+    for _ in range(2):
+        problem.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
+    assert [re.sub(r".*/later\.js", "", url) for url in asked] == ["", "?try=1", "?try=2"]
+
+
+def test_after_an_update_of_the_server_the_page_offers_once_to_be_loaded_again(
+    person: Client, open_page: OpenPage
+) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    offers = page.locator(".toast-message").filter(has_text="Anaphora was updated on the server.")
+
+    def answer_as_updated(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, headers={**response.headers, "x-anaphora-version": "another"})
+
+    page.route(re.compile("/(get_conversation_details|list_messages)"), answer_as_updated)
+    page.locator("#workspaces-container .jstree-anchor", has_text="Growing tomatoes").click()
+    expect(card(page, 2)).to_be_visible()
+    expect(offers).to_have_count(1)
+    page.unroute_all()
+    with page.expect_navigation():
+        offers.get_by_role("button", name="Reload").click()
+    expect(card(page, 2)).to_be_visible()
+    expect(offers).to_have_count(0)
+
+
+def test_the_page_also_runs_from_its_single_modules(
+    start_server: Callable[..., LiveServer], open_page: OpenPage
+) -> None:
+    server = start_server(ANAPHORA_PAGE="modules")
+    person = server.sign_up()
+    talk = store_talk(server, person, "Growing tomatoes", turns=1)
+    page = open_page(person, talk.path)
+    expect(card(page, 2)).to_be_visible()
+    assert page.locator('script[src*="/built/"]').count() == 0
+    page.locator("#open-knowledge").click()
+    expect(page.get_by_role("heading", name="Memories", exact=True)).to_be_visible()
+    page.goto("/settings")
+    expect(page.locator("#user-detail")).to_be_visible()

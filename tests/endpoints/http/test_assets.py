@@ -1,0 +1,127 @@
+"""Static files: an address changes with its file, and a build of the page is served only while it is current."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from endpoints.http.assets import Assets
+
+MAIN, SETTINGS = "page/app/main.js", "page/app/settings.js"
+BASE = "joined/base.css"
+FILES = (
+    "built/common.js",
+    "built/later.js",
+    "built/main.js",
+    "built/settings.js",
+    "img/mark.svg",
+    "page/app/main.js",
+    "page/app/settings.js",
+    "page/composer/composer.css",
+    "page/conversation/transcript/transcript.css",
+    "page/memories/memories.css",
+    "page/references/references.css",
+    "page/sidebar/sidebar.css",
+    "page/ui/base.css",
+    "page/ui/theme.css",
+    "vendor/bootstrap.min.css",
+    "vendor/icons.svg",
+    "vendor/jquery.min.js",
+    "vendor/jstree.min.js",
+    "vendor/mermaid.min.js",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small page, with a build that set-up made of it."""
+    for name in FILES:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"/* {name} */\n")
+    (tmp_path / "frame.html").write_text('<script src="vendor/mermaid.min.js"></script>')
+    modules = (tmp_path / name for name in FILES if name.startswith(("page/", "vendor/")) and name.endswith(".js"))
+    made_of = {
+        file.relative_to(tmp_path).as_posix(): hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+        for file in modules
+    }
+    (tmp_path / "built" / "manifest.json").write_text(json.dumps({"made_of": made_of}))
+    return tmp_path
+
+
+def addresses(folder: Path) -> dict[str, str]:
+    """The address of each file, as a server that starts now gives it."""
+    assets = Assets(folder)
+    return {name: assets.address(name) for name in (*FILES, BASE)}
+
+
+def changed_by(folder: Path, name: str) -> set[str]:
+    """The files that have another address once `name` has other content."""
+    before = addresses(folder)
+    (folder / name).write_text("/* other */\n")
+    after = addresses(folder)
+    return {each for each in before if before[each] != after[each]}
+
+
+def test_an_address_changes_with_its_own_file_alone(folder: Path) -> None:
+    assert changed_by(folder, "page/memories/memories.css") == {"page/memories/memories.css"}
+    assert changed_by(folder, "img/mark.svg") == {"img/mark.svg"}
+    assert changed_by(folder, "page/ui/base.css") == {"page/ui/base.css", BASE}
+
+
+def test_files_that_find_each_other_by_relative_addresses_change_theirs_together(folder: Path) -> None:
+    assert changed_by(folder, MAIN) == {MAIN, SETTINGS}
+    assert changed_by(folder, "built/common.js") == {name for name in FILES if name.startswith("built/")}
+    vendored = {name for name in FILES if name.startswith("vendor/")}
+    assert changed_by(folder, "vendor/mermaid.min.js") == vendored
+
+
+def test_the_version_and_the_address_of_a_page_among_the_files_change_with_all_that_it_loads(folder: Path) -> None:
+    before = Assets(folder)
+    assert before["frame.html"].content.decode() == f'<script src="{before.address("vendor/mermaid.min.js")}"></script>'
+    (folder / "vendor/mermaid.min.js").write_text("other")
+    after = Assets(folder)
+    assert after.version != before.version
+    assert after.address("frame.html") != before.address("frame.html")
+
+
+def test_the_page_is_served_joined_while_the_build_is_of_its_modules(folder: Path) -> None:
+    assets = Assets(folder)
+    assert assets.entry(MAIN) == [assets.address("built/common.js"), assets.address("built/main.js")]
+    assert assets.entry(SETTINGS) == [assets.address("built/settings.js")]
+    assert assets.loaded_later()["built/later.js"] == assets.address("built/later.js")
+
+
+@pytest.mark.parametrize("change", ["changed", "added", "removed", "never built"])
+def test_a_build_of_other_modules_is_not_served(folder: Path, change: str) -> None:
+    if change == "never built":
+        (folder / "built" / "manifest.json").unlink()
+    elif change == "removed":
+        (folder / SETTINGS).unlink()
+    else:
+        name = "page/app/main.js" if change == "changed" else "page/search/panel.js"
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("changed()")
+    assets = Assets(folder)
+    assert assets.entry(MAIN) == [assets.address(MAIN)]
+
+
+def test_single_modules_can_be_asked_for(folder: Path) -> None:
+    assets = Assets(folder, joined=False)
+    assert assets.entry(MAIN) == [assets.address(MAIN)]
+
+
+def test_a_file_that_was_replaced_since_the_start_is_not_what_its_address_says(folder: Path) -> None:
+    assets = Assets(folder)
+    (folder / "img/mark.svg").write_text("replaced")
+    assert not assets["img/mark.svg"].is_listed
+    assert assets[BASE].is_listed
+
+
+def test_styles_that_are_not_joined_are_among_what_modules_load_later(folder: Path) -> None:
+    later = Assets(folder).loaded_later()
+    assert "page/memories/memories.css" in later
+    assert "page/sidebar/sidebar.css" not in later
