@@ -6,38 +6,23 @@ A row of `claim_embeddings` stands for the text that its claim has now: a trigge
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, Table, bindparam, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
-from language_models.errors import (
-    BadCredentialsError,
-    ContextTooLongError,
-    ModelError,
-    ModelRateLimitedError,
-    ModelUnavailableError,
-)
 from language_models.ports import EmbeddingModel
+from search.embedding import Embedder
 
 from ..database import PKBDatabase, Prepared
 from ..schema.tables import claim_embeddings, claims, note_embeddings, notes, tag_embeddings, tags
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-log = logging.getLogger(__name__)
 _LONGEST_TEXT = 8_000
-_SHORTEST_TEXT = 200
-_HARMLESS = "What is known?"
 # They are long: each takes as much as ten claims.
 _MOST_NOTES = 8
 
@@ -48,8 +33,7 @@ class EmbeddingIndexer:
     def __init__(self, db: PKBDatabase, model: EmbeddingModel) -> None:
         self.db = db
         self.model = model
-        self._refused: set[bytes] = set()
-        self._failed_once: set[bytes] = set()
+        self._embedder = Embedder(model)
         self._served_last = ""
 
     def index_pending(self, user_email: str | None = None, batch: int = 64, budget_seconds: float | None = None) -> int:
@@ -129,79 +113,19 @@ class EmbeddingIndexer:
 
     def _index(self, rows: Sequence[Sequence[Any]], texts: Sequence[str], source: _Source) -> int:
         """Embed the texts of `rows` and store the vectors; how many."""
-        wanted = [(row, text) for row, text in zip(rows, texts, strict=True) if _digest(text) not in self._refused]
-        if not wanted:
-            return 0
-        vectors = self._vectors([text for _, text in wanted])
+        embedded = zip(rows, self._embedder.embed(texts), strict=True)
         values = [
-            {"model": self.model.name, "vector": vector, **dict(zip(source.compared, row, strict=True))}
-            for (row, _), vector in zip(wanted, vectors, strict=True)
+            {
+                "model": self.model.name,
+                "vector": vector.astype("<f2").tobytes(),
+                **dict(zip(source.compared, row, strict=True)),
+            }
+            for row, vector in embedded
             if vector is not None
         ]
         if values:
             self.db.run_each(source.insert, values)
         return len(values)
-
-    def _vectors(self, texts: Sequence[str]) -> list[bytes | None]:
-        """As `_embed`; a provider that is out of order has time to recover before a text is suspected."""
-        batch = _digest("\0".join(texts))
-        if batch in self._failed_once:
-            return self._embed(texts)
-        try:
-            return self._embed(texts, suspects=False)
-        except ModelUnavailableError:
-            self._failed_once.add(batch)
-            raise
-
-    def _embed(self, texts: Sequence[str], *, suspects: bool = True) -> list[bytes | None]:
-        """The vector of each text; None for a text that the model refuses, which is remembered.
-
-        suspects: whether a provider that seems to be out of order may only have stumbled over a text.
-        """
-        try:
-            return self._made(texts)
-        except (ModelRateLimitedError, BadCredentialsError):
-            raise
-        except ModelError as error:
-            if isinstance(error, ModelUnavailableError) and not suspects:
-                raise
-            if len(texts) == 1 or isinstance(error, ModelUnavailableError):
-                # Some servers answer 500 for a text that they can't embed. One that can embed nothing is out of order.
-                self.model.embed([_HARMLESS])
-            if len(texts) == 1:
-                self._refuse(texts[0], error.message)
-                return [None]
-            middle = len(texts) // 2
-            halves = (texts[:middle], texts[middle:])
-            return [vector for half in halves for vector in self._embed(half, suspects=suspects)]
-
-    def _made(self, texts: Sequence[str]) -> list[bytes | None]:
-        return [self._checked(vector, text) for vector, text in zip(self._asked(texts), texts, strict=True)]
-
-    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        try:
-            return self.model.embed(texts)
-        except ContextTooLongError:
-            longest = max(map(len, texts)) // 2
-            if longest < _SHORTEST_TEXT:
-                raise
-            return self._asked([text[:longest] for text in texts])
-
-    def _checked(self, vector: NDArray[np.float32], text: str) -> bytes | None:
-        import numpy as np
-
-        if np.isfinite(vector).all():
-            return vector.astype("<f2").tobytes()
-        self._refuse(text, "its vector holds something that is no number")
-        return None
-
-    def _refuse(self, text: str, why: str) -> None:
-        self._refused.add(_digest(text))
-        log.warning("%s can't embed a text of %d characters: %s", self.model.name, len(text), why)
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def embedded_text(statement: str, possible_questions: str | None) -> str:
