@@ -30,6 +30,11 @@ def empty_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
     """One in memory, or in the PostgreSQL database at `database_url`."""
     if database_url is None:
         return get_memory_database()
+    return stored_knowledge_base(database_url, folder)
+
+
+def stored_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
+    """An empty one in a file of `folder`, or in the PostgreSQL database at `database_url`."""
     return get_database(PKBConfig(db_path=folder / "pkb.sqlite", database_url=database_url))
 
 

@@ -152,6 +152,7 @@ class TestNames:
         context(api, "goals 2026")
         assert named(api, "@goals_2026") == ("context", by_id.context_id)
 
+    @pytest.mark.only_sqlite
     @given(kind=st.sampled_from(list(KINDS)), name=st.text(min_size=1, max_size=20), friendly_id=st.none() | OWN_IDS)
     @examples(60)
     @example("entity", "Robert", "robby")

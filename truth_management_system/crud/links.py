@@ -166,7 +166,7 @@ _ENTITIES = Prepared(
     select(*(entities.c[name] for name in ENTITY_COLUMNS), claim_entities.c.role)
     .join(claim_entities, claim_entities.c.entity_id == entities.c.entity_id)
     .where(claim_entities.c.claim_id == bindparam("claim_id"), _of(entities.c.user_email))
-    .order_by(entities.c.name_key)
+    .order_by(entities.c.name_key, claim_entities.c.role)
 )
 _OWNERS = Prepared(select(claims.c.user_email).where(among(claims.c.claim_id, "claim_ids"), _of(claims.c.user_email)))
 _IS_OF_TYPE = claim_links.c.link_type == func.coalesce(bindparam("link_type"), claim_links.c.link_type)
@@ -184,7 +184,7 @@ _BETWEEN = Prepared(
 def _links_at(column: str) -> Prepared:
     query = select(*(claim_links.c[name] for name in _LINK_COLUMNS))
     query = query.where(claim_links.c[column] == bindparam("claim_id"), _IS_OF_TYPE, _of(claim_links.c.user_email))
-    return Prepared(query.order_by(claim_links.c.created_at))
+    return Prepared(query.order_by(claim_links.c.created_at, claim_links.c.link_id))
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import TableClause, bindparam, column, table
+from sqlalchemy import ColumnElement, TableClause, bindparam, column, table
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import UserDefinedType
@@ -97,6 +97,15 @@ class matches(FunctionElement[Any]):  # noqa: N801 - in statements it reads as a
     def __init__(self, searched: str) -> None:
         self.index = fulltext_index(searched)
         super().__init__(self.index.c.rowid, bindparam("search", type_=_SearchText()))
+
+
+class said_in(FunctionElement[Any]):  # noqa: N801
+    """Whether a column has what the search bound to `:said` asks for, where the index can't ask for one column."""
+
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        super().__init__(column, bindparam("said", type_=_SearchText()))
 
 
 @cache

@@ -14,7 +14,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from database.search.index import folded
 
-from .fulltext import RENDERERS, Query, Search, Word, matches
+from .fulltext import RENDERERS, Query, Search, Word, matches, said_in
 from .operators import (
     ValueList,
     among,
@@ -123,6 +123,12 @@ def _in_order(element: in_order, compiler: SQLCompiler, **options: Any) -> str:
 def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
     _, search = _parts(element, compiler, options)
     return f"{element.index.name}.words @@ asked({search})"
+
+
+@compiles(said_in, "postgresql")
+def _said_in(element: said_in, compiler: SQLCompiler, **options: Any) -> str:
+    column, search = _parts(element, compiler, options)
+    return f"to_tsvector('words', folded(COALESCE({column}, ''))) @@ asked({search})"
 
 
 def _search_text(search: Search) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from .fulltext import RENDERERS, Query, Search, Word, matches
+from .fulltext import RENDERERS, Query, Search, Word, matches, said_in
 from .operators import (
     among,
     caseless,
@@ -121,6 +121,11 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
     _, search = _parts(element, compiler, options)
     return f"{element.index.name} MATCH {search}"
+
+
+@compiles(said_in, "sqlite")
+def _said_in(element: said_in, compiler: SQLCompiler, **options: Any) -> str:
+    return f"{_parts(element, compiler, options)[1]} IS NOT NULL"  # FTS5 has looked at this column alone
 
 
 def _search_text(search: Search) -> str:

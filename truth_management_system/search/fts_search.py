@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import ColumnElement, bindparam, select
 
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
-from ..schema.fulltext import CLAIM_SEARCH_COLUMNS
+from ..schema.fulltext import CLAIM_SEARCH_COLUMNS, Search, any_of, beginning, said_in
 from ..schema.operators import among, unindexed
 from ..schema.tables import claims
-from .base import Found, SearchFilters, SearchResult, SearchStrategy, in_sql
+from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
 from .fulltext import Searched, SearchedTable, best_matches
+from .query_words import query_words
 
 CLAIMS = SearchedTable(
     table=claims,
@@ -53,11 +55,15 @@ class FTSSearchStrategy(SearchStrategy):
         """Like `search`, in one column. Raises ValueError for a column that is not searched."""
         if column not in CLAIM_SEARCH_COLUMNS:
             raise ValueError(f"{column!r} can't be searched; use one of {', '.join(CLAIM_SEARCH_COLUMNS)}.")
-        one = replace(CLAIMS, columns=(((column,), 1.0),))
-        return self._found(one, query, k, filters)
+        said = any_of(map(beginning, query_words(query) or [""]))
+        search = Search(query=said, columns=(column,), owner=None)
+        return self._found(_one_column(column), query, k, filters, said=search)
 
-    def _found(self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None) -> list[SearchResult]:
+    def _found(
+        self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None, **given: Any
+    ) -> list[SearchResult]:
         conditions, values = (filters or SearchFilters()).conditions()
+        values |= given
         searched = Searched(db=self.db, table=table, user_email=self.user_email, conditions=conditions, values=values)
         best = best_matches(searched, query, k)
         claims = claims_by_rowid(self.db, self.user_email, [match.rowid for match in best])
@@ -65,6 +71,14 @@ class FTSSearchStrategy(SearchStrategy):
         return [
             found_claim(claim, score=match.score, source=self.name, coverage=match.coverage) for match, claim in found
         ]
+
+
+@cache
+def _one_column(column: str) -> SearchedTable:
+    def conditions_in_sql(conditions: Conditions) -> list[ColumnElement[Any]]:
+        return [*in_sql(conditions), said_in(claims.c[column])]
+
+    return replace(CLAIMS, columns=(((column,), 1.0),), in_sql=conditions_in_sql)
 
 
 def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict[int, Claim]:

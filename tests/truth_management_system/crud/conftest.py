@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from truth_management_system.change_set import stored_columns
+from tests.truth_management_system.conftest import empty_knowledge_base
+from truth_management_system.change_set import TIMES, stored_columns
 from truth_management_system.changes import undo
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.conflicts import ConflictCRUD
@@ -16,7 +18,7 @@ from truth_management_system.crud.contexts import ContextCRUD
 from truth_management_system.crud.entities import EntityCRUD
 from truth_management_system.crud.notes import NoteCRUD
 from truth_management_system.crud.tags import TagCRUD
-from truth_management_system.database import PKBDatabase, get_memory_database
+from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Claim, Context, Entity, Note, Tag
 from truth_management_system.schema import KEYS
 
@@ -64,8 +66,8 @@ class Person:
 
 
 @pytest.fixture
-def db() -> Iterator[PKBDatabase]:
-    with get_memory_database() as database:
+def db(database_url: str | None, tmp_path: Path) -> Iterator[PKBDatabase]:
+    with empty_knowledge_base(database_url, tmp_path) as database:
         yield database
 
 
@@ -81,12 +83,13 @@ def ben(db: PKBDatabase) -> Person:
 
 @pytest.fixture
 def stored(db: PKBDatabase) -> Callable[[], dict[str, list[Any]]]:
-    """Everything that is stored, without the times of the last change."""
+    """Everything that is stored, without the times of the last change and the numbers of rows."""
 
     def read() -> dict[str, list[Any]]:
         tables = {}
         for table in KEYS:
-            columns = ", ".join(column for column in stored_columns(table) if column != "updated_at")
+            told = (column for column in stored_columns(table) if column not in (*TIMES, "claim_rowid", "note_rowid"))
+            columns = ", ".join(told)
             tables[table] = sorted(map(repr, db.select(f"SELECT {columns} FROM {table}")))
         return tables
 

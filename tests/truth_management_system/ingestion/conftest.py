@@ -12,8 +12,9 @@ import pytest
 from language_models import blocking
 from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel
+from tests.truth_management_system.conftest import stored_knowledge_base
 from tests.truth_management_system.search.word_vectors import WordVectors
-from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI
 from truth_management_system.llm_helpers import KnowledgeModels
 
 ANN, BEN = "ann@example.org", "ben@example.org"
@@ -44,8 +45,8 @@ def _no_loop_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[PKBDatabase]:
-    with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as database:
+def db(database_url: str | None, tmp_path: Path) -> Iterator[PKBDatabase]:
+    with stored_knowledge_base(database_url, tmp_path) as database:
         yield database
 
 

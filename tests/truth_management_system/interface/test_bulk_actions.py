@@ -10,6 +10,7 @@ import pytest
 
 from language_models import blocking
 from language_models.testing import Prompt, Reply, ScriptedChatModel
+from tests.truth_management_system.conftest import stored_knowledge_base
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.llm_helpers import KnowledgeModels
 
@@ -25,8 +26,8 @@ def _no_loop_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[PKBDatabase]:
-    with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as database:
+def db(database_url: str | None, tmp_path: Path) -> Iterator[PKBDatabase]:
+    with stored_knowledge_base(database_url, tmp_path) as database:
         yield database
 
 

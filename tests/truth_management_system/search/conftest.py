@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.truth_management_system.conftest import stored_knowledge_base
 from tests.truth_management_system.search.word_vectors import WordVectors
-from truth_management_system.config import PKBConfig
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.contexts import ContextCRUD
 from truth_management_system.crud.entities import EntityCRUD
 from truth_management_system.crud.notes import NoteCRUD
 from truth_management_system.crud.tags import TagCRUD
-from truth_management_system.database import PKBDatabase, get_database
+from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Claim
 from truth_management_system.search.base import SearchResult
 
@@ -41,8 +41,8 @@ class Person:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[PKBDatabase]:
-    with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as database:
+def db(database_url: str | None, tmp_path: Path) -> Iterator[PKBDatabase]:
+    with stored_knowledge_base(database_url, tmp_path) as database:
         yield database
 
 
