@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sqlalchemy import Connection, Row, Select, func, select, union_all
 
 from database.engine.database import Database
 from database.engine.text import storable
-from database.schema import conversations
+from database.schema import conversations, messages
 
 from . import engine_of
+from .relevance import NEAR
+
+if TYPE_CHECKING:
+    from .messages import Asking
 
 _LONGEST_QUERY = 200
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 _WORD = re.compile(r"[^\W_]+")
 
-_c = conversations.c
+_c, _m = conversations.c, messages.c
 
 
 class ConversationSuggestion(TypedDict):
@@ -52,6 +56,30 @@ def autocomplete_conversations(
             titled = _by_title(connection, user_email, domain, words)
             found += islice((row for row in titled if row.conversation_id not in seen), limit - len(found))
     return [_suggestion(row) for row in found]
+
+
+def conversations_meant(
+    *, database: Database, user_email: str, asking: Asking, limit: int
+) -> list[ConversationSuggestion]:
+    """The conversations whose title and first message mean what is asked, nearest first.
+
+    The vector of a first message is made of it together with the title. None where no model can embed.
+    """
+    meaning = asking.meaning([])
+    if meaning is None:
+        return []
+    with database.reading() as connection:
+        own: dict[str, Any] = {"user_email": user_email, "model": meaning.model, "query": meaning.vector}
+        nearness = asking.vectors.nearness(connection, **own, narrow=True)
+        if nearness is None:
+            return []
+        known = nearness.of(())
+        near = [seq for seq in nearness.ordered() if known[seq] >= NEAR]
+        first = (_m.seq.in_(engine_of(connection).listed(near)), _m.ordinal == 1, _m.deleted_at.is_(None))
+        offered = _offered(user_email, None).join(messages, _m.conversation_id == _c.conversation_id)
+        found = connection.execute(offered.add_columns(_m.seq).where(*first)).all()
+    nearest = sorted(found, key=lambda row: -known[row.seq])
+    return [_suggestion(row) for row in nearest[:limit]]
 
 
 def _newest(connection: Connection, user_email: str, domain: str | None, limit: int) -> list[Row[Any]]:

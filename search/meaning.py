@@ -1,7 +1,8 @@
 """What messages mean: vectors made behind the answers, newest messages first, and the messages nearest to a query.
 
-A message is embedded alone and together with the one before it, since an answer says little without its question; the
-mean of both is kept. A long message is embedded in windows, each with the beginning of the one before the message.
+A message is embedded alone and together with the one before it, since an answer says little without its question, and
+the first one of a conversation with the title; the mean of both is kept. A long message is embedded in windows, each
+with the beginning of the one before the message.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from database.engine.database import Database, Urgency
-from database.schema import message_vectors, messages, search_state, unembedded_messages
+from database.messages.neighbours import before_on_branch
+from database.schema import conversations, message_vectors, messages, search_state, unembedded_messages
 from database.search.vectors import queue_all_vectors
 from language_models.ports import EmbeddingModel
 
@@ -38,8 +40,6 @@ _STATE = "vectors:"
 _USABLE = frozenset({"waiting", "ready"})
 _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s+|\s+")
 """Where a long text may be cut; the first kind that is found counts."""
-
-_earlier = messages.alias("earlier")
 
 
 class _Pending(NamedTuple):
@@ -205,20 +205,10 @@ def _begin_with(connection: Connection, *, model: EmbeddingModel) -> None:
 
 def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:
     """Those of these messages that are live, as they are now."""
-    before = (
-        select(func.substr(_earlier.c.text, 1, _BEFORE))
-        .where(
-            _earlier.c.conversation_id == messages.c.conversation_id,
-            _earlier.c.ordinal < messages.c.ordinal,
-            _earlier.c.deleted_at.is_(None),
-        )
-        .order_by(_earlier.c.ordinal.desc())
-        .limit(1)
-        .correlate(messages)
-        .scalar_subquery()
-    )
-    m = messages.c
-    columns = select(m.seq, m.user_email, m.text, func.coalesce(before, ""))
+    m, c = messages.c, conversations.c
+    before = before_on_branch(lambda beside: func.substr(beside.c.text, 1, _BEFORE))
+    title = select(c.title).where(c.conversation_id == m.conversation_id).correlate(messages).scalar_subquery()
+    columns = select(m.seq, m.user_email, m.text, func.coalesce(before, title, ""))
     rows = connection.execute(columns.where(m.seq.in_(seqs), m.deleted_at.is_(None)))
     return [_Pending(*row) for row in rows]
 

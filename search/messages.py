@@ -11,7 +11,7 @@ import logging
 import operator
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -68,9 +68,18 @@ class Asking:
     text: str
     today: date
     vectors: MessageVectors
+    _known: list[_Meaning | None] = field(default_factory=list)
 
     def meaning(self, warnings: list[str]) -> _Meaning | None:
-        """What the text means; None where no model can tell; `warnings` then tells of one that should."""
+        """What the text means; None where no model can tell; `warnings` then tells of one that should.
+
+        The model is asked once, however many kinds of things are looked for.
+        """
+        if not self._known:
+            self._known.append(self._asked(warnings))
+        return self._known[0]
+
+    def _asked(self, warnings: list[str]) -> _Meaning | None:
         model = self.vectors.model()
         if model is None:
             return None

@@ -19,8 +19,9 @@ from datetime import date
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, ScalarSelect, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
+from database.messages.neighbours import before_on_branch, behind_on_branch
 from database.schema import conversations, messages
 from database.search.index import words
 
@@ -241,16 +242,8 @@ def _linked(connection: Connection, scope: Scope, seqs: set[int]) -> Sequence[Ro
     return connection.execute(these).all()
 
 
-def _beside(other: FromClause, *, is_before: bool) -> ScalarSelect[int]:
-    """The live message next to one in its conversation, on one side."""
-    c, m = other.c, messages.c
-    side, order = (c.ordinal < m.ordinal, c.ordinal.desc()) if is_before else (c.ordinal > m.ordinal, c.ordinal.asc())
-    nearest = select(c.seq).where(c.conversation_id == m.conversation_id, c.deleted_at.is_(None), side).order_by(order)
-    return nearest.limit(1).correlate(messages).scalar_subquery()
-
-
-_BEFORE = _beside(messages.alias("earlier"), is_before=True)
-_AFTER = _beside(messages.alias("later"), is_before=False)
+_BEFORE = before_on_branch(lambda beside: beside.c.seq)
+_AFTER = behind_on_branch()
 
 
 def _counted(text: str, places: Mapping[str, int]) -> _Counts:

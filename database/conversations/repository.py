@@ -17,6 +17,7 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, conversations, workspaces
+from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 
 from .conversation import ConversationRow, conversation_row, record_listed, select_conversations
@@ -150,6 +151,8 @@ def update_conversation(
 
     def job(connection: Connection) -> None:
         _update(connection, _live(user_email, conversation_id), values)
+        if "title" in changes:
+            renew_vectors_of_title(connection, conversation_id)
         if fields.get("archived") is False:
             row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
             record_listed(connection, [row], "changed")

@@ -16,6 +16,7 @@ from database.engine.text import storable
 from database.errors import MessageNotFoundError, StaleTextError
 from database.schema import activities, message_edits, messages
 from database.search import index as fulltext_index
+from database.search.vectors import renew_vectors_of_moved
 
 from .branches import BranchTree, branches_of
 from .message import MessageRow, answering_model, live_in, row_with_id, rows_where
@@ -157,6 +158,7 @@ def move_messages(
         ]
         if places:
             _place(connection, places)
+            renew_vectors_of_moved(connection, [place["id"] for place in places])
             forget_summary(connection, conversation_id, ordinal=min(place["ordinal"] for place in places))
             touch(connection, conversation_id)
             ids = [place["id"] for place in places]

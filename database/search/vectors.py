@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, select
 
 from database.messages.message import MessageRow
+from database.messages.neighbours import behind_on_branch
 from database.schema import message_vectors, messages, unembedded_messages
 
 
@@ -22,18 +23,34 @@ def renew_vectors(connection: Connection, message: MessageRow, *, keep: bool) ->
 
     Both are queued again; the message itself only where it is kept.
     """
-    m = messages.c
-    behind = (
-        select(m.seq)
-        .where(m.conversation_id == message.conversation_id, m.ordinal > message.ordinal, m.deleted_at.is_(None))
-        .order_by(m.ordinal)
-        .limit(1)
-    )
-    seqs = [message.seq, *connection.execute(behind).scalars()]
+    seqs = {message.seq, *_behind(connection, [message.seq])}
     connection.execute(delete(message_vectors).where(message_vectors.c.seq.in_(seqs)))
     connection.execute(delete(unembedded_messages).where(unembedded_messages.c.seq.in_(seqs)))
-    if queued := [{"seq": seq} for seq in seqs if keep or seq != message.seq]:
+    if queued := [{"seq": seq} for seq in sorted(seqs) if keep or seq != message.seq]:
         connection.execute(insert(unembedded_messages), queued)
+
+
+def renew_vectors_of_moved(connection: Connection, message_ids: Sequence[str]) -> None:
+    """Have the vectors of messages made anew that stand in other places now, and of those behind them."""
+    moved = connection.execute(select(messages.c.seq).where(messages.c.message_id.in_(message_ids))).scalars().all()
+    _queue(connection, messages.c.seq.in_({*moved, *_behind(connection, moved)}))
+
+
+def renew_vectors_of_title(connection: Connection, conversation_id: str) -> None:
+    """Have the vector of a conversation's first message made anew, which is read together with the title."""
+    _queue(connection, (messages.c.conversation_id == conversation_id) & (messages.c.ordinal == 1))
+
+
+def _behind(connection: Connection, seqs: Sequence[int]) -> set[int]:
+    """The messages that are read with one of these, since they stand behind it; also first ones of branches."""
+    m = messages.c
+    next_ones = select(behind_on_branch()).where(m.seq.in_(seqs))
+    behind = set(connection.execute(next_ones).scalars()) - {None}
+    question = messages.alias("question")
+    alternatives = select(m.seq).join(
+        question, (m.conversation_id == question.c.conversation_id) & (m.branch_of == question.c.message_id)
+    )
+    return behind | set(connection.execute(alternatives.where(question.c.seq.in_(behind))).scalars())
 
 
 def queue_all_vectors(connection: Connection) -> None:

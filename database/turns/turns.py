@@ -25,6 +25,7 @@ from database.messages.hashes import TakenHashes, hash_unhashed
 from database.messages.parts import Parts, store_parts
 from database.messages.variants import finish_variant
 from database.schema import messages
+from database.search.vectors import renew_vectors_of_title
 
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
@@ -209,6 +210,8 @@ def finish_in(
         hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
         ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
         touch(connection, head.conversation_id, title=head.title, **ended)
+        if named:
+            renew_vectors_of_title(connection, head.conversation_id)
         _record_end(connection, head, response_message_id, status=status, named=named)
     return finished_turn(connection, head, response_message_id)
 

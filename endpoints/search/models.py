@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -10,6 +10,7 @@ from endpoints.http.models import Query, Shape, Text
 from endpoints.pkb.responses import ClaimItem
 from search.messages import Mode
 from search.query import first_day
+from search.things import KINDS
 
 
 def _day(text: str) -> str:
@@ -19,6 +20,17 @@ def _day(text: str) -> str:
     return day
 
 
+def _kind(name: str) -> str:
+    if name not in {*KINDS, _ALL}:
+        raise ValueError(f"no kind of thing: use {', '.join([*KINDS, _ALL])}")
+    return name
+
+
+def _name_kinds(schema: dict[str, Any]) -> None:
+    schema["enum"] = [*KINDS, _ALL]
+
+
+_ALL = "all"
 Day = Annotated[str, Field(max_length=10, examples=["2026-02-08"]), AfterValidator(_day)]
 
 
@@ -32,7 +44,7 @@ class Search(Query):
     """
 
     q: Annotated[Text, Field(max_length=2_000)] = ""
-    kind: Literal["message", "memory", "conversation", "all"] = "all"
+    kind: Annotated[str, Field(json_schema_extra=_name_kinds), AfterValidator(_kind)] = "all"
     mode: Mode = "auto"
     conversation: Annotated[Text, Field(min_length=1, max_length=400)] | None = None
     sender: Literal["user", "model"] | None = None
@@ -85,12 +97,21 @@ class MemoryResult(Found):
     claim: ClaimItem
 
 
+class OtherResult(Found):
+    """A thing of a kind that was added to `search.things.KINDS`, with the further fields of that kind."""
+
+    kind: str
+
+
+_Result = Annotated[MessageResult | ConversationResult | MemoryResult, Field(discriminator="kind")]
+
+
 class SearchResults(Shape):
-    """Each kind best first: conversations, memories, messages.
+    """Each kind best first: conversations, memories, other things, messages.
 
     `next` is the cursor of the next page; `warnings` are sentences.
     """
 
-    results: list[Annotated[MessageResult | ConversationResult | MemoryResult, Field(discriminator="kind")]]
+    results: list[Annotated[_Result | OtherResult, Field(union_mode="left_to_right")]]
     next: str | None
     warnings: list[str]

@@ -13,12 +13,14 @@ from sqlalchemy import update
 
 from database.conversations.repository import create_conversation, delete_conversation, update_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message, edit_message
+from database.messages.editing import delete_message, edit_message, move_messages
 from database.messages.reading import list_messages
 from database.schema import message_vectors, messages, unembedded_messages
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
+from database.turns.turns import accept_turn, finish_turn
 from language_models.errors import ModelUnavailableError
+from search.conversations import conversations_meant
 from search.meaning import MessageVectors, windows
 from search.messages import Asking, FoundMessages, search_messages
 from search.query import parse_query
@@ -102,6 +104,56 @@ def test_an_answer_is_read_together_with_its_question(say: Any, ask: Any) -> Non
     say(("How far is the moon?", "Twelve light seconds, roughly."))
     found = ask("When is the bread ready for baking?")
     assert set(found[:2]) == {"How long does the sourdough rest?", "Fourteen hours."}
+
+
+def test_a_question_of_another_branch_is_read_with_what_comes_before_that_branch(
+    say: Any, ask: Any, database: Database, vectors: MessageVectors
+) -> None:
+    here = say(("My automobile rattles.", "Have it looked at."), ("The loaf is too dark.", "Lower the heat."))
+    own = {"database": database, "user_email": ANN, "conversation_id": here}
+    (_, _, loaf, _) = list_messages(**own)
+    turn = accept_turn(**own, text="What would that cost?", config={}, instead_of=loaf.message_id)
+    ended = {"response_message_id": turn.response_message_id, "text": "Little.", "status": "complete"}
+    finish_turn(**own, **ended, config={})
+    index_pending(database=database)
+    vectors.model().embedded.clear()  # type: ignore[union-attr]
+    vectors.embed_pending()
+    read = vectors.model().embedded  # type: ignore[union-attr]
+    assert "Have it looked at.\nWhat would that cost?" in read
+    assert "What would that cost?\nLittle." in read
+    # A search counts the same neighbours in.
+    assert ask("What does the car cost to repair?")[:2] == ["My automobile rattles.", "Have it looked at."]
+
+
+def test_a_message_that_is_moved_is_read_anew_with_what_comes_before_it_now(
+    say: Any, database: Database, model: Thesaurus, vectors: MessageVectors
+) -> None:
+    here = say(("One?", "First."), ("Two?", "Second."))
+    own = {"database": database, "user_email": ANN, "conversation_id": here}
+    second = list_messages(**own)[2]
+    move_messages(**own, message_ids=[second.message_id], direction="up")
+    model.embedded.clear()
+    vectors.embed_pending()
+    assert {text for text in model.embedded if "\n" in text} == {"One?\nTwo?", "Two?\nFirst.", "First.\nSecond."}
+    assert len(_rows(database, message_vectors)) == 4
+
+
+def test_a_conversation_is_found_by_what_its_title_means(say: Any, database: Database, vectors: MessageVectors) -> None:
+    here, other = say(("Hello there.", "Hello.")), say(("The loaf is too dark.", "Lower the heat."))
+    update_conversation(database=database, user_email=ANN, conversation_id=here, changes={"title": "My automobile"})
+    vectors.embed_pending()
+
+    def meant(text: str, owner: str = ANN) -> list[str]:
+        asking = Asking(text=text, today=TODAY, vectors=vectors)
+        found = conversations_meant(database=database, user_email=owner, asking=asking, limit=5)
+        return [each["conversation_id"] for each in found]
+
+    assert meant("Where did we speak of the car?") == [here]
+    assert meant("Where did we speak of bread?") == [other]
+    assert meant("Where did we speak of the car?", BOB) == []
+    update_conversation(database=database, user_email=ANN, conversation_id=here, changes={"title": "My dog"})
+    vectors.embed_pending()
+    assert meant("Where did we speak of the car?") == []
 
 
 def test_keywords_that_find_enough_are_not_asked_by_meaning(say: Any, ask: Any, model: Thesaurus) -> None:

@@ -10,6 +10,7 @@ from flask import Flask
 
 from endpoints.http.scope import EXTENSION
 from endpoints.search.models import ConversationResult, MemoryResult, MessageResult, SearchResults
+from search.things import KINDS, Page, Wanted
 from tests.endpoints.conftest import Person, refused, told
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
@@ -43,6 +44,33 @@ def test_all_kinds_are_found_with_what_leads_there(ada: Person, talk: str) -> No
         assert [result.snippet[slice(*place)].lower() for place in result.ranges] == ["sourdough"]
         told_of = ada.get("/references/resolve", query_string={"ref": result.reference}).json
         assert told_of["status"] == "resolved"
+
+
+class Recipes:
+    """A kind of thing that another module adds."""
+
+    takes_filters = False
+
+    def search(self, wanted: Wanted) -> Page:
+        begin, end = wanted.span()
+        named = [
+            f"{word} soup of {wanted.user_email}" for word in ("hot", "cold") if wanted.query.text in f"{word} soup"
+        ]
+        shown = [{"kind": "recipe", "reference": None, "title": each, "snippet": each, "ranges": []} for each in named]
+        return Page(results=shown[begin:end], next=str(end) if len(shown) > end else None)
+
+
+def test_another_kind_of_thing_can_be_added(ada: Person, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert talk
+    assert ada.get("/search?q=soup&kind=recipe").status_code == 400
+    monkeypatch.setitem(KINDS, "recipe", Recipes())
+    alone = found(ada, "soup", kind="recipe", limit=1)
+    assert [(each.kind, each.title) for each in alone.results] == [("recipe", f"hot soup of {ada.email}")]
+    (last,) = found(ada, "soup", kind="recipe", limit=1, cursor=alone.next).results
+    assert last.title == f"cold soup of {ada.email}"
+    ada.say(talk, "A recipe for soup, please")
+    assert [each.kind for each in found(ada, "soup").results] == ["recipe", "recipe", "message"]
+    assert [each.kind for each in found(ada, "soup sender:user").results] == ["message"]
 
 
 def test_one_kind_alone_can_be_asked_for(ada: Person, talk: str) -> None:
