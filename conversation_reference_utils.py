@@ -101,13 +101,33 @@ def generate_message_short_hash(conversation_friendly_id: str, message_text: str
     return _hash36(conversation_friendly_id + message_text, MESSAGE_HASH_LENGTH)
 
 
+_SALTS_IN_TURN = 16
+
+
 def unique_message_short_hash(conversation_friendly_id: str, message_text: str, taken: Container[str]) -> str:
-    """The short hash of a message, salted with 1, 2, … while it is in `taken` or reads as an index (all digits)."""
-    short_hash, salt = generate_message_short_hash(conversation_friendly_id, message_text), 0
-    while short_hash.isdigit() or short_hash in taken:
-        salt += 1
-        short_hash = generate_message_short_hash(conversation_friendly_id, f"{message_text}{salt}")
-    return short_hash
+    """The short hash of a message, salted with 1, 2, … while it is in `taken` or reads as an index (all digits).
+
+    Of a text that was said very often all former salts are taken; the first free one is found by halves.
+    """
+
+    def salted(salt: int) -> str | None:
+        text = f"{message_text}{salt}" if salt else message_text
+        short_hash = generate_message_short_hash(conversation_friendly_id, text)
+        return None if short_hash.isdigit() or short_hash in taken else short_hash
+
+    for salt in range(_SALTS_IN_TURN):
+        if found := salted(salt):
+            return found
+    last_taken, free = _SALTS_IN_TURN - 1, _SALTS_IN_TURN
+    while not (found := salted(free)):
+        last_taken, free = free, 2 * free
+    while free - last_taken > 1:
+        middle = (last_taken + free) // 2
+        if earlier := salted(middle):
+            found, free = earlier, middle
+        else:
+            last_taken = middle
+    return found
 
 
 def canonical_reference(conversation_friendly_id: str, identifier: str | int) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Text, bindparam, column, delete, func, insert, select, update, values
 
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import RECORDED, Database, Urgency
@@ -193,14 +193,23 @@ def renew_epoch(*, database: Database) -> None:
 
 def newest_changes(*, database: Database, user_emails: Collection[str]) -> dict[str, int]:
     """The seq of the newest change of each person; 0 without one."""
+    if not user_emails:
+        return {}
+    people = values(column("user_email", Text)).data([(user_email,) for user_email in user_emails]).cte("people")
+    newest = select(func.max(_c.seq)).where(_c.user_email == people.c.user_email).scalar_subquery()
     with database.reading() as connection:
-        return {user_email: _value(_NEWEST, connection, user_email) for user_email in user_emails}
+        rows = connection.execute(select(people.c.user_email, func.coalesce(newest, 0)))
+        return {row[0]: row[1] for row in rows}
 
 
-def forget_fields(connection: Connection, *, user_email: str, conversation_id: str) -> None:
-    """Empty the fields of all changes of a conversation that is erased; the rows stay, since they are counted."""
-    about = (_c.id == conversation_id) | (_c.conversation_id == conversation_id)
-    connection.execute(update(changes).where(_c.user_email == user_email, about).values(fields={}))
+def forget_fields(connection: Connection, *, user_email: str, conversation_ids: Sequence[str]) -> None:
+    """Empty the fields of all changes of conversations that are erased, but for what says that they are gone.
+
+    The rows stay, since they are counted. All changes of the person are looked at, so give many conversations at once.
+    """
+    about = _c.id.in_(conversation_ids) | _c.conversation_id.in_(conversation_ids)
+    told = update(changes).where(_c.user_email == user_email, _c.change != "gone", about)
+    connection.execute(told.values(fields={}))
 
 
 def purge_changes(*, database: Database, older_than_days: float = KEPT_DAYS) -> int:

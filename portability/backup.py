@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -20,10 +17,10 @@ import orjson
 
 from database.engine.clock import now_iso
 from database.engine.sqlite import copy_store, version_of
-from language_models.file_lock import locked
 from settings import SECRET_FILE
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
+from .scratch import remove_abandoned, scratch_folder
 
 FORMAT = "anaphora-backup"
 VERSION = 1
@@ -124,8 +121,7 @@ Progress = Callable[[float], None]
 """Called with the share that is done, 0 to 1."""
 
 _QUICK = 1
-_SCRATCH = ".anaphora-backup-"
-_IN_USE = "in_use"
+BACKUP_SCRATCH = ".anaphora-backup-"
 _STORES = (KNOWLEDGE, ACCOUNTS)
 
 
@@ -142,28 +138,14 @@ def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Prog
     if not file.parent.is_dir():
         raise BackupError(f"There is no folder {file.parent}.")
     try:
-        remove_abandoned(file.parent)
-        with (
-            tempfile.TemporaryDirectory(dir=file.parent, prefix=_SCRATCH) as scratch,
-            locked(Path(scratch) / _IN_USE, while_waiting=_give_up),
-        ):
-            draft = Path(scratch) / "archive"
-            _write_archive(draft, data_dir, Path(scratch), progress)
+        remove_abandoned(file.parent, prefix=BACKUP_SCRATCH)
+        with scratch_folder(file.parent, prefix=BACKUP_SCRATCH) as scratch:
+            draft = scratch / "archive"
+            _write_archive(draft, data_dir, scratch, progress)
             replace_durably(draft, file)
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
     return file
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove the working folders of killed backups in `folder`; those of running backups are locked."""
-    for lock in folder.glob(f"{_SCRATCH}*/{_IN_USE}"):
-        with suppress(OSError), locked(lock, while_waiting=_give_up):
-            shutil.rmtree(lock.parent)
-
-
-def _give_up() -> None:
-    raise BlockingIOError
 
 
 def replace_durably(draft: Path, file: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 from portability.bundles import Bundle, save_bundle
 from portability.errors import BrokenBundleError
 from portability.registration import register, store_turns
+from portability.scratch import remove_abandoned, scratch_folder
 
 _IN_COLUMNS = {
     "title",
@@ -38,6 +40,9 @@ _IN_COLUMNS = {
 }
 
 
+_SCRATCH = "anaphora-bundle-"
+
+
 class BundleHistory(History):
     """A conversation that was opened from a bundle, or that is to be saved as one.
 
@@ -49,9 +54,12 @@ class BundleHistory(History):
     registered_in: Database | None = None
 
     def __init__(self, bundle: Bundle) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="anaphora-bundle-"))
-        database = open_database(folder)
-        weakref.finalize(self, _discard, database, folder)
+        _remove_abandoned()
+        with ExitStack() as stack:
+            folder = stack.enter_context(scratch_folder(Path(tempfile.gettempdir()), prefix=_SCRATCH))
+            database = open_database(folder)
+            stack.callback(database.close)
+            weakref.finalize(self, stack.pop_all().close)
         _store(bundle, database=database)
         self._folder, self._domain = bundle.folder, bundle.domain
         super().__init__(database=database, user_email=bundle.user_id, conversation_id=bundle.conversation_id)
@@ -169,6 +177,7 @@ def _store(bundle: Bundle, *, database: Database) -> None:
         raise BrokenBundleError(f"The bundle of {bundle.conversation_id} can't be stored: {error}") from error
 
 
-def _discard(database: Database, folder: Path) -> None:
-    database.close()
-    shutil.rmtree(folder, ignore_errors=True)
+@cache
+def _remove_abandoned() -> None:
+    """Remove what killed processes left, once a process."""
+    remove_abandoned(Path(tempfile.gettempdir()), prefix=_SCRATCH)

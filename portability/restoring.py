@@ -23,6 +23,7 @@ from database.engine.sqlite import holds_rows, is_sound
 from database.errors import StoreError
 from portability.backup import (
     ACCOUNTS,
+    BACKUP_SCRATCH,
     KNOWLEDGE,
     SECRET,
     Manifest,
@@ -30,12 +31,12 @@ from portability.backup import (
     copy_bounded,
     flush_folder,
     read_manifest,
-    remove_abandoned,
 )
 from truth_management_system import PKBConfig, get_database
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
+from .scratch import remove_abandoned
 
 log = logging.getLogger(__name__)
 _USERS = Path(ACCOUNTS).parent.name
@@ -169,7 +170,7 @@ def tidy(data_dir: Path) -> None:
         if (draft / _EXCHANGE).exists():
             _resume(draft, data_dir)
         shutil.rmtree(draft, ignore_errors=True)
-    remove_abandoned(data_dir)
+    remove_abandoned(data_dir, prefix=BACKUP_SCRATCH)
 
 
 def _resume(draft: Path, data_dir: Path) -> None:

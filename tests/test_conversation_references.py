@@ -193,6 +193,24 @@ class TestMessageHashes:
         assert taken[:2] == [plain, salted]
         assert len(set(taken)) == 3
 
+    def test_a_text_that_was_said_very_often_costs_no_growing_number_of_attempts(self) -> None:
+        class Counted(set[str]):
+            asked = 0
+
+            def __contains__(self, short_hash: object) -> bool:
+                self.asked += 1
+                return super().__contains__(short_hash)
+
+        taken = Counted()
+        for _ in range(2_000):
+            taken.add(unique_message_short_hash("a_b4f2", "yes", taken))
+        assert len(taken) == 2_000
+        taken.asked = 0
+        taken.add(unique_message_short_hash("a_b4f2", "yes", taken))
+        assert taken.asked < 50
+        one_by_one = (generate_message_short_hash("a_b4f2", f"yes{salt}") for salt in range(1, 2_010))
+        assert len(taken - {generate_message_short_hash("a_b4f2", "yes"), *one_by_one}) == 0
+
     def test_no_hash_is_all_digits(self) -> None:
         text = next(t for t in map(str, range(1_000_000)) if generate_message_short_hash("a_b4f2", t).isdigit())
         assert not unique_message_short_hash("a_b4f2", text, set()).isdigit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from chat.turns.runner import TurnRunner
+from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
 from database.engine.database import Database
-from database.errors import StorageFailedError
+from database.errors import StorageFailedError, StoreError
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
 from database.turns.recovery import ReportMaker, close_interrupted_turns
@@ -26,6 +28,8 @@ from .knowledge import KnowledgeAccess
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _CHECK_SECONDS = 1.0
+_HELD_SECONDS = 2.0
+_DATABASE_TAKEN = "Another server uses the database of DATABASE_URL. Stop it, or name another one."
 _held: dict[Path, int] = {}
 """The process that holds each folder; a forked child inherits this variable."""
 
@@ -96,11 +100,12 @@ class ServerProcess:
         self._turns = turns
         self._models = models
         self._knowledge = knowledge
-        self.keep_up = upkeep
+        self._upkeep = upkeep
         self._tidy = tidy
         self._holding = contextlib.ExitStack()
         self._lock = threading.Lock()
-        self._holds_database = False
+        self._holds_database: Callable[[], bool] | None = None
+        self._lost_database = False
         self._begun_in: int | None = None
         self._running: Future[None] | None = None
         self._watches: tuple[FileWatch, ...] = ()
@@ -112,6 +117,8 @@ class ServerProcess:
         models and indexing in the background; False where the caller's event loop does that. Raises
         ServerRunningError, and StoreError where the store can't be written; it may be called again then.
         """
+        if self._lost_database:
+            raise ServerRunningError(_DATABASE_TAKEN)
         if self._begun_in == os.getpid():
             return
         with self._lock:
@@ -130,12 +137,23 @@ class ServerProcess:
 
     def _hold_database(self) -> None:
         """Be the only server of a database that several data folders may name."""
-        if self._holds_database:
+        if self._holds_database is not None:
             return
-        if not self._holding.enter_context(self._database.backend.held_for_server()):
+        is_held = self._holding.enter_context(self._database.backend.held_for_server())
+        if not is_held():
             self._holding.close()
-            raise ServerRunningError("Another server uses the database of DATABASE_URL. Stop it, or name another one.")
-        self._holds_database = True
+            raise ServerRunningError(_DATABASE_TAKEN)
+        self._holds_database = is_held
+
+    def check_database(self) -> None:
+        """Refuse requests from now on where another server took the database while its connection was broken.
+
+        Requests are served again when that server is gone. Raises StoreError where the database can't be reached.
+        """
+        is_lost = self._holds_database is not None and not self._holds_database()
+        if is_lost and not self._lost_database:
+            log.critical("another server took the database of DATABASE_URL: this one refuses all requests")
+        self._lost_database = is_lost
 
     def end(self) -> None:
         """Release the data folder and stop the upkeep; a process that exits does so by itself."""
@@ -145,8 +163,7 @@ class ServerProcess:
             watch.stop()
         self._watches = ()
         self._holding.close()
-        self._holds_database = False
-        self._begun_in = self._running = None
+        self._holds_database = self._begun_in = self._running = None
 
     def _watch_files(self) -> None:
         """Check both files for damaged pages; the first request waits up to a second for the result."""
@@ -156,6 +173,16 @@ class ServerProcess:
             self._watches = tuple(watch for watch in (watch_store(self._database), memories) if watch is not None)
             for watch in self._watches:
                 watch.begin(wait=_CHECK_SECONDS)
+
+    async def keep_up(self) -> None:
+        """The upkeep, and a look every few seconds whether the database is still held; until it is cancelled."""
+        await asyncio.gather(self._upkeep(), self._keep_checking())
+
+    async def _keep_checking(self) -> None:
+        while True:
+            await asyncio.sleep(_HELD_SECONDS)
+            with contextlib.suppress(StoreError):  # who asks for anything else is told of it
+                await in_thread(self.check_database)
 
     async def _start(self) -> None:
         self._models.start()

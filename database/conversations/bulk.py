@@ -76,13 +76,16 @@ def _mark(
         these = and_(_own(user_email, ids), _c.incomplete_since.is_(None), _c.expires_at.is_(None))
     else:
         these = and_(_own(user_email, ids), _c.deleted_at.is_(None))
-    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    rows = connection.execute(select(_c.conversation_id, _c.deleted_at).where(these)).all()
+    found = [row.conversation_id for row in rows]
     values = {**_values(change, value), "version": _c.version + 1}
     connection.execute(update(conversations).where(these).values(values))
     told, fields = _TOLD[change]
     if fields is None:
-        rows = connection.execute(select_conversations().where(_own(user_email, found)))
-        record_listed(connection, map(conversation_row, rows), told)
+        # Nobody has to be told of what was in no bin.
+        changed = [row.conversation_id for row in rows if change != "restore" or row.deleted_at is not None]
+        listed = connection.execute(select_conversations().where(_own(user_email, changed)))
+        record_listed(connection, map(conversation_row, listed), told)
     else:
         fields = {"flag": value} if change == "flag" else fields
         record(connection, CONVERSATION, told, user_email=user_email, ids=found, fields=fields)

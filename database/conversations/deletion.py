@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -27,6 +28,7 @@ _LONGEST_STEP = timedelta(days=1)
 _MESSAGES_AT_ONCE = 100
 _PAGES_AT_ONCE = 8
 
+_FORGOTTEN_AT_ONCE = 1_000
 _c = conversations.c
 
 
@@ -91,6 +93,9 @@ _owner: Callable[[Any], str] = attrgetter("user_email")
 
 def erase(store: Database, marked: Sequence[str]) -> None:
     """Erase marked conversations, slice by slice."""
+    for start in range(0, len(marked), _FORGOTTEN_AT_ONCE):
+        some = marked[start : start + _FORGOTTEN_AT_ONCE]
+        store.write(partial(_forget_what_changed, conversation_ids=some), urgency=Urgency.INDEX)
     for conversation_id in marked:
         _erase(store, conversation_id)
 
@@ -127,6 +132,13 @@ def delete_share_pages(store: Database, conversation_id: str, *, keep: ColumnEle
         pass
 
 
+def _forget_what_changed(connection: Connection, *, conversation_ids: Sequence[str]) -> None:
+    owned = select(_c.user_email, _c.conversation_id).where(_c.conversation_id.in_(conversation_ids))
+    rows = sorted(connection.execute(owned).all(), key=_owner)
+    for owner, theirs in itertools.groupby(rows, key=_owner):
+        forget_fields(connection, user_email=owner, conversation_ids=[row.conversation_id for row in theirs])
+
+
 def _erase(store: Database, conversation_id: str) -> None:
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
@@ -144,9 +156,6 @@ def _erase_messages(connection: Connection, conversation_id: str) -> int:
 
 
 def _erase_rest(connection: Connection, conversation_id: str) -> None:
-    owner = connection.execute(select(_c.user_email).where(_c.conversation_id == conversation_id)).scalar()
-    if owner is not None:
-        forget_fields(connection, user_email=owner, conversation_id=conversation_id)
     connection.execute(delete(activities).where(activities.c.conversation_id == conversation_id))
     connection.execute(delete(conversations).where(_c.conversation_id == conversation_id))
 

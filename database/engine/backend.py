@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -41,10 +42,11 @@ class Backend(Protocol):
     def beginning(self, *, writing: bool) -> str:
         """The SQL that begins a transaction: one snapshot for a reader, the only writer's lock for a writer."""
 
-    def held_for_server(self) -> AbstractContextManager[bool]:
-        """Hold the database for one server until the block ends; False where another server holds it.
+    def held_for_server(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Hold the database for one server until the block ends.
 
-        A crash lets go of it.
+        The function says whether this server holds it, and takes it again where the connection that held it is gone;
+        False where another server holds it. A crash lets go of it. Both raise StoreError.
         """
 
     def store_error(self, error: Exception) -> StoreError:

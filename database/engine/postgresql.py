@@ -7,8 +7,8 @@ until it commits. Readers see one snapshot and wait for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ import psycopg
 from psycopg.adapt import Dumper, PyFormat
 from psycopg.types.numeric import IntDumper
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import URL, BigInteger, Engine, Float, Integer, create_engine, event, make_url
+from sqlalchemy import URL, BigInteger, Connection, Engine, Float, Integer, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
@@ -98,21 +98,48 @@ class PostgreSQLDatabase:
         return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     @contextmanager
-    def held_for_server(self) -> Iterator[bool]:
-        """Hold the database by a lock of a connection of its own; False where another server holds it."""
+    def held_for_server(self) -> Iterator[Callable[[], bool]]:
+        """Hold the database by a lock of a connection of its own, which is taken anew where that has broken."""
         engine = self.engine(connections=1, writing=True)
+        lock = _ServerLock(engine)
         try:
-            with engine.connect() as connection:
-                lock = f"SELECT pg_try_advisory_lock({_SERVER_LOCK})"
-                yield bool(connection.exec_driver_sql(lock).scalar_one())
-        except self.errors as error:
-            raise store_error(error) from error
+            yield lock.is_held
         finally:
+            lock.release()
             engine.dispose()
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by its SQLSTATE; without one, the server could not be reached."""
         return store_error(error)
+
+
+class _ServerLock:
+    """An advisory lock: it ends with its connection, for example when the database server is restarted."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+        self._held = False
+
+    def is_held(self) -> bool:
+        """Whether this process holds the lock; it tries to take one that it doesn't hold. Raises StoreError."""
+        try:
+            if self._connection is None:
+                self._connection, self._held = self._engine.connect(), False
+            ask = "SELECT true" if self._held else f"SELECT pg_try_advisory_lock({_SERVER_LOCK})"
+            self._held = bool(self._connection.exec_driver_sql(ask).scalar_one())
+        except (DBAPIError, psycopg.Error) as error:
+            self.release()
+            raise store_error(error) from error
+        return self._held
+
+    def release(self) -> None:
+        """Close the connection, and with it let go of the lock."""
+        connection, self._connection, self._held = self._connection, None, False
+        if connection is not None:
+            with suppress(DBAPIError, psycopg.Error):
+                connection.invalidate()  # a pooled connection would keep the lock
+                connection.close()
 
 
 class _WideIntegers(PGTypeCompiler):

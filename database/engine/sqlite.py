@@ -110,9 +110,9 @@ class SQLiteFile:
         """The statement that begins a transaction; one that will write takes its lock at once."""
         return beginning(writing=writing)
 
-    def held_for_server(self) -> AbstractContextManager[bool]:
-        """True: the lock of the data folder, which holds the file, is enough."""
-        return nullcontext(True)
+    def held_for_server(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Always held: the lock of the data folder, which holds the file, is enough."""
+        return nullcontext(lambda: True)
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by SQLite's result code."""

@@ -32,7 +32,10 @@ _SHARES = """
         created_at TEXT NOT NULL
     )
 """
-_OLD_SHARES = "SELECT token_hash, user_email, conversation_id, title, snapshot, created_at FROM shares"
+_TOKENS = "SELECT token_hash FROM shares"
+_OLD_SHARE = """
+    SELECT token_hash, user_email, conversation_id, title, snapshot, created_at FROM shares WHERE token_hash = :token
+"""
 _ADD_PAGE = """
     INSERT INTO share_pages (snapshot_id, first_message, conversation_id, messages)
     VALUES (:snapshot_id, :first_message, :conversation_id, :messages)
@@ -51,20 +54,27 @@ def upgrade(connection: Connection) -> None:
     connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS idx_share_pages_cascade ON share_pages (conversation_id)")
     if "snapshot" not in {column["name"] for column in inspect(connection).get_columns("shares")}:
         return
-    former = [dict(row._mapping) for row in connection.exec_driver_sql(_OLD_SHARES)]
+    tokens = connection.exec_driver_sql(_TOKENS).scalars().all()
+    # A page after the other: those of all shares may take more memory than there is.
+    for token in tokens:
+        if "." in token:
+            _add_page(connection, _share(connection, token))
+    shares = [_share(connection, token) for token in tokens if "." not in token]
     connection.exec_driver_sql("DROP TABLE shares")
     connection.exec_driver_sql(_SHARES)
     connection.exec_driver_sql("CREATE INDEX idx_shares_user ON shares (user_email)")
-    for row in former:
-        _move(connection, row)
+    for share in shares:
+        connection.execute(text(_ADD_SHARE), share | {"snapshot": None} | share["snapshot"])
 
 
-def _move(connection: Connection, row: dict[str, Any]) -> None:
-    snapshot_id, dot, first_message = row["token_hash"].partition(".")
+def _share(connection: Connection, token: str) -> dict[str, Any]:
+    row = dict(connection.execute(text(_OLD_SHARE), {"token": token}).one()._mapping)
     snapshot = json.loads(row["snapshot"]) if isinstance(row["snapshot"], str) else row["snapshot"]
-    if dot:
-        page = {"snapshot_id": snapshot_id, "first_message": int(first_message)}
-        page |= {"conversation_id": row["conversation_id"], "messages": json.dumps(snapshot)}
-        connection.execute(text(_ADD_PAGE), page)
-    else:
-        connection.execute(text(_ADD_SHARE), row | {"snapshot": None} | snapshot)
+    return row | {"snapshot": snapshot}
+
+
+def _add_page(connection: Connection, row: dict[str, Any]) -> None:
+    snapshot_id, _, first_message = row["token_hash"].partition(".")
+    page = {"snapshot_id": snapshot_id, "first_message": int(first_message)}
+    page |= {"conversation_id": row["conversation_id"], "messages": json.dumps(row["snapshot"])}
+    connection.execute(text(_ADD_PAGE), page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -193,6 +194,45 @@ def test_a_change_of_many_is_one_row_each(database: Database, news: Callable[[],
         database=database, user_email=ANN, conversation_ids=[*ids, "missing"], change="flag", value="red"
     )
     assert short(news()) == [("conversation", "changed", each, {"flag": "red"}) for each in ids]
+
+
+def test_a_restore_tells_only_of_what_was_in_the_bin(
+    database: Database, news: Callable[[], list[StoredChange]]
+) -> None:
+    ids = [new_conversation(database), new_conversation(database)]
+    own = {"database": database, "user_email": ANN}
+    bulk.change_conversations(**own, conversation_ids=ids[:1], change="delete")
+    news()
+    assert set(bulk.change_conversations(**own, conversation_ids=ids, change="restore").values()) == {"done"}
+    assert [(each.change, each.id) for each in news()] == [("created", ids[0])]
+
+
+@pytest.mark.contract
+def test_the_newest_numbers_of_many_people_are_read_by_one_statement(
+    database: Database, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    for person in (ANN, BEN, BEN):
+        repository.create_conversation(database=database, user_email=person, domain="assistant")
+    people = [ANN, BEN, "nobody@example.org"]
+    with statements() as asked:
+        newest = changes.newest_changes(database=database, user_emails=people)
+    assert len(asked) == 1
+    assert [newest[person] for person in people] == [kept(database, ANN)[1], kept(database, BEN)[1], 0]
+    assert newest[BEN] > newest[ANN] > 0
+
+
+def test_emptying_a_bin_of_many_looks_through_the_changes_once(
+    database: Database, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    own = {"database": database, "user_email": ANN}
+    ids = [new_conversation(database, title=SECRET) for _ in range(5)]
+    bulk.change_conversations(**own, conversation_ids=ids, change="delete")
+    with statements() as asked:
+        assert deletion.empty_bin(**own, domain="assistant") == 5
+    assert len([each for each in asked if each.startswith("UPDATE changes")]) == 1
+    found = changes_after(**own, after=0, most=100)
+    assert SECRET not in json.dumps(found)
+    assert [each.fields for each in found[-5:]] == [{"erased": True}] * 5
 
 
 def test_what_comes_back_into_the_lists_is_told_with_all_that_they_show(

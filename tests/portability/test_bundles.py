@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,11 +33,13 @@ from database.messages.editing import delete_message
 from database.messages.message import message_shape
 from database.messages.reading import list_messages
 from database.turns.turns import accept_turn, finish_turn
+from language_models.file_lock import locked
 from language_models.testing import ScriptedChatModel
 from portability.bundles import BRANCHED_VERSION, FORMAT, read_index
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 from portability.siblings import load_sibling
 from tests.chat.conftest import ScriptedModels
+from tests.live_server import ROOT
 
 EMAIL = "ada@example.com"
 
@@ -324,6 +328,22 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database = open_store(tmp_path / "users")
     yield database
     close_store(database.folder)
+
+
+def test_what_a_killed_process_left_of_an_open_bundle_is_removed_by_the_next(tmp_path: Path) -> None:
+    saved(tmp_path)
+    left, used = tmp_path / "anaphora-bundle-left", tmp_path / "anaphora-bundle-used"
+    for folder in (left, used):
+        folder.mkdir()
+        (folder / "in_use").touch()
+        (folder / "users.db").write_bytes(b"what somebody said")
+    opening = f"from Conversation import Conversation; Conversation({EMAIL!r}, '.', {conversation_id('a')!r})"
+    with locked(used / "in_use", while_waiting=pytest.fail):
+        command = [sys.executable, "-c", opening]
+        subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}, check=True
+        )
+    assert [path.name for path in tmp_path.glob("anaphora-bundle-*")] == [used.name]
 
 
 def branched(database: Database) -> Conversation:

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from database.connection import close_store, create_connection, open_store
 from database.conversations.repository import create_conversation
+from database.engine.backend import Backend
 from database.messages.reading import list_messages
 from database.search.index import indexed_seq
 from database.turns.turns import accept_turn
@@ -178,6 +180,40 @@ def test_who_was_refused_begins_when_the_other_has_ended(
             app.extensions[EXTENSION].server.begin()
         other.communicate()
     assert serving_app()._begun_in == os.getpid()
+
+
+class OneOfTwoServers:
+    """A database server that another server of the product may take over while our connection is broken."""
+
+    is_ours = True
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    @contextmanager
+    def held_for_server(self) -> Iterator[Callable[[], bool]]:
+        yield lambda: self.is_ours
+
+
+def test_a_server_whose_database_another_one_took_refuses_requests_until_that_one_is_gone(settings: Settings) -> None:
+    app = create_app(settings)
+    server, client = app.extensions[EXTENSION].server, app.test_client()
+    database = server._database
+    database.backend = backend = OneOfTwoServers(database.backend)
+    try:
+        assert client.get("/healthz").status_code == 200
+        backend.is_ours = False
+        server.check_database()
+        refused = client.get("/login", headers={"Accept": "application/json"})
+        assert (refused.status_code, refused.json["code"]) == (503, "server_running")
+        backend.is_ours = True
+        server.check_database()
+        assert client.get("/healthz").status_code == 200
+    finally:
+        server.end()
 
 
 def hold() -> None:

@@ -178,6 +178,28 @@ def test_what_postgresql_cannot_store_in_a_text_becomes_the_replacement_characte
 
 def test_a_database_has_one_server(store: Database, url: str) -> None:
     with store.backend.held_for_server() as first, database_at(url).held_for_server() as second:
-        assert (first, second) == (True, False)
+        assert (first(), second()) == (True, False)
+        assert first()
     with database_at(url).held_for_server() as third:
-        assert third
+        assert third()
+
+
+def test_a_server_whose_connection_broke_holds_its_database_again_unless_another_took_it(
+    store: Database, url: str
+) -> None:
+    def end_connections() -> None:
+        others = "pid != pg_backend_pid() AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')"
+        ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"
+        store.write(lambda connection: connection.exec_driver_sql(ending).close())
+
+    with store.backend.held_for_server() as first, database_at(url).held_for_server() as second:
+        assert first()
+        end_connections()
+        with pytest.raises(StorageFailedError):
+            first()
+        assert first()
+        end_connections()
+        assert second()
+        with pytest.raises(StorageFailedError):
+            first()
+        assert not first()
