@@ -28,6 +28,7 @@ _LISTED = {name: name for name in ("title", "flag", "archived", "stateless")} | 
 """What lists show of the changeable columns, and by which name."""
 SETTINGS_CHARS = 16_384
 """Characters of a conversation's settings as JSON."""
+_TOLD_SETTINGS_BYTES = 2_048
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
 
@@ -340,6 +341,9 @@ def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[
 
 
 def _record_changed(connection: Connection, user_email: str, conversation_id: str, fields: Mapping[str, Any]) -> None:
+    settings = fields.get("conversation_settings")
+    if settings and len(orjson.dumps(settings)) > _TOLD_SETTINGS_BYTES:
+        fields = {**fields, "conversation_settings": None}
     record(connection, CONVERSATION, "changed", user_email=user_email, ids=[conversation_id], fields=fields)
 
 

@@ -294,6 +294,15 @@ def test_settings_and_memories_tell_that_they_changed_and_not_to_what(
     ]
 
 
+def test_long_settings_are_told_as_null(database: Database, news: Callable[[], list[StoredChange]]) -> None:
+    own = {"database": database, "user_email": ANN, "conversation_id": new_conversation(database)}
+    news()
+    for prompt in ("Be brief.", "Be brief. " * 300):
+        repository.change_settings(**own, changes={"system_prompt": prompt})
+    told = [each.fields["conversation_settings"] for each in news()]
+    assert told == [{"system_prompt": "Be brief."}, None]
+
+
 def test_what_is_refused_or_not_kept_leaves_no_row(database: Database, news: Callable[[], list[StoredChange]]) -> None:
     one = new_conversation(database)
     own = {"database": database, "user_email": ANN, "conversation_id": one}
