@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from conversation_reference_utils import classify_conversation_reference
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
-from search.spelling import beginnings, nearest_names
+from search.language import beginnings, nearest_names
 
 from .conversations import ConversationReferences, kind_of
 from .memories import Knowledge

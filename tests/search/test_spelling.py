@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from search.spelling import beginnings, nearest_names
+from search.language import beginnings, nearest_names
 
 NAMES = ["react_performance_p44e", "react_native_b4f2", "bread_starter_k3f9", "prefer_morning_a3f2", "chat_x1y2"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,6 @@ def test_a_closed_store_says_so(db: PKBDatabase) -> None:
         add(db, "dish")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows keeps folders private by where they lie")
 def test_the_folder_that_it_makes_is_the_owner_s_alone(tmp_path: Path) -> None:
     with get_database(PKBConfig(db_path=tmp_path / "new" / "pkb.sqlite")):
         assert (tmp_path / "new").stat().st_mode & 0o077 == 0
