@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from chat.runtime.upkeep import keep_up
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
+from database.engine.database import Database
 from database.errors import StoreError
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
@@ -79,42 +81,20 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
 
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors)
-
-    def load(conversation_id: str) -> Conversation:
-        owner = conversation_id.rpartition("_")[0]
-        return Conversation(owner, database, conversation_id)
-
-    def loader_for(user_email: str) -> ConversationLoader:
-        return partial(Conversation, user_email, database)
-
-    report_of = partial(lost_report, database=database, loader_for=loader_for, services=services)
-
-    cache = DefaultDictQueue(
-        maxsize=settings.conversation_cache,
-        factory=load,
-        is_current=lambda _, conversation: conversation.is_current(),
-    )
     turns = TurnRunner(
         database=database,
         metrics=metrics,
-        report_of=report_of,
+        report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
         most_per_person=settings.turns_per_person,
     )
-
     changes = ChangeFeed(database=database)
-
-    def forget(user_email: str) -> None:
-        turns.cancel_all(user_email=user_email)
-        changes.wake([user_email])
-        vectors.forget(user_email)
-        cache.pop_where(lambda conversation_id: conversation_id.rpartition("_")[0] == user_email)
-
+    cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
     account_erasure = AccountErasure(
         database=database,
         knowledge=knowledge,
         compact_up_to=settings.compact_up_to,
-        forget=forget,
+        forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
         is_busy=requests.has_any,
     )
     upkeep = partial(
@@ -149,6 +129,43 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
             tidy=partial(restoring.tidy, settings.data_dir),
         ),
     )
+
+
+def _loaders(database: Database) -> Callable[[str], ConversationLoader]:
+    """Of each person, what opens their conversations."""
+
+    def loader_for(user_email: str) -> ConversationLoader:
+        return partial(Conversation, user_email, database)
+
+    return loader_for
+
+
+def _conversation_cache(database: Database, *, most: int) -> DefaultDictQueue[str, Conversation]:
+    """The conversations that were opened last, each opened anew when it has changed."""
+
+    def load(conversation_id: str) -> Conversation:
+        return Conversation(_owner(conversation_id), database, conversation_id)
+
+    return DefaultDictQueue(maxsize=most, factory=load, is_current=lambda _, conversation: conversation.is_current())
+
+
+def _owner(conversation_id: str) -> str:
+    return conversation_id.rpartition("_")[0]
+
+
+def _forget(
+    user_email: str,
+    *,
+    turns: TurnRunner,
+    changes: ChangeFeed,
+    vectors: MessageVectors,
+    cache: DefaultDictQueue[str, Conversation],
+) -> None:
+    """Drop what this process keeps in memory of a person whose account is erased."""
+    turns.cancel_all(user_email=user_email)
+    changes.wake([user_email])
+    vectors.forget(user_email)
+    cache.pop_where(lambda conversation_id: _owner(conversation_id) == user_email)
 
 
 def _complete_restore(data_dir: Path) -> None:

@@ -20,18 +20,8 @@ class Engine(Protocol):
     def listed(self, numbers: Iterable[int]) -> Select[tuple[int]]:
         """`numbers` as a subquery."""
 
-    def saying(
-        self,
-        connection: Connection,
-        forms: Iterable[str],
-        *,
-        user_email: str,
-        conversation_id: str | None,
-        excluded: Sequence[Sequence[str]],
-        not_in: Sequence[str],
-        most: int,
-    ) -> Sequence[int]:
-        """`seq` of the newest of a person's messages that say one of `forms`."""
+    def newest(self, connection: Connection, expression: str, *, most: int) -> Sequence[int]:
+        """`seq` of the newest messages that fit `expression`."""
 
     def candidates(
         self,

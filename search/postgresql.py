@@ -9,8 +9,7 @@ from sqlalchemy import BigInteger, Connection, Row, Select, func, literal, selec
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from database.schema import conversations
-from database.search.index import expression_for
-from database.search.postgresql import newest
+from database.search import postgresql as index
 
 _HITS = 5_000
 _LOOKED_AT = 100_000
@@ -43,37 +42,12 @@ _CONDITIONS = {
 }
 
 
+newest = index.newest
+
+
 def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
     """`numbers` as a subquery: one parameter, however many there are."""
     return select(func.unnest(literal(list(numbers), ARRAY(BigInteger))))
-
-
-def saying(
-    connection: Connection,
-    forms: Iterable[str],
-    *,
-    user_email: str,
-    conversation_id: str | None,
-    excluded: Sequence[Sequence[str]],
-    not_in: Sequence[str],
-    most: int,
-) -> Sequence[int]:
-    """`seq` of the newest of a person's messages that say one of `forms`, at most `most`.
-
-    conversation_id: only there. excluded: phrases that are not said. not_in: conversations that are left out.
-    """
-    words = sorted(forms)
-    expression = expression_for(
-        connection,
-        user_email=user_email,
-        conversation_id=conversation_id,
-        phrases=[words[:1]],
-        beginning=True,
-        completions=words,
-        excluded=excluded,
-        not_in=not_in,
-    )
-    return newest(connection, expression, most=most)
 
 
 def candidates(

@@ -23,7 +23,7 @@ from sqlalchemy import ColumnElement, Connection, Row, select
 
 from database.messages.neighbours import before_on_branch, behind_on_branch
 from database.schema import conversations, messages
-from database.search.index import words
+from database.search.index import expression_for, words
 
 from . import engine_of
 from .language import Terms
@@ -169,15 +169,19 @@ def is_related(found: Found) -> bool:
 
 
 def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:
-    found = engine_of(connection).saying(
+    """`seq` of the newest messages of the scope that say one of `forms`."""
+    said = sorted(forms)
+    expression = expression_for(
         connection,
-        forms,
         user_email=scope.user_email,
         conversation_id=scope.conversation_id,
+        phrases=[said[:1]],
+        beginning=True,
+        completions=said,
         excluded=scope.excluded,
         not_in=scope.not_in,
-        most=_SAYING,
     )
+    found = engine_of(connection).newest(connection, expression, most=_SAYING)
     return [seq for seq in found if seq <= scope.up_to]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row, Select, func, select
 
-from database.search.index import expression_for
-
 _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
@@ -88,31 +86,8 @@ def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
     return select(func.json_each(orjson.dumps(list(numbers)).decode()).table_valued("value").c.value)
 
 
-def saying(
-    connection: Connection,
-    forms: Iterable[str],
-    *,
-    user_email: str,
-    conversation_id: str | None,
-    excluded: Sequence[Sequence[str]],
-    not_in: Sequence[str],
-    most: int,
-) -> Sequence[int]:
-    """`seq` of the newest of a person's messages that say one of `forms`, at most `most`.
-
-    conversation_id: only there. excluded: phrases that are not said. not_in: conversations that are left out.
-    """
-    words = sorted(forms)
-    expression = expression_for(
-        connection,
-        user_email=user_email,
-        conversation_id=conversation_id,
-        phrases=[words[:1]],
-        beginning=True,
-        completions=words,
-        excluded=excluded,
-        not_in=not_in,
-    )
+def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
+    """`seq` of the newest messages that fit `expression`, at most `most`."""
     return connection.exec_driver_sql(_SAID, (expression, most)).scalars().all()
 
 
