@@ -55,7 +55,8 @@ def reserved_for_answer(model: ChatModel) -> int:
 
     This bounds the prompt. It never bounds the answer: an answer may use whatever the prompt left of the window.
     """
-    return min(model.context_window // 4, model.answer_limit or model.context_window)
+    window = model.context_window
+    return min(window // 4, model.answer_limit or window)
 
 
 def context_chars(model: ChatModel) -> int:
@@ -127,7 +128,9 @@ def _question(question: str, context: ContextBlock, *, summary: str, given: Sequ
 
 def _fitted_answers(given: Sequence[GivenAnswer], model: ChatModel) -> list[GivenAnswer]:
     """What others have answered, as data, each with its share of the half of a prompt."""
-    share = context_chars(model) // (2 * max(1, len(given)))
+    if not given:
+        return []
+    share = context_chars(model) // (2 * len(given))
     return [
         GivenAnswer(title=neutralised(" ".join(one.title.split())), text=neutralised(items.cut(one.text, share)[0]))
         for one in given
