@@ -10,12 +10,12 @@ from pydantic import AfterValidator, Field
 from endpoints.conversations.models import AnswerOptions, ModelName
 from endpoints.http.models import Body, Shape, Text, Title
 
-_WORD = re.compile(r"[\w-]+")
+_WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
 def _one_word(name: str) -> str:
     if not _WORD.fullmatch(name):
-        raise ValueError("one word of letters, digits, '-' and '_'")
+        raise ValueError("one word that begins with a letter, of letters, digits, '-' and '_'")
     return name.lower()
 
 

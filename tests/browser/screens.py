@@ -38,7 +38,7 @@ SCREENS = (
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
     "message-menu", "message-editor", "message-deleted",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
-    "commands", "command-help", "models", "options", "file-preview",
+    "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
     "new-memory", "memory-proposals", "knowledge-empty",
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",

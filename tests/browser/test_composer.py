@@ -188,15 +188,15 @@ def test_a_choice_that_could_not_be_saved_is_made_again_where_it_was_made(
     page = open_page(person, bread.path)
     expect(page.locator(".message-card")).not_to_have_count(0)
     held: list[Route] = []
-    page.route("**/get_conversation_settings/*", lambda route: held.append(route), times=1)
-    with page.expect_request("**/get_conversation_settings/*"):
+    page.route("**/conversations/*/settings", lambda route: held.append(route), times=1)
+    with page.expect_request("**/conversations/*/settings"):
         command(page, "/model cheap")
     SidebarPage(page).row("Soup of the day").click()
     expect(page.locator("#conversation-title")).to_have_text("Soup of the day")
     held[0].abort()
     failure = toast(page, "The model could not be chosen.")
     expect(page.locator("#model-button")).to_have_text("main")
-    with page.expect_response(lambda answer: answer.request.method == "PUT"):
+    with page.expect_response(lambda answer: answer.request.method == "PATCH"):
         failure.get_by_role("button", name="Try again").click()
     chosen = {
         talk.friendly_id: details(person, talk.conversation_id)["conversation_settings"].get("model_overrides")

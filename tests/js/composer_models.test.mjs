@@ -5,7 +5,7 @@ import { composerStrings } from '../../interface/static/page/strings/en/composer
 import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/page/composer/attachments_model.js';
 import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
 import {
-  aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress, withChosenModel,
+  aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress,
 } from '../../interface/static/page/composer/models/choices_model.js';
 
 const words = composerStrings.models;
@@ -73,10 +73,7 @@ test('a model is found by its name, and by a part that it has alone', () => {
   assert.deepEqual(choicesCalled(MODELS, 'llama'), []);
 });
 
-test('a choice is one of a conversation\'s settings, and leaves the others as they are', () => {
-  assert.deepEqual(withChosenModel({ a: 1 }, 'openai:x'), { a: 1, model_overrides: { main: 'openai:x' } });
-  assert.deepEqual(withChosenModel({ a: 1, model_overrides: { main: 'x', cheap: 'y' } }, null), { a: 1, model_overrides: { cheap: 'y' } });
-  assert.deepEqual(withChosenModel({ model_overrides: { main: 'x' } }, 'main'), {});
+test('a choice is one of a conversation\'s settings', () => {
   assert.equal(chosenModel({ model_overrides: { main: 'openai:x' } }), 'openai:x');
   for (const settings of [undefined, {}, { model_overrides: { main: 3 } }, { model_overrides: { main: 'main' } }]) assert.equal(chosenModel(settings), null);
 });

@@ -60,6 +60,7 @@ def test_a_prompt_has_one_word_for_a_name_and_its_text_as_it_was_typed(ada: Pers
         ("/presets", {"name": "a", "tone": "dry"}),
         ("/prompts", {"name": "two words", "text": "a"}),
         ("/prompts", {"name": "a/b", "text": "a"}),
+        ("/prompts", {"name": "2", "text": "a"}),
         ("/prompts", {"name": "a", "text": ""}),
     ],
 )

@@ -9,7 +9,7 @@ import { createAttachments, createReplyChip, mountTools } from './tools.js';
 import { element, setHidden } from '../ui/dom.js';
 
 const SIGNS = /[@#]/;
-const COMMAND = /^\s*\/[a-z]*(?:\s|$)/i;
+const COMMAND = /^\s*\/(?:\p{L}[\p{L}\p{N}_-]*)?(?:\s|$)/u;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;
 /** Fingers have no Shift+Enter, and a keyboard that covers what one came to read. */

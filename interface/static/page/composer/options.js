@@ -16,8 +16,14 @@ function checkbox(label, { get, set }) {
   return element('label', { class: 'composer-option' }, box, element('span', { text: label }));
 }
 
-function built(button) {
+function built(button, onSettings) {
+  const settings = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.settings });
+  settings.addEventListener('click', () => {
+    hidePopup(node);
+    onSettings();
+  });
   const node = element('div', { class: 'composer-popup', role: 'dialog', popover: 'auto', 'aria-label': words.label },
+    settings,
     checkbox(words.propose, proposesAlways),
     checkbox(words.enter, { get: sendsOnEnter, set: setSendsOnEnter }),
     element('p', { class: 'composer-popup-note', text: words.enterHelp }));
@@ -31,13 +37,13 @@ function built(button) {
   return node;
 }
 
-/** @param {HTMLButtonElement} button */
-export function toggleOptions(button) {
+/** @param {HTMLButtonElement} button @param {{onSettings: () => void}} options opens the settings of the conversation */
+export function toggleOptions(button, { onSettings }) {
   if (popup) {
     hidePopup(popup);
     return;
   }
-  popup = built(button);
+  popup = built(button, onSettings);
   showBeside(popup, button);
   popup.querySelector('input').focus();
 }

@@ -3,8 +3,11 @@ import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt, senderName } from '../conversation/message_model.js';
 import { element, setHidden } from '../ui/dom.js';
+import { tellFailure } from '../ui/attempts.js';
+import { showToast } from '../ui/toast.js';
 
 const words = strings.reply;
+const settingsWords = strings.answerSettings;
 const NEW_MODEL_KEY = 'anaphora:new-conversation-model';
 const LONG_ENOUGH_TO_LOOK = 4000;
 const AROUND_A_FILE = 60;
@@ -186,6 +189,9 @@ export function mountTools(page, { onFailed }) {
   const optionsButton = document.getElementById('options-button');
   /** `id`: what is chosen, null for the server's own; `isUnsaved`: for a conversation that does not exist yet. */
   const choice = { conversationId: null, id: null, isUnsaved: false };
+  /** The settings of answers in a conversation that does not exist yet, and the `options` of a message sent with them. */
+  const nothingPending = { settings: {}, options: {} };
+  let pending = nothingPending;
   let picker = null;
   let mainName = '';
 
@@ -200,9 +206,33 @@ export function mountTools(page, { onFailed }) {
 
   async function toggleOptions() {
     try {
-      (await bring(() => import('./options.js'))).toggleOptions(optionsButton);
+      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings });
     } catch (error) {
       onFailed(error, toggleOptions);
+    }
+  }
+
+  async function openSettings() {
+    try {
+      const { openAnswerSettings } = await bring(() => import('./settings/dialog.js'));
+      const { conversationId } = choice;
+      const saved = await openAnswerSettings(page, { conversationId, pending: withModel(pending.settings) });
+      if (!saved || conversationId !== choice.conversationId) return;
+      if (!conversationId) pending = saved;
+      choose(saved.settings.model_overrides?.main ?? null, { isUnsaved: !conversationId });
+      showToast(settingsWords.saved, { kind: 'success' });
+    } catch (error) {
+      onFailed(error, openSettings);
+    }
+  }
+
+  const withModel = (settings) => ({ ...settings, model_overrides: choice.id ? { main: choice.id } : null });
+
+  async function savePending(conversationId, settings) {
+    try {
+      await page.api.changeConversationSettings(conversationId, settings);
+    } catch (error) {
+      tellFailure(error, { failed: settingsWords.failed, again: () => savePending(conversationId, settings) });
     }
   }
 
@@ -229,19 +259,27 @@ export function mountTools(page, { onFailed }) {
   return {
     choice,
     withPicker,
+    openSettings,
     open(id) {
       choice.conversationId = id;
+      pending = nothingPending;
       const forNew = id ? null : modelForNew();
       choose(forNew, { isUnsaved: forNew !== null });
     },
     /** What was chosen before there was a conversation is chosen for this one. */
     rename(id) {
       choice.conversationId = id;
-      if (choice.isUnsaved) withPicker((each) => each.save());
+      // One that is gone would be refused: the server's own answers.
+      if (choice.isUnsaved) withPicker((each) => !each.isGone() && each.save());
+      if (pending !== nothingPending) savePending(id, pending.settings);
+      pending = nothingPending;
     },
     /** The name of the model that answers here, '' while nobody knows. */
     answering: () => (choice.id ? picker?.answering() : mainName) ?? '',
     /** The fields of a message to be sent. A model that is gone is refused where a message names it. */
-    payload: () => (choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
+    payload: () => ({
+      ...(choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
+      ...(Object.keys(pending.options).length > 0 ? { options: pending.options } : {}),
+    }),
   };
 }

@@ -171,6 +171,7 @@ export function createApi({
 
   const get = (path, query, { signal, quiet, patience } = {}) => request('GET', path, { query, signal, quiet, patience });
   const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
+  const patch = (path, body = {}) => request('PATCH', path, { body });
   const put = (path, body = {}) => request('PUT', path, { body });
   const remove = (path, body) => request('DELETE', path, { body });
 
@@ -178,9 +179,10 @@ export function createApi({
     open,
     get,
     post,
+    patch,
     put,
     delete: remove,
-    ...conversationCalls({ open, get, post, put, remove }),
+    ...conversationCalls({ open, get, patch, post, put, remove }),
     ...messageCalls({ open, get, post, put, remove }),
     ...referenceCalls({ get }),
     ...workspaceCalls({ get, post, put, remove }),
@@ -188,7 +190,7 @@ export function createApi({
   };
 }
 
-function conversationCalls({ open, get, post, put, remove }) {
+function conversationCalls({ open, get, patch, post, put, remove }) {
   return {
     listConversations: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, query),
     /** One page of the list: `{conversations, cursor}`, `cursor` null at the end. */
@@ -200,7 +202,8 @@ function conversationCalls({ open, get, post, put, remove }) {
       post(`/create_conversation/${part(domain)}/${workspaceId ? part(workspaceId) : ''}`),
     getConversationDetails: (id, options) => get(`/get_conversation_details/${part(id)}`, {}, options),
     getConversationSettings: (id) => get(`/get_conversation_settings/${part(id)}`),
-    putConversationSettings: (id, settings) => put(`/get_conversation_settings/${part(id)}`, settings),
+    /** Changes those settings that are given; null takes one away. */
+    changeConversationSettings: (id, settings) => patch(`/conversations/${part(id)}/settings`, settings),
     setConversationTitle: (id, title) => put(`/conversations/${part(id)}/title`, { title }),
     cloneConversation: (id) => post(`/clone_conversation/${part(id)}`),
     deleteConversation: (id) => remove(`/delete_conversation/${part(id)}`),

@@ -2,53 +2,16 @@
 
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { failureText } from '../ui/attempts.js';
+import { openDialog as openFormDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
 import { button } from './controls.js';
 
 const MOST_CHOICES = 100;
 const DEEPEST = 6;
-let dialogs = 0;
 
-/**
- * Shows a modal dialog. The browser keeps the focus inside and gives it back; Escape closes it where `mayClose` agrees.
- *
- * @param {{title: string, content: Node[], buttons?: Node[], wide?: boolean, mayClose?: () => boolean|Promise<boolean>,
- *          onSubmit?: () => void}} options
- * @returns {{node: HTMLDialogElement, form: HTMLFormElement, close: (answer?: any) => void, closed: Promise<any>}}
- *   `closed` has what `close` was given; undefined when it was dismissed
- */
-export function openDialog({ title, content, buttons = [], wide = false, mayClose = () => true, onSubmit = () => {} }) {
-  dialogs += 1;
-  const heading = element('h2', { class: 'dialog-title', text: title, id: `knowledge-dialog-${dialogs}` });
-  const foot = buttons.length ? element('div', { class: 'dialog-buttons' }, ...buttons) : null;
-  const form = element('form', { class: 'dialog-form', novalidate: true }, heading, ...content, foot);
-  const node = element('dialog', { class: `dialog knowledge-dialog${wide ? ' wide' : ''}`, 'aria-labelledby': heading.id }, form);
-  let answer;
-
-  function close(given) {
-    answer = given;
-    node.close();
-  }
-
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    onSubmit();
-  });
-  node.addEventListener('cancel', async (event) => {
-    event.preventDefault();
-    if (await mayClose()) close();
-  });
-  // Keys in a dialog are not shortcuts of what is below.
-  node.addEventListener('keydown', (event) => event.stopPropagation());
-  const closed = new Promise((resolve) => {
-    node.addEventListener('close', () => {
-      node.remove();
-      resolve(answer);
-    });
-  });
-  document.body.append(node);
-  node.showModal();
-  return { node, form, close, closed };
+/** A dialog of `ui/dialog.js` in the looks of the panel. @param {{wide?: boolean}} options */
+export function openDialog({ wide = false, ...options }) {
+  return openFormDialog({ ...options, className: `knowledge-dialog${wide ? ' wide' : ''}` });
 }
 
 /**

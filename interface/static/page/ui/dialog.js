@@ -39,6 +39,71 @@ function ask({ title, content, confirmLabel, danger = false, cancellable = true 
   });
 }
 
+/** Chromium gives a text area the focus back without its caret: keys would do nothing there. */
+function giveCaretBack() {
+  const field = document.activeElement;
+  if (field instanceof HTMLTextAreaElement) field.setSelectionRange(field.selectionStart, field.selectionEnd);
+}
+
+/**
+ * Shows a modal dialog of several fields. The browser keeps the focus inside and gives it back; Escape closes it where
+ * `mayClose` agrees.
+ *
+ * @param {{title: string, content: Node[], buttons?: Node[], className?: string, mayClose?: () => boolean|Promise<boolean>,
+ *          onSubmit?: () => void}} options
+ * @returns {{node: HTMLDialogElement, form: HTMLFormElement, close: (answer?: any) => void, closed: Promise<any>}}
+ *   `closed` has what `close` was given; undefined when it was dismissed
+ */
+export function openDialog({ title, content, buttons = [], className = '', mayClose = () => true, onSubmit = () => {} }) {
+  dialogs += 1;
+  const heading = element('h2', { class: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
+  const foot = buttons.length ? element('div', { class: 'dialog-buttons' }, ...buttons) : null;
+  const form = element('form', { class: 'dialog-form', novalidate: true }, heading, ...content, foot);
+  const node = element('dialog', { class: `dialog ${className}`.trim(), 'aria-labelledby': heading.id }, form);
+  let answer;
+
+  function close(given) {
+    answer = given;
+    node.close();
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    onSubmit();
+  });
+  node.addEventListener('cancel', async (event) => {
+    event.preventDefault();
+    if (await mayClose()) close();
+  });
+  // Keys in a dialog are not shortcuts of what is below.
+  node.addEventListener('keydown', (event) => event.stopPropagation());
+  const closed = new Promise((resolve) => {
+    node.addEventListener('close', () => {
+      node.remove();
+      giveCaretBack();
+      resolve(answer);
+    });
+  });
+  document.body.append(node);
+  node.showModal();
+  return { node, form, close, closed };
+}
+
+/**
+ * A field of a dialog: its label above it, a hint below it.
+ *
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {string} [hint]
+ */
+export function labelled(label, control, hint = '') {
+  dialogs += 1;
+  control.id ||= `dialog-field-${dialogs}`;
+  if (hint) control.setAttribute('aria-describedby', `${control.id}-hint`);
+  return element('div', { class: 'field' }, element('label', { class: 'field-label', for: control.id, text: label }), control,
+    hint ? element('p', { class: 'field-hint', id: `${control.id}-hint`, text: hint }) : null);
+}
+
 /**
  * Ask for one line of text.
  *

@@ -1,3 +1,4 @@
+import { bring } from '../../core/api.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { icon } from '../../ui/icons.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
@@ -5,6 +6,7 @@ import { argumentProblem, commandNamed, COMMANDS, readCommand } from './commands
 import { createConversationCommands } from './conversation_commands.js';
 import { tellFailure } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
+import { promptsOf } from '../prompts/known.js';
 import { openMemoryConfirm } from '../../memories/proposals/confirm.js';
 
 const words = composerStrings.commands;
@@ -85,7 +87,30 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
     });
   }
 
-  const known = { memory, search, model, help, ...createConversationCommands(page, { tellProblem, setText }) };
+  /** A prompt takes the place of what is written. */
+  async function usePrompt(prompt) {
+    const { promptText } = await bring(() => import('../prompts/use.js'));
+    const text = await promptText(prompt);
+    if (text === null) return;
+    setText(text);
+    const input = form.querySelector('textarea');
+    input.focus();
+    input.setSelectionRange(text.length, text.length);
+  }
+
+  async function prompts(rest, { onDone }) {
+    const { openPromptLibrary } = await bring(() => import('../prompts/library.js'));
+    onDone();
+    const prompt = await openPromptLibrary(page);
+    if (prompt) await usePrompt(prompt);
+  }
+
+  function settings(rest, { onDone }) {
+    onDone();
+    return tools.openSettings();
+  }
+
+  const known = { memory, search, model, settings, prompts, help, ...createConversationCommands(page, { tellProblem, setText }) };
 
   const isShown = ({ conversationId = null }) => page.conversationId() === conversationId;
 
@@ -117,6 +142,17 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
     }
   }
 
+  /** What is no command may be the name of a prompt. */
+  async function runPrompt(name, asText) {
+    try {
+      const found = await promptsOf(page).named(name);
+      if (found) await usePrompt(found);
+      else tellProblem(memoryWords.unknown(name), asText);
+    } catch (error) {
+      tellProblem(words.failed(error.message), { label: composerStrings.again, onAct: () => runPrompt(name, asText) });
+    }
+  }
+
   return {
     /**
      * @param {string} text
@@ -126,7 +162,7 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
       const command = readCommand(text);
       if (!command) return onSend();
       const asText = { label: memoryWords.asText, onAct: onSend };
-      if (!command.isKnown) return tellProblem(memoryWords.unknown(command.name), asText);
+      if (!command.isKnown) return runPrompt(command.name, asText);
       const problem = argumentProblem(command);
       if (problem === 'none') return tellProblem(words.noArgument(command.name), asText);
       if (problem === 'values') return tellProblem(words.notOneOf(command.name, commandNamed(command.name).values));

@@ -1,6 +1,7 @@
 /** The commands that a message can begin with: `/name` and what follows. */
 
-const COMMAND = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i;
+/** The names of prompts are words of any language. */
+const COMMAND = /^\/(\p{L}[\p{L}\p{N}_-]*)(?:\s+([\s\S]*))?$/u;
 const ARGUMENT = /^\/([a-z]+)[ \t]+(\S*)$/i;
 
 /**
@@ -21,6 +22,8 @@ export const COMMANDS = [
   { name: 'stateless', takes: '[on|off]', values: ['on', 'off'] },
   { name: 'pin', takes: '' },
   { name: 'archive', takes: '' },
+  { name: 'settings', takes: '' },
+  { name: 'prompts', takes: '' },
   { name: 'help', takes: '' },
 ];
 

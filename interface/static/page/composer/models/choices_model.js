@@ -84,11 +84,3 @@ export function chosenModel(settings) {
   const id = settings?.model_overrides?.main;
   return typeof id === 'string' && id !== '' && id !== MAIN ? id : null;
 }
-
-/** @returns {object} the settings with `id` chosen; everything else stays */
-export function withChosenModel(settings, id) {
-  const { model_overrides: before, ...rest } = settings;
-  const overrides = Object.fromEntries(Object.entries(before ?? {}).filter(([role]) => role !== MAIN));
-  if (id !== null && id !== MAIN) overrides.main = id;
-  return Object.keys(overrides).length > 0 ? { ...rest, model_overrides: overrides } : rest;
-}

@@ -2,7 +2,7 @@
 
 import { composerStrings } from '../../strings/en/composer.js';
 import {
-  answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, MAIN, mustBeFetched, shortProgress, withChosenModel,
+  answeringModel, choiceGroups, choicesCalled, isUnderWay, MAIN, mustBeFetched, shortProgress,
 } from './choices_model.js';
 import { createModelList } from './list.js';
 import { showToast } from '../../ui/toast.js';
@@ -82,8 +82,7 @@ export function createModelPicker(button, page, choice, newKey) {
 
   async function save({ conversationId, id } = choice) {
     if (!conversationId) return;
-    const settings = await page.api.getConversationSettings(conversationId);
-    if (chosenModel(settings) !== id) await page.api.putConversationSettings(conversationId, withChosenModel(settings, id));
+    await page.api.changeConversationSettings(conversationId, { model_overrides: id === null ? null : { main: id } });
     if (choice.conversationId === conversationId && choice.id === id) choice.isUnsaved = false;
   }
 

@@ -1,9 +1,11 @@
+import { bring } from '../../core/api.js';
 import { createLatest } from '../../core/latest.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
 import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
 import { createListbox } from './listbox.js';
 import { OFFERS, replacementFor } from './sources.js';
+import { attempt } from '../../ui/attempts.js';
 
 const words = strings.composer;
 /** What is chosen of these is followed by something to choose. */
@@ -62,11 +64,25 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
     const { known } = OFFERS[found.kind];
     if (known) {
       latest.cancel();
-      show(known(found), found);
+      showKnown(found);
       return;
     }
     if (!listbox.isOpen() && !isComplete(found)) listbox.tell(words.searching);
     latest.request(found);
+  }
+
+  function showKnown(found) {
+    const onMore = () => mention === found && showKnown(found);
+    show(OFFERS[found.kind].known(found, { api, events, onMore }), found);
+  }
+
+  /** Its fields are filled in first; whoever thinks better of it has the text as it was. */
+  async function usePrompt(prompt, place) {
+    const { promptText } = await bring(() => import('../prompts/use.js'));
+    const text = await promptText(prompt);
+    if (text === null) return;
+    mention = place;
+    complete(text);
   }
 
   /** As if it were typed, so that it can be undone. */
@@ -84,6 +100,12 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
 
   function choose(chosen) {
     if (!mention) return;
+    if (chosen.kind === 'prompt') {
+      const place = mention;
+      close();
+      attempt(() => usePrompt(chosen.hit, place), { failed: strings.answerSettings.failed });
+      return;
+    }
     complete(replacementFor(chosen, mention));
     if (LEADS_ON.has(chosen.kind)) follow();
   }

@@ -5,7 +5,7 @@ const MESSAGE_PART = /^(?:conversation|conv)_(.+)_(?:message|msg)_([^\s]*)$/i;
 const PREFIX = /^(?:conversation|conv)(?:_|$)/i;
 /** A whole id with more text behind it: nothing is looked for any more. */
 const COMPLETE = /^(?:#\d+|[a-z][a-z0-9-]*_[a-z0-9_-]+)\s/i;
-const COMMAND = /^\/([a-z]*)$/i;
+const COMMAND = /^\/((?:\p{L}[\p{L}\p{N}_-]*)?)$/u;
 const LONGEST_QUERY = 60;
 const MOST_WORDS = 4;
 

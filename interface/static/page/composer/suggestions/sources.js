@@ -6,6 +6,8 @@ import { strings } from '../../strings/en/conversation.js';
 import { shortTime } from '../../core/times.js';
 import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, valuesLike } from '../commands/commands_model.js';
+import { promptsOf } from '../prompts/known.js';
+import { promptsLike } from '../prompts/prompts_model.js';
 import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
@@ -103,9 +105,14 @@ const anything = {
   failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
 };
 
+function promptOption(prompt) {
+  return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, 140)) };
+}
+
+/** Commands, and the person's own prompts, which come a moment later the first time. */
 const commands = {
-  known: ({ query }) => commandsLike(query),
-  groups: (found) => [{ options: found.map(commandOption) }],
+  known: ({ query }, { onMore, ...page }) => ({ found: commandsLike(query), prompts: promptsLike(promptsOf(page).now(onMore), query) }),
+  groups: ({ found, prompts }) => [{ options: found.map(commandOption) }, { label: words.prompts, options: prompts.map(promptOption) }],
   none: '',
   keys: () => words.keysMessage,
 };
@@ -134,7 +141,7 @@ const models = {
 
 /**
  * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
- * `failed` read, `known(mention)` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
+ * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
  */
 export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands, value: values, model: models };
 

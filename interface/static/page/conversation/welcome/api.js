@@ -7,10 +7,6 @@ export function createWelcomeApi(api) {
   return {
     welcome: () => api.post('/welcome'),
     /** Takes the suggestions out of a conversation's settings, and leaves the others. */
-    async dismissSuggestions(conversationId) {
-      const path = `/get_conversation_settings/${part(conversationId)}`;
-      const { suggestions, ...others } = await api.get(path);
-      if (suggestions) await api.put(path, others);
-    },
+    dismissSuggestions: (conversationId) => api.patch(`/conversations/${part(conversationId)}/settings`, { suggestions: null }),
   };
 }

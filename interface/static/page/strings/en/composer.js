@@ -23,6 +23,8 @@ export const composerStrings = {
       stateless: 'Keep nothing of what is said from now on, or keep it again',
       pin: 'Pin this conversation above the others, or take the pin away',
       archive: 'Put this conversation into the archive',
+      settings: 'System prompt, temperature, longest answer and presets of this conversation',
+      prompts: 'Open the prompt library; /name puts a prompt into the message',
       help: 'Show the commands',
     },
     keys: '↑ ↓ to choose, Enter to insert, Esc to close',
@@ -91,6 +93,7 @@ export const composerStrings = {
 
   options: {
     label: 'Options of the composer',
+    settings: 'Settings of this conversation…',
     propose: 'Propose memories after every answer',
     enter: 'Enter sends (Shift+Enter breaks the line)',
     enterHelp: 'Ctrl+Enter (⌘ Enter) always sends.',

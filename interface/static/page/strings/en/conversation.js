@@ -149,6 +149,11 @@ export const strings = {
     other: (kind, name) => `${{ tool_call: 'Tool', file: 'File', image: 'Picture' }[kind] ?? kind}: ${name}`,
   },
 
+  answerSettings: {
+    saved: 'The settings of this conversation are saved.',
+    failed: (message) => `That did not work. ${message}`,
+  },
+
   send: {
     send: 'Send message',
     stop: 'Stop answering',
@@ -177,6 +182,7 @@ export const strings = {
     placeholder: 'Write a message. Type @ for conversations and memories.',
     references: 'References in your message',
     suggestions: 'Suggestions',
+    prompts: 'Prompts',
     noConversations: 'No conversation matches.',
     nothing: 'Nothing matches.',
     noMessages: 'No message matches.',

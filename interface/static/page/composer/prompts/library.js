@@ -1,0 +1,106 @@
+/** The prompt library: every prompt, a form for a new one or a changed one. Loaded when it is opened. */
+
+import { createLibraryApi } from '../settings/library_api.js';
+import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
+import { failureText } from '../../ui/attempts.js';
+import { labelled, openDialog } from '../../ui/dialog.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { icon } from '../../ui/icons.js';
+import { addPanelStyle } from '../../ui/panel_style.js';
+import { showToast } from '../../ui/toast.js';
+import { isPromptName } from './prompts_model.js';
+
+const words = answerSettingsStrings.prompts;
+
+function createForm() {
+  const name = element('input', { class: 'form-control', type: 'text', maxlength: '50', autocomplete: 'off' });
+  const text = element('textarea', { class: 'form-control', rows: '4', maxlength: '50000', dir: 'auto' });
+  const submit = element('button', { type: 'submit', class: 'btn btn-primary' });
+  const form = { changed: null, name, text, fill, nodes: [labelled(words.name, name, words.nameHelp), labelled(words.text, text, words.textHelp)], submit };
+
+  function fill(prompt) {
+    form.changed = prompt;
+    name.value = prompt?.name ?? '';
+    text.value = prompt?.text ?? '';
+    submit.textContent = prompt ? words.change : words.add;
+  }
+
+  fill(null);
+  return form;
+}
+
+/**
+ * @param {object} page what views share
+ * @returns {Promise<object|undefined>} the prompt that is to be used now
+ */
+export async function openPromptLibrary(page) {
+  const library = createLibraryApi(page.api).prompts;
+  const [known] = await Promise.all([library.list(), addPanelStyle('composer/settings/settings')]);
+  const list = element('ul', { class: 'prompt-list' });
+  const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
+  const form = createForm();
+
+  function say(text) {
+    problem.textContent = text;
+    setHidden(problem, !text);
+  }
+
+  async function tell(job) {
+    try {
+      say('');
+      await job();
+    } catch (error) {
+      say(failureText(error, answerSettingsStrings.failed));
+    }
+  }
+
+  function act(symbol, label, run) {
+    return element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: run }, icon(symbol));
+  }
+
+  async function remove({ prompt_id: id, name, text }) {
+    await library.remove(id);
+    show(await library.list());
+    const onAction = () => tell(async () => {
+      await library.add({ name, text });
+      show(await library.list());
+    });
+    showToast(words.deleted(name), { actionLabel: answerSettingsStrings.undo, onAction });
+  }
+
+  function edit(prompt) {
+    form.fill(prompt);
+    form.text.focus();
+  }
+
+  function show(prompts) {
+    const rows = prompts.map((prompt) => element('li', { class: 'prompt-row' },
+      element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: `/${prompt.name}`, title: words.use(prompt.name), onclick: () => dialog.close(prompt) }),
+      element('span', { class: 'prompt-row-text', text: prompt.text, dir: 'auto' }),
+      act('pencil', words.edit(prompt.name), () => edit(prompt)),
+      act('trash', words.remove(prompt.name), () => tell(() => remove(prompt)))));
+    list.replaceChildren(...(rows.length ? rows : [element('li', { class: 'field-hint', text: words.empty })]));
+    page.events.emit('prompts:changed');
+  }
+
+  function submit() {
+    const prompt = { name: form.name.value.trim(), text: form.text.value };
+    if (!isPromptName(prompt.name)) return say(words.wrongName);
+    if (!prompt.text.trim()) return say(words.noText);
+    const { changed } = form;
+    return tell(async () => {
+      await (changed ? library.replace(changed.prompt_id, prompt) : library.add(prompt));
+      form.fill(null);
+      show(await library.list());
+      showToast(words.saved(prompt.name.toLowerCase()), { kind: 'success' });
+    });
+  }
+
+  const close = element('button', { type: 'button', class: 'btn btn-quiet', text: words.close, onclick: () => dialog.close() });
+  const dialog = openDialog({
+    title: words.title, className: 'prompt-library', content: [list, ...form.nodes, problem], buttons: [close, form.submit], onSubmit: submit,
+  });
+  show(known);
+  form.name.focus();
+  return dialog.closed;
+}

@@ -1,0 +1,103 @@
+"""How a conversation is answered, presets of that, and the prompt library, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fakes import RecordingModel
+from tests.http_client import Client
+
+from .screens import findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+INPUT = "#composer-input"
+
+
+@pytest.mark.shows("answer-settings")
+def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a_preset_of_them(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    page = open_page(person)
+    page.click("#options-button")
+    page.get_by_role("button", name="Settings of this conversation…").click()
+    dialog = page.get_by_role("dialog", name="Settings of this conversation")
+    dialog.get_by_label("System prompt").fill("Talk like a pirate.")
+    dialog.get_by_label("Temperature").fill("7")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("a number from 0 to 2")
+    dialog.get_by_label("Temperature").fill("0.5")
+    dialog.get_by_label("Longest answer").fill("300")
+    dialog.get_by_role("button", name="Save as a preset…").click()
+    page.get_by_label("Name of the preset").fill("Pirate")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_label("Preset", exact=True).locator("option:checked")).to_have_text("Pirate")
+    assert findings(page, "answer-settings") == []
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_have_count(0)
+    page.fill(INPUT, "Hello")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    (request,) = shared_model.requests_to("main")
+    assert request["messages"][0]["content"].startswith("Talk like a pirate.\n")
+    assert (request["temperature"], request["max_tokens"]) == (0.5, 300)
+
+    other = person.create_conversation()
+    page.goto(f"/interface/{other}")
+    page.fill(INPUT, "/settings")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    dialog.get_by_label("Preset", exact=True).select_option(label="Pirate")
+    expect(dialog.get_by_label("System prompt")).to_have_value("Talk like a pirate.")
+    dialog.get_by_label("System prompt").fill("Talk like a sailor.")
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog", name="Throw away what you changed?").get_by_role("button", name="Cancel").click()
+    with page.expect_response("**/conversations/*/settings"):
+        dialog.get_by_role("button", name="Save", exact=True).click()
+    settings = person.get(f"/get_conversation_settings/{other}").json()
+    assert settings == {"system_prompt": "Talk like a sailor.", "temperature": 0.5, "answer_tokens": 300}
+    listed = person.get("/list_conversation_by_user/assistant").json()
+    first = next(each for each in listed if each["conversation_id"] != other)
+    assert first["conversation_settings"]["system_prompt"] == "Talk like a pirate."
+
+
+@pytest.mark.shows("prompt-library")
+def test_a_prompt_is_written_once_and_used_by_its_name_with_its_fields_filled(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    page.fill(INPUT, "/prompts")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    library = page.get_by_role("dialog", name="Prompt library")
+    library.get_by_label("Name").fill("Translate")
+    library.get_by_label("Text").fill("Translate into {{language}}: {{text}}")
+    library.get_by_role("button", name="Add prompt").click()
+    expect(library.get_by_role("button", name="/translate", exact=True)).to_be_visible()
+    assert findings(page, "prompt-library") == []
+    library.get_by_role("button", name="Close").click()
+
+    page.focus(INPUT)
+    page.keyboard.type("/tr")
+    expect(page.locator("#composer-suggestions [role=option]")).to_contain_text("/translate")
+    page.keyboard.press("Enter")
+    fields = page.get_by_role("dialog", name="/translate")
+    fields.get_by_label("language").fill("Finnish")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Good morning")
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("Translate into Finnish: Good morning")
+    expect(page.locator(INPUT)).to_be_focused()
+    page.fill(INPUT, "/translate")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    expect(fields).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(INPUT)).to_have_value("/translate")

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { fieldsOf, filled, isPromptName, promptNamed, promptsLike } from '../../interface/static/page/composer/prompts/prompts_model.js';
+import {
+  changedSettings, fieldsOfPreset, fieldsOfSettings, optionsOf, presetOf, settingsOf, wrongField,
+} from '../../interface/static/page/composer/settings/settings_model.js';
+
+const FIELDS = { systemPrompt: ' Be kind. ', temperature: '0.5', answerTokens: '300', model: 'openai:x' };
+const EMPTY = { systemPrompt: '', temperature: '', answerTokens: '', model: 'main' };
+
+test('what a form holds becomes settings, and settings fill the form again', () => {
+  const settings = settingsOf(FIELDS);
+  assert.deepEqual(settings, { system_prompt: 'Be kind.', temperature: 0.5, answer_tokens: 300, model_overrides: { main: 'openai:x' } });
+  assert.deepEqual(fieldsOfSettings(settings), { ...FIELDS, systemPrompt: 'Be kind.' });
+  assert.deepEqual(fieldsOfSettings({}), EMPTY);
+});
+
+test('empty fields take settings away, and override nothing in a message', () => {
+  assert.deepEqual(settingsOf(EMPTY), { system_prompt: null, temperature: null, answer_tokens: null, model_overrides: null });
+  assert.deepEqual(optionsOf(settingsOf(EMPTY)), {});
+  assert.deepEqual(optionsOf(settingsOf({ ...EMPTY, temperature: '0' })), { temperature: 0 });
+});
+
+test('only what was changed is sent', () => {
+  const before = settingsOf(FIELDS);
+  assert.deepEqual(changedSettings(before, settingsOf({ ...FIELDS, temperature: '' })), { temperature: null });
+  assert.deepEqual(changedSettings(before, settingsOf(FIELDS)), {});
+});
+
+test('a preset holds the same, by other names', () => {
+  assert.deepEqual(fieldsOfPreset(presetOf(FIELDS)), { ...FIELDS, systemPrompt: 'Be kind.' });
+  assert.deepEqual(fieldsOfPreset(presetOf(EMPTY)), EMPTY);
+});
+
+test('the first field that can\'t be saved is named', () => {
+  assert.equal(wrongField(FIELDS), null);
+  assert.equal(wrongField(EMPTY), null);
+  for (const temperature of ['2.1', '-1', 'wrong']) assert.equal(wrongField({ ...FIELDS, temperature }), 'temperature');
+  for (const answerTokens of ['0', '1.5', '-3', 'wrong']) assert.equal(wrongField({ ...FIELDS, answerTokens }), 'answerTokens');
+  assert.equal(wrongField({ ...FIELDS, systemPrompt: 'x'.repeat(12_001) }), 'systemPrompt');
+});
+
+test('a prompt\'s fields are filled wherever they stand, and what they are filled with is text', () => {
+  const text = 'Translate into {{language}}: {{ the text }}. {{language}}! {{}} {{a\nb}} {x}';
+  assert.deepEqual(fieldsOf(text), ['language', 'the text']);
+  assert.equal(filled(text, { language: '$& {{the text}}', 'the text': 'soup' }),
+    'Translate into $& {{the text}}: soup. $& {{the text}}! {{}} {{a\nb}} {x}');
+  assert.equal(filled('{{toString}}', {}), '{{toString}}');
+});
+
+test('prompts are found by the beginning of their name, and by the name', () => {
+  const prompts = [{ name: 'übersetze' }, { name: 'translate' }];
+  assert.deepEqual(promptsLike(prompts, 'ÜB'), [prompts[0]]);
+  assert.equal(promptNamed(prompts, 'Translate'), prompts[1]);
+  for (const name of ['a', 'übersetze-2', 'a_b']) assert.ok(isPromptName(name), name);
+  for (const name of ['', '2a', 'a b', 'a/b', 'x'.repeat(51)]) assert.ok(!isPromptName(name), name);
+});
