@@ -67,6 +67,13 @@ export function excerpt(text, length = 200) {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
+const LINE_LENGTH = 100;
+
+/** @param {string} text @returns {number} about how many lines it fills on a page */
+export function linesOf(text) {
+  return text.split('\n').reduce((lines, { length }) => lines + Math.max(1, Math.ceil(length / LINE_LENGTH)), 0);
+}
+
 /**
  * @param {object} message
  * @returns {Array<{claimId: string, friendlyId: string, source: string}>} the memories that the model had for this answer, most

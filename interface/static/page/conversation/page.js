@@ -340,6 +340,7 @@ export class ConversationPage {
     });
     this.#events.on('conversation:updated', ({ conversationId, isElsewhere, ...changes }) => {
       if (!isElsewhere && SHOWN_ELSEWHERE.some((field) => field in changes)) this.#tabs.changed(conversationId);
+      if (changes.title) this.#transcript.retitle(conversationId, changes.title);
       if (conversationId !== this.#conversation?.conversationId) return;
       for (const field of ['title', 'stateless']) this.#conversation[field] = changes[field] ?? this.#conversation[field];
       showConversationTitle(this.#conversation);

@@ -100,7 +100,8 @@ const follow = once(async () => {
 });
 
 /**
- * Draws a diagram below its source: in a frame that can reach nothing, and shown as a picture, in which no script runs.
+ * Draws a diagram in a frame that can reach nothing, and shows it as a picture, in which no script runs. Its source is folded
+ * below it.
  *
  * @param {HTMLElement} block
  * @param {string} source
@@ -108,11 +109,14 @@ const follow = once(async () => {
 export async function drawDiagram(block, source) {
   try {
     follow();
+    const code = block.querySelector('pre');
     const picture = element('img', { class: 'diagram', alt: strings.mermaid.alt });
     await paint(picture, source);
     drawn.set(picture, source);
     block.classList.add('has-diagram');
-    block.append(picture);
+    const folded = element('details', { class: 'diagram-source' }, element('summary', { text: strings.mermaid.source }));
+    code.replaceWith(picture, folded);
+    folded.append(code);
   } catch {
     block.append(element('p', { class: 'diagram-failed', text: strings.mermaid.failed }));
   }

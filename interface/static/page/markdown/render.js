@@ -13,6 +13,7 @@ const ALLOWED = {
 };
 const SPANS = { ALLOWED_TAGS: ['span'], ALLOWED_ATTR: ['class'], ALLOW_DATA_ATTR: false, RETURN_DOM_FRAGMENT: true };
 const LINK_PROTOCOLS = new Set(['http:', 'https:', 'mailto:']);
+const DIRECTED = ':is(.md-block > :is(p, h1, h2, h3, h4, h5, h6, ul, ol, blockquote), td, th)';
 const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,/i;
 
 function parseUrl(text) {
@@ -70,6 +71,8 @@ export function createRenderer(options) {
     const fragment = DOMPurify.sanitize(html, ALLOWED);
     fragment.querySelectorAll('img').forEach(tameImage);
     fragment.querySelectorAll('a').forEach((anchor) => anchor.rel || tameLink(anchor));
+    // Each block is written in the direction of its first letter; what is in it follows.
+    for (const node of fragment.querySelectorAll(DIRECTED)) node.dir = 'auto';
     for (const box of fragment.querySelectorAll('input')) {
       if (box.type === 'checkbox') box.disabled = true;
       else box.remove();

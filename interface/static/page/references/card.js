@@ -24,6 +24,15 @@ function close() {
   anchor = null;
 }
 
+/** While the page scrolls, as it does when an answer grows, the card stays beside its chip as long as that is in view. */
+function follow({ target }) {
+  if (!anchor || !target.contains(anchor) || popup.contains(target)) return;
+  const { top, bottom } = anchor.getBoundingClientRect();
+  const edges = target === document ? { top: 0, bottom: innerHeight } : target.getBoundingClientRect();
+  if (bottom < edges.top || top > edges.bottom) close();
+  else showBeside(popup, anchor);
+}
+
 function closeSoon() {
   clearTimeout(timer);
   timer = setTimeout(close, CLOSE_AFTER_MS);
@@ -40,7 +49,7 @@ function thePopup() {
   popup.addEventListener('pointerenter', () => clearTimeout(timer));
   popup.addEventListener('pointerleave', leave);
   addEventListener('keydown', (event) => event.key === 'Escape' && close());
-  addEventListener('scroll', close, { capture: true, passive: true });
+  addEventListener('scroll', follow, { capture: true, passive: true });
   return popup;
 }
 

@@ -2,7 +2,7 @@ import { formatAddress } from '../core/address.js';
 import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from './grammar.js';
-import { bareReference, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, looksLikeKnowledge } from './report_model.js';
+import { bareReference, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, labelOf, looksLikeKnowledge } from './report_model.js';
 import { element } from '../ui/dom.js';
 import { attachReferenceCard, leadsSomewhere, openTarget } from './card.js';
 
@@ -18,20 +18,42 @@ function isLost(entry) {
   return !isGiven(entry) && entry.status !== 'streaming';
 }
 
+/** The chips by their elements, so that those of a conversation take its new title. */
+const chips = new WeakMap();
+
+/** A chip that comes into view asks what its reference leads to now: titles and numbers change. */
+const inView = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    inView.unobserve(target);
+    chips.get(target)?.renew();
+  }
+});
+
+/** Shows the new title of a conversation in all chips below `root` that lead to it. */
+export function retitleChips(root, conversationId, title) {
+  for (const node of root.querySelectorAll('.reference-chip')) chips.get(node)?.retitle(conversationId, title);
+}
+
 /**
- * A reference as a chip: an icon by kind, struck through with the reason when it leads nowhere.
+ * A reference as a chip: an icon by kind, and what a person would say for it, *Title › #5*. Its text stays the reference, so
+ * that copying gives that. Where it leads nowhere, it is struck through with the reason.
  *
  * @param {string} typed as it stands in the text
  * @param {object|null} entry of the report, null while it is not known
  * @param {object} page
+ * @param {{isTitled?: boolean}} [options] without a title it shows the reference: for lists that say beside it what it leads to
  */
-export function createChip(typed, entry, page) {
-  const label = element('span', { class: 'reference-chip-text', text: typed });
-  const chip = element('a', { class: 'reference-chip', tabindex: '0', 'data-reference': bareReference(typed) }, icon(iconOf(entry)), label);
+export function createChip(typed, entry, page, { isTitled = true } = {}) {
+  const name = bareReference(typed);
+  const label = element('span', { class: 'reference-chip-label' });
+  const text = element('span', { class: 'reference-chip-text', text: typed });
+  const reason = element('span', { class: 'visually-hidden' });
+  const chip = element('a', { class: 'reference-chip', tabindex: '0', 'data-reference': name }, icon(iconOf(entry)), label, text, reason);
   let known = entry;
 
   attachReferenceCard(chip, async () => {
-    if (!known) show(await page.references.get(bareReference(typed)));
+    if (!known) show(await page.references.get(name));
     return known;
   }, page);
   chip.addEventListener('click', (event) => {
@@ -45,6 +67,7 @@ export function createChip(typed, entry, page) {
     event.preventDefault();
     chip.click();
   });
+
   function show(found) {
     known = found;
     chip.firstElementChild.replaceWith(icon(iconOf(found)));
@@ -52,13 +75,32 @@ export function createChip(typed, entry, page) {
     const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
     if (conversationId) chip.href = formatAddress(conversationId, messageId);
     else if (knowledgeTarget(found)) chip.setAttribute('role', 'button');
-    if (!isLost(found)) return;
-    chip.classList.add('unresolved');
-    chip.title = reasonOf(found);
-    chip.append(element('span', { class: 'visually-hidden', text: ` (${reasonOf(found)})` }));
+    chip.classList.toggle('unresolved', isLost(found));
+    chip.title = isLost(found) ? reasonOf(found) : '';
+    reason.textContent = isLost(found) ? ` (${reasonOf(found)})` : '';
+    showLabel(isTitled ? labelOf(found) : '');
   }
 
+  function showLabel(words) {
+    chip.classList.toggle('titled', words !== '');
+    label.textContent = words;
+    if (words) text.setAttribute('aria-hidden', 'true');
+    else text.removeAttribute('aria-hidden');
+  }
+
+  /** The report says what was so when the message was sent. */
+  async function renew() {
+    const now = await page.references.get(name).catch(() => null);
+    if (now && isGiven(now) && chip.isConnected) show({ ...known, title: now.title, target: now.target });
+  }
+
+  function retitle(conversationId, title) {
+    if (known?.target?.conversation_id === conversationId) show({ ...known, title });
+  }
+
+  chips.set(chip, { renew, retitle });
   if (entry) show(entry);
+  if (entry?.target?.conversation_id) inView.observe(chip);
   return { node: chip, show };
 }
 

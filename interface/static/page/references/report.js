@@ -20,7 +20,7 @@ function row(entry, page) {
     ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
   ].filter(Boolean).join(' · ');
   return element('li', { class: `report-entry status-${entry.status}` },
-    createChip(entry.ref, entry, page).node, element('span', { class: 'report-details', text: details }));
+    createChip(entry.ref, entry, page, { isTitled: false }).node, element('span', { class: 'report-details', text: details }));
 }
 
 /**

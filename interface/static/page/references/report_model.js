@@ -1,5 +1,7 @@
 /** Reading the report on references: the entries that the server stores with a user's message. */
 
+import { excerpt } from '../conversation/message_model.js';
+
 const GIVEN = new Set(['resolved', 'truncated']);
 const ICONS = {
   message: 'chat-square-text',
@@ -35,6 +37,32 @@ export function isBeside(entry) {
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
 export function iconOf(entry) {
   return ICONS[entry?.kind] ?? 'at';
+}
+
+const LONGEST_LABEL = 60;
+
+/**
+ * What a person would say for a reference: *Title › #5*.
+ *
+ * @param {object|null} entry
+ * @returns {string} '' where nobody knows what it leads to
+ */
+export function labelOf(entry) {
+  if (!entry || (!isGiven(entry) && entry.status !== 'streaming')) return '';
+  const title = excerpt(titleOf(entry) ?? '', LONGEST_LABEL);
+  const place = placeOf(entry);
+  return title && place ? `${title} › #${place}` : title;
+}
+
+/** A memory's title is the name that it is referred to by, which says less than what is in it. */
+function titleOf({ kind, title, preview }) {
+  return kind === 'claim' && preview ? preview : title;
+}
+
+/** Which messages of a conversation are meant: `5`, `3–5`, nothing. */
+function placeOf({ ref, target }) {
+  const [, first, last] = /_(?:messages|msgs)_(\d+)-(\d+)$/.exec(ref) ?? [];
+  return first ? `${first}–${last}` : target?.message_index;
 }
 
 /**

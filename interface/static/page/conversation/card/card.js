@@ -4,12 +4,13 @@ import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createEditing } from './editor.js';
+import { createFold } from './fold.js';
 import { createCardHeader } from './header.js';
 import { createMemoriesUsed } from './memories.js';
 import { createReplyLine } from './reply.js';
 import { createBranchSwitch, createVariantSwitch } from './variants.js';
 import { MessageContent } from './content.js';
-import { decorateReferences } from '../../references/chips.js';
+import { decorateReferences, retitleChips } from '../../references/chips.js';
 import { createReport } from '../../references/report.js';
 
 /** As long as the animation of that name. */
@@ -60,6 +61,7 @@ export class MessageCard {
   #ending;
   #remake;
   #editing;
+  #fold;
   #streaming = false;
   #flashing = 0;
 
@@ -69,6 +71,7 @@ export class MessageCard {
     this.#header = createCardHeader({ ...page, message: current });
     this.#reply = createReplyLine(page);
     const body = element('div', { class: 'message-content' });
+    this.#fold = createFold(body);
     this.#progress = element('p', { class: 'message-progress', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#remake = createRemake(current, page);
@@ -91,7 +94,7 @@ export class MessageCard {
     });
     const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
-      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#progress, this.#ending, foot);
+      this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#fold.button, this.#progress, this.#ending, foot);
     this.update(message);
     if (this.#editing.isKept() && message.status !== 'streaming') this.#editing.open({ takesFocus: false });
   }
@@ -118,9 +121,19 @@ export class MessageCard {
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));
-    if (!this.#streaming) this.#content.show(message.text, message.parts ?? []);
+    if (!this.#streaming) this.#showWhole(message);
     this.#showEnding();
     this.#editing.follow();
+  }
+
+  #showWhole({ text, parts }) {
+    this.#content.show(text, parts ?? []);
+    this.#fold.update(text);
+  }
+
+  /** A conversation has another title: chips that lead to it say so. */
+  retitle(conversationId, title) {
+    retitleChips(this.node, conversationId, title);
   }
 
   setSelected(selected) {
@@ -136,6 +149,8 @@ export class MessageCard {
   /** The answer begins (again): its text comes piece by piece. */
   beginStreaming(text = '', parts = []) {
     this.#streaming = true;
+    // Whoever saw it being written has it open.
+    this.#fold.open();
     this.#content.begin(text, parts);
   }
 

@@ -9,7 +9,7 @@ const EXCERPT_LENGTH = 100;
 
 /** One memory: its reference, how it came along, and what it says now, which is looked up by its id. */
 function row({ claimId, friendlyId, source }, page) {
-  const chip = createChip(`@${friendlyId}`, null, page);
+  const chip = createChip(`@${friendlyId}`, null, page, { isTitled: false });
   const came = words.source[source] ?? source;
   const details = element('span', { class: 'used-details', text: came });
   page.references.get(claimId).then((entry) => {

@@ -158,6 +158,11 @@ export class Transcript {
     return true;
   }
 
+  /** A conversation has another title: references to it say so. */
+  retitle(conversationId, title) {
+    for (const { message_id: messageId } of this.messages) this.card(messageId)?.retitle(conversationId, title);
+  }
+
   /** For when what had the focus has gone. */
   takeFocus() {
     if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });

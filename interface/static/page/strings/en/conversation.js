@@ -101,6 +101,11 @@ export const strings = {
     loadFailed: (message) => `The pinned messages could not be loaded. ${message}`,
   },
 
+  fold: {
+    all: (lines) => `Show all ${lines.toLocaleString()} lines`,
+    less: 'Show less',
+  },
+
   variants: {
     label: 'Variants of this answer',
     place: (number, total) => `${number}/${total}`,
@@ -322,5 +327,5 @@ export const strings = {
     progress: 'Progress of the model',
   },
 
-  mermaid: { alt: 'Diagram', failed: 'This diagram could not be drawn.' },
+  mermaid: { alt: 'Diagram', source: 'Source', failed: 'This diagram could not be drawn.' },
 };

@@ -1,0 +1,103 @@
+"""How messages look and read in a real browser: chips, quiet numbers, folded texts, diagrams, directions of writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.browser.transcript import body, card, choose, clipboard, open_talk, send
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def test_a_reference_reads_as_its_title_and_copies_as_itself(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
+    talk, page = open_talk(person, open_page, f"See {tomatoes.reference(1)}, please.")
+    chip = body(page, 1).locator(".reference-chip")
+    expect(chip).to_have_accessible_name("Growing tomatoes › #1")
+    expect(chip.locator(".reference-chip-label")).to_have_text("Growing tomatoes › #1")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    body(page, 1).evaluate("node => getSelection().selectAllChildren(node)")
+    page.keyboard.press("Control+c")
+    assert clipboard(page).strip() == f"See {tomatoes.reference(1)}, please."
+    choose(page, 1, "Edit")
+    expect(page.get_by_label("Text of the message")).to_have_value(f"See {tomatoes.reference(1)}, please.")
+    page.get_by_role("button", name="Cancel").click()
+
+    # The number of a card that nobody points at is quiet.
+    badge = card(page, 2).locator(".message-ref-badge")
+    page.locator("#composer-input").hover()
+    expect(badge).to_have_css("opacity", "0")
+    card(page, 2).hover()
+    expect(badge).to_have_css("opacity", "1")
+
+    # A new title is what the chip says; a card that is open stays while an answer grows.
+    assert person.put(f"/conversations/{tomatoes.conversation_id}/title", {"title": "Tomatoes"}).status == 200
+    page.reload()
+    expect(chip).to_have_accessible_name("Tomatoes › #1")
+    shared_model.scripts["main"] = saying(*[f"Line {number}.\n\n" for number in range(30)], "end", pause_after=30)
+    send(page, "Tell me more.")
+    expect(body(page, 4)).to_contain_text("Line 3.")
+    answered = card(page, 4)
+    answered.scroll_into_view_if_needed()
+    page.evaluate("document.getElementById('chatView').scrollTop = 0")
+    chip.hover()
+    hover_card = page.locator("#reference-card")
+    expect(hover_card).to_be_visible()
+    page.evaluate("document.getElementById('chatView').scrollTop = 4")
+    shared_model.release()
+    expect(body(page, 4)).to_contain_text("end")
+    expect(hover_card).to_be_visible()
+    assert talk.friendly_id
+
+
+def test_long_messages_are_folded_and_each_block_has_its_own_direction(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("שלום, עולם!\n\n- אחת\n- two\n\nHello.\n\n```\ncode\n```")
+    long = "\n".join(f"line {number}" for number in range(250))
+    _, page = open_talk(person, open_page, long, "مرحبا")
+    unfold = card(page, 1).get_by_role("button", name="Show all 250 lines")
+    assert body(page, 1).evaluate("node => node.parentElement.clientHeight") < 500
+    unfold.click()
+    assert body(page, 1).evaluate("node => node.parentElement.clientHeight") > 4_000
+    expect(card(page, 1).get_by_role("button", name="Show less")).to_be_visible()
+
+    direction = "nodes => nodes.map((node) => getComputedStyle(node).direction)"
+    blocks = body(page, 2).locator(".md-block > p, .md-block > ul, pre")
+    assert blocks.evaluate_all(direction) == ["rtl", "rtl", "ltr", "ltr"]
+    assert body(page, 3).locator("p").evaluate_all(direction) == ["rtl"]
+    page.fill("#composer-input", "שלום")
+    expect(page.locator("#composer-input")).to_have_css("direction", "rtl")
+    page.fill("#composer-input", "Hello")
+    expect(page.locator("#composer-input")).to_have_css("direction", "ltr")
+    expect(page.locator("#conversation-title")).to_have_attribute("dir", "auto")
+    expect(page.locator(".jstree-anchor, .sidebar-link").last).to_have_css("unicode-bidi", "plaintext")
+
+
+def test_a_diagram_stands_above_its_source_and_follows_the_theme(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("```mermaid\ngraph TD;\n  A-->B;\n```")
+    _, page = open_talk(person, open_page, "Draw it.")
+    picture = body(page, 2).locator("img.diagram")
+    expect(picture).to_be_visible()
+    source = body(page, 2).locator("pre")
+    expect(source).to_be_hidden()
+    body(page, 2).get_by_text("Source").click()
+    expect(source).to_have_text("graph TD;\n  A-->B;")
+    light = picture.get_attribute("src")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    expect(picture).not_to_have_attribute("src", str(light))
