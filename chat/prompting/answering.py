@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,7 +18,7 @@ from chat.turns.events import Event
 from chat.turns.threads import in_thread
 from chat.turns.turn import Turn
 from language_models.errors import ContextTooLongError, ModelFailedError
-from language_models.ports import ChatMessage, Delta
+from language_models.ports import ChatMessage, Delta, Usage
 
 from .prompt import ContextBlock
 
@@ -132,10 +133,15 @@ def fall_back(turn: Turn) -> Event:
 async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
     options = turn.options
     deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature)
+    began: float | None = None
     try:
         async for delta in deltas:
+            if began is None and (delta.text or delta.thinking):
+                began = time.monotonic()
             for event in _events(turn, delta):
                 yield event
+            if delta.usage:
+                yield _used(turn, delta.usage, seconds=None if began is None else time.monotonic() - began)
         if not turn.answer:
             raise ModelFailedError(_why_nothing_was_said(turn))
     finally:
@@ -155,15 +161,14 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
         found.append(events.text(delta.text))
     if delta.finish_reason == "length":
         found.append(turn.note(_why_cut(turn, delta)))
-    if delta.usage:
-        turn.config["usage"] = {
-            "prompt_tokens": delta.usage.prompt_tokens,
-            "completion_tokens": delta.usage.completion_tokens,
-        }
-        found.append(
-            events.usage(prompt_tokens=delta.usage.prompt_tokens, completion_tokens=delta.usage.completion_tokens)
-        )
     return found
+
+
+def _used(turn: Turn, usage: Usage, *, seconds: float | None) -> Event:
+    """Keep what the answer took. seconds: from its first token on."""
+    event = events.usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, seconds=seconds)
+    turn.config["usage"] = event["usage"]
+    return event
 
 
 def _why_cut(turn: Turn, last: Delta) -> str:

@@ -63,13 +63,12 @@ def conversation(*, title: str, conversation_friendly_id: str) -> Event:
     }
 
 
-def usage(*, prompt_tokens: int, completion_tokens: int) -> Event:
-    """Tokens that the answer cost."""
-    return {
-        "text": "",
-        "status": "",
-        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
-    }
+def usage(*, prompt_tokens: int, completion_tokens: int, seconds: float | None = None) -> Event:
+    """Tokens that the answer cost. seconds: how long it was written; None: nobody measured it."""
+    used: dict[str, int | float] = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    if seconds:
+        used["seconds"] = round(seconds, 3)
+    return {"text": "", "status": "", "usage": used}
 
 
 def error(*, code: str, message: str) -> Event:

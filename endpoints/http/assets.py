@@ -61,6 +61,7 @@ _LOADED_LATER = (
     "vendor/katex/katex.mjs",
     "vendor/katex/katex.min.css",
     "mermaid_frame.html",
+    "preview_frame.html",
     "built/later.js",
 )
 _LINK = re.compile(rb'(?<=(?:src|ref)=")[\w./-]+(?=")')

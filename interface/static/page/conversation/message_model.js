@@ -67,6 +67,19 @@ export function excerpt(text, length = 200) {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
+/** What came all at once says nothing of the speed. */
+const SHORTEST_S = 0.1;
+
+/**
+ * @param {object} message
+ * @returns {{asked: number, answered: number, perSecond: number|null}|null} what an answer took; null where nobody counted
+ */
+export function usageOf({ config, usage = config?.usage }) {
+  if (!usage?.completion_tokens) return null;
+  const { prompt_tokens: asked, completion_tokens: answered, seconds } = usage;
+  return { asked: asked ?? 0, answered, perSecond: seconds >= SHORTEST_S ? answered / seconds : null };
+}
+
 const LINE_LENGTH = 100;
 
 /** @param {string} text @returns {number} about how many lines it fills on a page */

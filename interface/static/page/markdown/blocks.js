@@ -1,6 +1,5 @@
-import { strings } from '../strings/en/conversation.js';
 import { loadHighlighter, loadKatex } from './libraries.js';
-import { copyAndSay } from '../ui/copy_fallbacks.js';
+import { codeHeader, frameTable, offerSource } from './code_tools.js';
 import { element } from '../ui/dom.js';
 import { drawDiagram } from './diagrams.js';
 import { sanitisedSpans } from './render.js';
@@ -32,16 +31,6 @@ async function highlight(code, language) {
   code.replaceChildren(sanitisedSpans(highlighter.highlight(source, { language, ignoreIllegals: true }).value));
 }
 
-function codeHeader(code, language) {
-  const label = element('span', { text: strings.copy.code });
-  const copy = element('button', {
-    type: 'button',
-    class: 'code-copy',
-    onclick: () => copyAndSay(code.textContent, label, strings.copy.copied),
-  }, label);
-  return element('div', { class: 'code-header' }, element('span', { class: 'code-language', text: language }), copy);
-}
-
 function completeCode(pre) {
   const code = pre.firstElementChild;
   if (!code || pre.parentElement.classList.contains('code-block')) return;
@@ -49,7 +38,7 @@ function completeCode(pre) {
   const frame = element('div', { class: 'code-block' });
   pre.replaceWith(frame);
   pre.tabIndex = 0;
-  frame.append(codeHeader(code, language), pre);
+  frame.append(codeHeader(frame, code, language), pre);
   if (language === 'mermaid') drawDiagram(frame, code.textContent);
   else highlight(code, language.toLowerCase()).catch(() => {});
 }
@@ -59,6 +48,7 @@ async function completeMath(node) {
   try {
     const katex = await loadKatex();
     katex.render(source, node, { ...KATEX_OPTIONS, displayMode: node.classList.contains('math-display') });
+    offerSource(node, source);
   } catch {
     // The source stays readable as it was written.
     node.textContent = source;
@@ -74,9 +64,5 @@ async function completeMath(node) {
 export function completeBlock(node) {
   node.querySelectorAll('pre').forEach(completeCode);
   node.querySelectorAll('.math').forEach(completeMath);
-  for (const table of node.querySelectorAll('table')) {
-    const frame = element('div', { class: 'table-frame', tabindex: '0' });
-    table.replaceWith(frame);
-    frame.append(table);
-  }
+  node.querySelectorAll('table').forEach(frameTable);
 }

@@ -1,5 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
-import { isCut, isFromUser, isUnkept } from '../message_model.js';
+import { isCut, isFromUser, isUnkept, usageOf } from '../message_model.js';
 import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
@@ -22,6 +22,21 @@ function endingOf(message) {
   if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
   if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
   return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
+}
+
+/** What an answer took: tokens, and how quickly it came. */
+function createUsage(current) {
+  const node = element('span', { class: 'message-usage', title: strings.usage.title, hidden: true });
+
+  function update() {
+    const usage = usageOf(current());
+    setHidden(node, !usage);
+    if (!usage) return;
+    const speed = usage.perSecond === null ? [] : [strings.usage.speed(usage.perSecond)];
+    node.textContent = [strings.usage.tokens(usage.asked, usage.answered), ...speed].join(' · ');
+  }
+
+  return { node, update };
 }
 
 /** Below an answer: have it made again, or let it go on where it was cut. */
@@ -60,6 +75,7 @@ export class MessageCard {
   #progress;
   #ending;
   #remake;
+  #usage;
   #editing;
   #fold;
   #streaming = false;
@@ -75,6 +91,7 @@ export class MessageCard {
     this.#progress = element('p', { class: 'message-progress', hidden: true });
     this.#ending = element('p', { class: 'message-ending', hidden: true });
     this.#remake = createRemake(current, page);
+    this.#usage = createUsage(current);
     this.#report = createReport(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
@@ -92,7 +109,7 @@ export class MessageCard {
       ask: ({ text }) => page.onAction('askInstead', current(), text),
       onClose: () => this.#afterEditing(page),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#report.node, this.#memories.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#report.node, this.#memories.node, this.#usage.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#fold.button, this.#progress, this.#ending, foot);
     this.update(message);
@@ -118,6 +135,7 @@ export class MessageCard {
     this.#backlinks.update();
     this.#variants.update();
     this.#remake.update();
+    this.#usage.update();
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');
     node.classList.toggle('hidden-from-model', message.show_hide === 'hide');
     node.classList.toggle('unkept', isUnkept(message));

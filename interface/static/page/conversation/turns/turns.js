@@ -249,7 +249,7 @@ export class Turns {
     this.#following.delete(answer.message_id);
     const transcript = this.#page.transcript();
     if (state.done) {
-      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, error: state.error?.message ?? null });
+      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, usage: state.usage, error: state.error?.message ?? null });
     }
     transcript.card(answer.message_id)?.endStreaming();
     this.#page.onRunning(this.running);

@@ -33,6 +33,21 @@ export const strings = {
     close: 'Close',
   },
 
+  code: {
+    download: 'Download',
+    wrap: 'Wrap lines',
+    preview: 'Preview',
+    previewTitle: 'Preview of the code',
+    csv: 'Copy as CSV',
+    latex: 'Copy LaTeX',
+  },
+
+  usage: {
+    tokens: (asked, answered) => `${asked.toLocaleString()} → ${answered.toLocaleString()} tokens`,
+    speed: (tokens) => `${tokens < 10 ? tokens.toFixed(1) : Math.round(tokens)} tokens/s`,
+    title: 'Tokens that the model read → tokens that it wrote',
+  },
+
   actions: {
     open: 'Message actions',
     copyId: (shortId) => `Copy message ID #${shortId}`,

@@ -1,0 +1,71 @@
+"""What is done with code, tables and formulas of a message in a real browser, and how a conversation is printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.transcript import body, card, clipboard, open_talk
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+ANSWER = """```html
+<style>h1 { color: rgb(1, 2, 3) }</style><h1>Hello</h1>
+<script>document.body.textContent = 'ran';</script>
+```
+
+| name | note |
+|---|---|
+| salt | a, b |
+
+$$x^2$$
+"""
+
+
+def test_code_tables_and_formulas_have_their_tools(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying(ANSWER, "\nThat is all.", delay=0.2)
+    _, page = open_talk(person, open_page, "Show me.")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer = body(page, 2)
+    block = answer.locator(".code-block")
+    block.get_by_role("button", name="Wrap lines").click()
+    expect(block.locator("code")).to_have_css("white-space", "pre-wrap")
+    with page.expect_download() as begun:
+        block.get_by_role("button", name="Download").click()
+    assert begun.value.suggested_filename == "code.html"
+    assert Path(begun.value.path()).read_text().startswith("<style>h1")
+
+    # The preview has its styles, and nothing of it runs.
+    block.get_by_role("button", name="Preview").click()
+    shown = page.frame_locator(".code-preview").locator("h1")
+    expect(shown).to_have_text("Hello")
+    expect(shown).to_have_css("color", "rgb(1, 2, 3)")
+    block.get_by_role("button", name="Preview").click()
+    expect(page.locator(".code-preview")).to_have_count(0)
+
+    answer.locator("table").hover()
+    answer.get_by_role("button", name="Copy as CSV").click()
+    assert clipboard(page) == 'name,note\r\nsalt,"a, b"'
+    answer.locator(".math-display").hover()
+    answer.get_by_role("button", name="Copy LaTeX").click()
+    assert clipboard(page) == "x^2"
+
+    expect(card(page, 2).locator(".message-usage")).to_have_text(re.compile(r"^7 → 5 tokens · [\d.,]+ tokens/s$"))
+
+    page.emulate_media(media="print")
+    expect(page.locator("#sidebar")).to_be_hidden()
+    expect(page.locator("#composer")).to_be_hidden()
+    expect(answer).to_be_visible()
+    assert page.locator("#chatView").evaluate("node => getComputedStyle(node).overflowY") == "visible"
