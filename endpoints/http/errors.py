@@ -142,4 +142,4 @@ def status_of_code(code: str) -> HTTPStatus:
     for row in ERROR_TABLE:
         if row.code == code:
             return row.status
-    return {AMBIGUOUS: HTTPStatus.CONFLICT}[code]
+    return {AMBIGUOUS: HTTPStatus.CONFLICT, "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED}[code]

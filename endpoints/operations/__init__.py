@@ -1,1 +1,1 @@
-"""What operators ask: health, readiness, metrics, limits."""
+"""What operators ask: health, readiness, metrics, limits; and the log that they read."""

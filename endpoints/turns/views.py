@@ -101,9 +101,12 @@ def branch(conversation_id: str, message_id: str, body: turn_models.Alternative)
 
 @blueprint.put("/branch/<message_id>/<int:number>")
 @answers(http_models.Done)
-@fails("branch_not_found", "turn_in_progress")
+@fails("branch_not_found", "method_not_allowed", "turn_in_progress")
 def choose_branch(message_id: str, number: int) -> Response:
-    """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one."""
+    """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one.
+
+    With something else than a number this is the address of `POST /branch`, which takes no PUT: 405.
+    """
     branches.choose_branch(**current_user_scope(), message_id=message_id, number=number)
     return ok()
 

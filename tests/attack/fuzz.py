@@ -1,6 +1,7 @@
-"""`python -m tests.attack.fuzz [--examples N]`: Schemathesis against a real server, driven by its own description.
+"""`python -m tests.attack.fuzz [--examples N] [--only REGEX]`: Schemathesis against a real server.
 
-It fails for a 5xx that is not described, and for any status, media type or body that the operation doesn't promise.
+It is driven by the server's own description. It fails for a 5xx that is not described, and for any status, media type
+or body that the operation doesn't promise.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attack.fuzz", description=__doc__)
     parser.add_argument("--examples", type=int, default=25, help="requests an operation and phase, at most")
     parser.add_argument("--seed", type=int, default=20260208)
+    parser.add_argument("--only", default="", metavar="REGEX", help="the paths to ask; all of them by default")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, RecordingModel().serving() as model:
         server = LiveServer(Path(folder) / "server", model.environ).start()
         try:
-            return _run(server, examples=options.examples, seed=options.seed)
+            return _run(server, examples=options.examples, seed=options.seed, only=options.only)
         finally:
             server.stop()
 
 
-def _run(server: LiveServer, *, examples: int, seed: int) -> int:
+def _run(server: LiveServer, *, examples: int, seed: int, only: str) -> int:
     client = server.sign_up()
     conversation_id = client.create_conversation()
     list(client.send(conversation_id, "Something to find."))
@@ -50,6 +52,8 @@ def _run(server: LiveServer, *, examples: int, seed: int) -> int:
         "--phases": "examples,coverage,fuzzing",
         "--request-timeout": "60",
     }
+    if only:
+        options["--include-path-regex"] = only
     listed = [part for option in options.items() for part in option]
     return subprocess.run([*command, *listed, "--no-color"], cwd=server.folder, check=False).returncode
 

@@ -161,10 +161,10 @@ def test_a_knowledge_base_whose_change_is_killed_is_as_it_was_before(tmp_path: P
     unpack(RELEASES[-1], tmp_path)
     script = """
         import os, signal, sqlite3
-        from truth_management_system import database, schema
+        from truth_management_system import database
 
-        schema.MIGRATIONS[schema.SCHEMA_VERSION + 1] = ["CREATE TABLE half_way (number INTEGER)", "SELECT die()"]
-        database.SCHEMA_VERSION = schema.SCHEMA_VERSION + 1
+        database.SCHEMA_VERSION += 1
+        database.statements = lambda number, dialect: ["CREATE TABLE half_way (number INTEGER)", "SELECT die()"]
         from truth_management_system.config import PKBConfig
 
         real = database.PKBDatabase.execute
