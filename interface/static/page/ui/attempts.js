@@ -14,7 +14,7 @@ const words = strings.attempt;
  * @param {{creates?: boolean}} [options] `creates`: doing it twice makes two, and nobody knows whether it was done
  */
 export function failureText(error, failed, { creates = false } = {}) {
-  const unknown = creates && error.code === 'network_failed';
+  const unknown = creates && error.status === 0;
   return [failed(error.message), unknown ? words.perhapsDone : ''].filter(Boolean).join(' ');
 }
 

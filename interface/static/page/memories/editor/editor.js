@@ -10,7 +10,7 @@ import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { createMemoryForm } from './form.js';
 import { button } from '../controls.js';
-import { saveChanges } from './save.js';
+import { addOnce, saveChanges } from './save.js';
 import { createSuggestions } from './suggestions.js';
 
 const words = knowledgeStrings.editor;
@@ -101,13 +101,30 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
 export async function addMemory(page, { statement = '' } = {}) {
   const draft = page.store.get(DRAFT);
   const initial = statement ? { ...EMPTY, statement } : { ...EMPTY, ...draft };
+  let isTried = !statement && Boolean(draft?.isTried);
+  const keep = (form) => page.store.set(DRAFT, form.statement.trim() ? { ...form, isTried } : null);
+
+  async function save(form) {
+    const before = isTried;
+    // Whoever closes the browser now does not know whether it arrived.
+    isTried = true;
+    keep(form);
+    try {
+      return await addOnce(page.api, { ...payloadOf(form), auto_extract: false }, { isTried: before });
+    } catch (error) {
+      isTried = before || error.status === 0;
+      keep(form);
+      throw error;
+    }
+  }
+
   const answer = await openEditor(page, {
     title: words.addTitle,
     confirmLabel: words.add,
     initial,
-    onChange: (form) => page.store.set(DRAFT, form.statement.trim() ? form : null),
+    onChange: keep,
     mayClose: () => true,
-    save: (form) => page.api.pkbAddClaim({ ...payloadOf(form), auto_extract: false }),
+    save,
   });
   if (!answer) return null;
   page.store.set(DRAFT, null);

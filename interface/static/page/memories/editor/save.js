@@ -7,6 +7,23 @@ async function entityNamed(api, { name, type = 'other' }) {
   return there ?? (await api.pkbAddEntity({ name, entity_type: type })).entity;
 }
 
+/** Among so many of the newest, a memory of an earlier try is looked for. */
+const NEWEST = 20;
+
+/**
+ * Adds a memory once.
+ *
+ * @param {object} api
+ * @param {object} claim the body of the request
+ * @param {{isTried: boolean}} options whether it was sent before and no answer came: it may be there
+ * @returns {Promise<{claim: object, similar: object[], audit_id: string|null}>}
+ */
+export async function addOnce(api, claim, { isTried }) {
+  const { claims } = isTried ? await api.pkbListClaims({ limit: NEWEST }) : { claims: [] };
+  const there = claims.find(({ statement }) => statement === claim.statement);
+  return there ? { claim: there, similar: [], audit_id: null } : api.pkbAddClaim(claim);
+}
+
 /**
  * Saves what a person changed of a memory: its fields, and what it is filed under, which the server keeps apart.
  *

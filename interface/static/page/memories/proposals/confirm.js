@@ -1,4 +1,5 @@
 import { createKnowledgeApi } from '../api.js';
+import { addOnce } from '../editor/save.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
 import { composes, isMoreThanALine } from '../../core/typing.js';
@@ -22,6 +23,8 @@ class MemoryConfirm {
   #draft;
   #analysis = null;
   #replaces = null;
+  /** Whether an answer to it was lost. */
+  #isTried = false;
   #decided = new Set();
   #controller = new AbortController();
   #fields;
@@ -129,11 +132,12 @@ class MemoryConfirm {
     setHidden(this.#problem, true);
     try {
       const body = claimFrom(this.#draft, { analysis: this.#analysis, analysed: this.#text, supersedes: this.#replaces });
-      const added = await this.#knowledge.pkbAddClaim(body);
+      const added = await addOnce(this.#knowledge, body, { isTried: this.#isTried });
       this.#options.onAdded();
       this.#leave();
       this.#tellAdded(added);
     } catch (error) {
+      this.#isTried ||= error.status === 0;
       this.#problem.textContent = failureText(error, words.failed, { creates: true });
       setHidden(this.#problem, false);
     } finally {
