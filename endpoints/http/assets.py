@@ -140,7 +140,7 @@ class Assets:
             if name.startswith(("page/", "vendor/")) and path.suffix in {".js", ".mjs"}
         }
         if made_of != there:
-            log.warning("the page was joined from other modules: it is served one by one; set-up joins it again")
+            log.info("the page was joined from other modules: it is served one by one; set-up joins it again")
         return bool(made_of == there)
 
     def _fingerprints_of_groups(self) -> dict[str, str]:

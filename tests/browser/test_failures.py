@@ -256,6 +256,29 @@ def test_each_part_of_the_memories_is_asked_for_again(
     expect(listed.locator(".memory")).to_have_count(1)
 
 
+def test_what_fails_in_a_dialog_is_tried_again_from_a_message_above_it(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    page = open_page(person, address())
+    panel = KnowledgePanel(page)
+    page.get_by_role("button", name="Add memory").first.click()
+    dialog = page.get_by_role("dialog", name="Add a memory")
+    kinds = dialog.locator("select", has_text="New type…")
+    kinds.select_option("New type…")
+    page.route("**/pkb/types", refuse, times=1)
+    question = page.get_by_role("dialog", name="New type", exact=True)
+    question.get_by_role("textbox").fill("recipe")
+    question.get_by_role("textbox").press("Enter")
+    again = panel.toasts.get_by_role("button", name=AGAIN)
+    again.focus()
+    expect(again).to_be_focused()
+    again.click()
+    expect(kinds).to_have_value("recipe")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
 def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_again(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:

@@ -87,7 +87,7 @@ def test_a_conversation_is_shared_renewed_and_withdrawn(
 
     assert list(person.send(garden.conversation_id, "And light?"))[-1]["done"]
     dialog.get_by_role("button", name="Update snapshot").click()
-    expect(dialog.get_by_role("status")).to_have_text("The link shows the conversation as it is now.")
+    expect(dialog.locator(".share-status")).to_have_text("The link shows the conversation as it is now.")
     assert link_in(dialog) == link
     reader.reload()
     expect(cards).to_have_count(4)
@@ -95,7 +95,7 @@ def test_a_conversation_is_shared_renewed_and_withdrawn(
     dialog.get_by_role("button", name="Withdraw link").click()
     page.get_by_role("dialog", name="Withdraw the link?").get_by_role("button", name="Withdraw").click()
     expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
-    expect(dialog.get_by_role("status")).to_have_text("The link was withdrawn.")
+    expect(dialog.locator(".share-status")).to_have_text("The link was withdrawn.")
     answer = reader.reload()
     assert answer is not None
     assert answer.status == 404

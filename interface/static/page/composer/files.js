@@ -3,6 +3,7 @@
 import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
 import { LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from './attachments_model.js';
+import { openDialog } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 
@@ -13,17 +14,11 @@ export { withFiles };
 
 function showContents({ name, text }) {
   const close = element('button', { type: 'submit', class: 'btn btn-primary', text: composerStrings.close });
-  const heading = element('h2', { class: 'dialog-title', id: 'file-preview-title', text: name });
   const contents = element('pre', {
     class: 'file-contents', tabindex: '0', role: 'region', 'aria-label': words.previewTitle(name), text: text.slice(0, LONGEST_PREVIEW),
   });
-  const dialog = element('dialog', { class: 'dialog file-dialog', 'aria-labelledby': heading.id },
-    element('form', { method: 'dialog', class: 'dialog-form' }, heading,
-      element('p', { class: 'composer-popup-note', text: words.size(text.length) }), contents,
-      element('div', { class: 'dialog-buttons' }, close)));
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  const size = element('p', { class: 'composer-popup-note', text: words.size(text.length) });
+  const dialog = openDialog({ title: name, content: [size, contents], buttons: [close], className: 'file-dialog', onSubmit: () => dialog.close() });
   close.focus();
 }
 

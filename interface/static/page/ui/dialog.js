@@ -2,42 +2,9 @@
 
 import { shellStrings } from '../strings/en/shell.js';
 import { element } from './dom.js';
+import { placeToasts } from './toast.js';
 
 let dialogs = 0;
-
-/**
- * Show a dialog with a heading, content, and a row of buttons; resolves with the value of the button that closed it,
- * '' when it was dismissed.
- */
-function ask({ title, content, confirmLabel, danger = false, cancellable = true }) {
-  dialogs += 1;
-  const heading = element('h2', { class: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
-  const confirm = element('button', {
-    class: `btn ${danger ? 'btn-danger' : 'btn-primary'}`,
-    text: confirmLabel,
-    type: 'submit',
-    value: 'confirm',
-  });
-  const buttons = element('div', { class: 'dialog-buttons' });
-  if (cancellable) {
-    const cancel = element('button', { class: 'btn btn-quiet', text: shellStrings.dialog.cancel, type: 'button' });
-    cancel.addEventListener('click', () => dialog.close(''));
-    buttons.append(cancel);
-  }
-  buttons.append(confirm);
-  const form = element('form', { method: 'dialog', class: 'dialog-form' }, heading, ...content, buttons);
-  const dialog = element('dialog', { class: 'dialog' }, form);
-  dialog.setAttribute('aria-labelledby', heading.id);
-
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(dialog.returnValue);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-  });
-}
 
 /** Chromium gives a text area the focus back without its caret: keys would do nothing there. */
 function giveCaretBack() {
@@ -46,19 +13,20 @@ function giveCaretBack() {
 }
 
 /**
- * Shows a modal dialog of several fields. The browser keeps the focus inside and gives it back; Escape closes it where
- * `mayClose` agrees.
+ * Show a modal dialog. The browser keeps the focus inside and gives it back; Escape closes it where `mayClose` agrees.
  *
  * @param {{title: string, content: Node[], buttons?: Node[], className?: string, mayClose?: () => boolean|Promise<boolean>,
- *          onSubmit?: () => void}} options
+ *          onSubmit?: () => void, validates?: boolean}} options `validates`: the browser checks what
+ *   was entered before it is submitted
  * @returns {{node: HTMLDialogElement, form: HTMLFormElement, close: (answer?: any) => void, closed: Promise<any>}}
  *   `closed` has what `close` was given; undefined when it was dismissed
  */
-export function openDialog({ title, content, buttons = [], className = '', mayClose = () => true, onSubmit = () => {} }) {
+export function openDialog({ title, content, buttons = [], className = '', mayClose = () => true, onSubmit = () => {}, validates = false }) {
   dialogs += 1;
   const heading = element('h2', { class: 'dialog-title', text: title, id: `dialog-title-${dialogs}` });
   const foot = buttons.length ? element('div', { class: 'dialog-buttons' }, ...buttons) : null;
-  const form = element('form', { class: 'dialog-form', novalidate: true }, heading, ...content, foot);
+  const form = element('form', { class: 'dialog-form' }, heading, ...content, foot);
+  form.noValidate = !validates;
   const node = element('dialog', { class: `dialog ${className}`.trim(), 'aria-labelledby': heading.id }, form);
   let answer;
 
@@ -72,6 +40,8 @@ export function openDialog({ title, content, buttons = [], className = '', mayCl
     onSubmit();
   });
   node.addEventListener('cancel', async (event) => {
+    // Choosing a file can be cancelled too.
+    if (event.target !== node) return;
     event.preventDefault();
     if (await mayClose()) close();
   });
@@ -79,6 +49,7 @@ export function openDialog({ title, content, buttons = [], className = '', mayCl
   node.addEventListener('keydown', (event) => event.stopPropagation());
   const closed = new Promise((resolve) => {
     node.addEventListener('close', () => {
+      placeToasts();
       node.remove();
       giveCaretBack();
       resolve(answer);
@@ -86,7 +57,16 @@ export function openDialog({ title, content, buttons = [], className = '', mayCl
   });
   document.body.append(node);
   node.showModal();
+  placeToasts();
   return { node, form, close, closed };
+}
+
+/** Ask a question with a button that confirms it. @returns {Promise<boolean>} whether it was confirmed */
+function ask({ title, content, confirmLabel, danger = false, cancellable = true }) {
+  const confirm = element('button', { class: `btn ${danger ? 'btn-danger' : 'btn-primary'}`, text: confirmLabel, type: 'submit' });
+  const cancel = element('button', { class: 'btn btn-quiet', text: shellStrings.dialog.cancel, type: 'button', onclick: () => dialog.close(false) });
+  const dialog = openDialog({ title, content, buttons: cancellable ? [cancel, confirm] : [confirm], validates: true, onSubmit: () => dialog.close(true) });
+  return dialog.closed.then(Boolean);
 }
 
 /**
@@ -117,7 +97,7 @@ export async function askText({ title, label, value = '', confirmLabel = shellSt
   const answer = ask({ title, content: [field], confirmLabel });
   input.focus();
   input.select();
-  const text = (await answer) === 'confirm' ? input.value.trim() : '';
+  const text = (await answer) ? input.value.trim() : '';
   return text || null;
 }
 
@@ -134,7 +114,7 @@ export async function askPassword({ title, text, label, confirmLabel }) {
   const content = [element('p', { class: 'dialog-text', text }), field];
   const answer = ask({ title, content, confirmLabel, danger: true });
   input.focus();
-  return (await answer) === 'confirm' ? input.value : null;
+  return (await answer) ? input.value : null;
 }
 
 /**
@@ -145,7 +125,7 @@ export async function askPassword({ title, text, label, confirmLabel }) {
  */
 export async function confirmAction({ title, text = '', confirmLabel = shellStrings.dialog.confirm, danger = true }) {
   const content = text ? [element('p', { class: 'dialog-text', text })] : [];
-  return (await ask({ title, content, confirmLabel, danger })) === 'confirm';
+  return ask({ title, content, confirmLabel, danger });
 }
 
 /**

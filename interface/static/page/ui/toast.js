@@ -31,7 +31,7 @@ function raiseAbove(box, element) {
   raise();
 }
 
-/** The one place of all toasts, raised above whatever dialog is open. */
+/** The one place of all toasts. */
 function region() {
   let element = document.getElementById('toasts');
   if (!element) {
@@ -47,11 +47,23 @@ function region() {
     const box = document.getElementById('composer');
     if (box) raiseAbove(box, element);
   }
-  const focused = element.contains(document.activeElement) ? document.activeElement : null;
-  if (element.matches(':popover-open')) element.hidePopover();
-  element.showPopover();
-  focused?.focus({ preventScroll: true });
   return element;
+}
+
+/**
+ * Raises the toasts above everything, and puts them where they can be reached: a modal dialog makes all that is not in it
+ * inert. To be called when a dialog has opened or closed.
+ */
+export function placeToasts() {
+  const element = document.getElementById('toasts');
+  if (!element) return;
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  const isEmpty = element.childElementCount === 0;
+  const place = (!isEmpty && [...document.querySelectorAll('dialog:modal')].at(-1)) || document.body;
+  if (element.matches(':popover-open')) element.hidePopover();
+  if (element.parentElement !== place) place.append(element);
+  if (!isEmpty) element.showPopover();
+  focused?.focus({ preventScroll: true });
 }
 
 function button(label, className, onClick) {
@@ -120,6 +132,7 @@ export function showToast(text, { actionLabel, onAction, onGone = () => {}, kind
   dismiss.append(icon('x-lg'));
   toast.append(dismiss);
   region().append(toast);
+  placeToasts();
   return giveUp;
 }
 

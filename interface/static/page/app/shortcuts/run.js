@@ -1,5 +1,6 @@
 import { copyText } from '../../core/clipboard.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
+import { openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { shortcutList } from './list.js';
@@ -32,15 +33,12 @@ async function copyReference({ sidebar, shownId }) {
 
 async function help() {
   await addPanelStyle('app/shortcuts/shortcuts');
-  const heading = element('h2', { class: 'dialog-title', id: 'shortcuts-title', text: shortcutStrings.title });
   const close = element('button', { type: 'submit', class: 'btn btn-primary', text: shortcutStrings.close });
-  const form = element('form', { method: 'dialog' }, heading, shortcutList(), element('div', { class: 'dialog-buttons' }, close));
-  const dialog = element('dialog', { class: 'dialog shortcut-dialog', 'aria-labelledby': heading.id }, form);
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  const dialog = openDialog({
+    title: shortcutStrings.title, content: [shortcutList()], buttons: [close], className: 'shortcut-dialog', onSubmit: () => dialog.close(),
+  });
   // Its only button is at the end: on a small screen the list would begin there.
-  dialog.scrollTop = 0;
+  dialog.node.scrollTop = 0;
 }
 
 const JOBS = {

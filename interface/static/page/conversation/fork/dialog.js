@@ -6,6 +6,7 @@ import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { strings } from '../../strings/en/conversation.js';
 import { senderName } from '../message_model.js';
 import { attempt } from '../../ui/attempts.js';
+import { openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 
@@ -35,23 +36,14 @@ function messageChoice(message, onChoose) {
 }
 
 function layOut(title) {
-  const heading = element('h2', { class: 'dialog-title', id: 'fork-title', text: words.title(title) });
   const input = element('input', { class: 'form-control', type: 'search', placeholder: words.find, 'aria-label': words.find });
   input.autocomplete = 'off';
   const status = element('p', { class: 'fork-status', role: 'status' });
   const list = element('ul', { class: 'fork-list', 'aria-label': words.messages });
-  const cancel = element('button', { class: 'btn btn-quiet', type: 'button', text: words.cancel });
-  const dialog = element(
-    'dialog',
-    { class: 'dialog fork-dialog', 'aria-labelledby': heading.id },
-    heading,
-    element('p', { class: 'dialog-text', text: words.text }),
-    input,
-    status,
-    list,
-    element('div', { class: 'dialog-buttons' }, cancel),
-  );
-  return { dialog, input, status, list, cancel };
+  const cancel = element('button', { class: 'btn btn-quiet', type: 'button', text: words.cancel, onclick: () => dialog.close() });
+  const content = [element('p', { class: 'dialog-text', text: words.text }), input, status, list];
+  const dialog = openDialog({ title: words.title(title), content, buttons: [cancel], className: 'fork-dialog' });
+  return { dialog, input, status, list };
 }
 
 /** The choices of an open dialog: the whole conversation, then the messages that were asked for. */
@@ -85,28 +77,16 @@ function mountChoices({ input, status, list }, { ask, choose }) {
 }
 
 /** Resolves with the message chosen, null for the whole conversation, undefined where the dialog was left. */
-function chooseMessage({ api, friendlyId, title }) {
+async function chooseMessage({ api, friendlyId, title }) {
   const parts = layOut(title);
-  const { dialog, input, list, cancel } = parts;
-  let chosen;
+  const { dialog, input, list } = parts;
   const ask = (query, options) => (friendlyId ? api.findMessages(friendlyId, query, { limit: LIMIT }, options) : []);
-  const choose = (message) => {
-    chosen = message;
-    dialog.close();
-  };
-  const stop = mountChoices(parts, { ask, choose });
-  cancel.addEventListener('click', () => dialog.close());
-  dialog.addEventListener('keydown', (event) => moveFocus(event, { input, list }));
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => {
-      stop();
-      dialog.remove();
-      resolve(chosen);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    input.focus();
-  });
+  const stop = mountChoices(parts, { ask, choose: dialog.close });
+  dialog.node.addEventListener('keydown', (event) => moveFocus(event, { input, list }));
+  input.focus();
+  const chosen = await dialog.closed;
+  stop();
+  return chosen;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createShareApi, linkOf } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
 import { fullTime } from '../../core/times.js';
+import { openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
 
@@ -36,14 +37,11 @@ function whileShared(state) {
 
 /** A dialog whose content changes with what is known. */
 function createFrame(title) {
-  const heading = element('h2', { class: 'dialog-title', id: 'share-dialog-title', text: words.title(title || shareStrings.untitled) });
   const body = element('div');
   const status = element('p', { class: 'share-status', role: 'status' });
   const buttons = element('div', { class: 'dialog-buttons' });
-  const node = element('dialog', { class: 'dialog share-dialog', 'aria-labelledby': heading.id }, heading, body, status, buttons);
-  // Keys in a dialog are not shortcuts of what is below.
-  node.addEventListener('keydown', (event) => event.stopPropagation());
-  return { node, body, status, buttons, heading };
+  const dialog = openDialog({ title: words.title(title || shareStrings.untitled), content: [body, status, buttons], className: 'share-dialog' });
+  return { ...dialog, body, status, buttons };
 }
 
 /**
@@ -55,8 +53,8 @@ function createFrame(title) {
 export async function openShareDialog({ api, conversationId, title }) {
   await loadShareStyle();
   const shareApi = createShareApi(api);
-  const { node, body, status, buttons } = createFrame(title);
-  const close = button(words.close, 'btn-quiet', () => node.close());
+  const { node, form, body, status, buttons, close: leave, closed } = createFrame(title);
+  const close = button(words.close, 'btn-quiet', () => leave());
   let state = null;
 
   function button(text, look, onclick) {
@@ -79,7 +77,7 @@ export async function openShareDialog({ api, conversationId, title }) {
   async function run(job, { running, failed, said = '' }) {
     status.textContent = running;
     node.setAttribute('aria-busy', 'true');
-    for (const each of node.querySelectorAll('button')) each.disabled = each !== close;
+    for (const each of form.querySelectorAll('button')) each.disabled = each !== close;
     try {
       state = await job();
       show(said);
@@ -115,15 +113,7 @@ export async function openShareDialog({ api, conversationId, title }) {
     if (await confirmWithdrawal()) await run(endShare, { ...WITHDRAW, said: shareStrings.withdraw.done });
   }
 
-  const closed = new Promise((resolve) => {
-    node.addEventListener('close', () => {
-      node.remove();
-      resolve();
-    });
-  });
-  document.body.append(node);
   buttons.append(close);
-  node.showModal();
   run(look, LOOK);
   await closed;
 }
