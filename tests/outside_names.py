@@ -21,6 +21,7 @@ document_references
 variants
 progress
 suggestions
+expected_seconds
 tool_calls
 
 # Called or read by libraries: werkzeug, click, SQLAlchemy, pickle, hypothesis, markdown-it, html.parser.

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 from chat.runtime.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import access_conversation, current_user_scope
+from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
@@ -20,6 +20,8 @@ from .claims import similar_claims
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
+_READ_TOKENS, _WRITTEN_TOKENS = 500, 100
+"""Of the question about a statement and its answer, about."""
 
 
 @blueprint.post("/analyze_statement")
@@ -31,7 +33,8 @@ def analyze_statement(body: requests.StatementText) -> object:
     """Suggest type, domain, tags, entities and questions for a statement, and find similar claims."""
     api = knowledge()
     analysis = unwrap(api.analyze_statement(body.statement, body.use_model))
-    return {**analysis, "similar": similar_claims(api, analysis["similar"])}
+    similar = similar_claims(api, analysis["similar"])
+    return {**analysis, "similar": similar, "expected_seconds": _expected_seconds()}
 
 
 @blueprint.post("/ingest_text")
@@ -89,6 +92,14 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
 def execute_updates(body: requests.Approval) -> Response:
     """Execute the approved proposals of a plan, once."""
     return _executed(body)
+
+
+def _expected_seconds() -> float | None:
+    """How long the model takes for the suggestions of one statement, by its measured speed; None: not measured yet."""
+    speed = current_state().models.cheap().speed()
+    if not speed.reading or not speed.writing:
+        return None
+    return round(_READ_TOKENS / speed.reading + _WRITTEN_TOKENS / speed.writing, 1)
 
 
 def _proposed(api: StructuredAPI, plan: Any) -> Response:

@@ -48,10 +48,11 @@ class ClaimDraft(Body):
 
 
 class NewClaim(ClaimDraft):
-    """A new claim, with options."""
+    """A new claim, with options. `contradicts`: a claim that says otherwise; the conflict of both is recorded."""
 
     source_message_id: Id | None = None
     supersedes: Id | None = None
+    contradicts: Id | None = None
     auto_extract: bool = False
 
 

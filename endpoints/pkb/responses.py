@@ -253,7 +253,10 @@ class SuggestedEntity(Shape):
 
 
 class Analysis(Shape):
-    """Suggestions for a statement; `by` says what made them."""
+    """Suggestions for a statement; `by` says what made them.
+
+    `expected_seconds`: how long a model would take, by its measured speed; null where that is not known.
+    """
 
     claim_type: str
     context_domain: str
@@ -264,6 +267,7 @@ class Analysis(Shape):
     similar: list[SimilarClaim]
     warnings: list[str]
     by: Literal["model", "rules"]
+    expected_seconds: float | None
 
 
 class Proposal(Shape):

@@ -34,6 +34,17 @@ test('a memory is added as it was shown; what was found for another text is left
   assert.deepEqual([other.possible_questions, other.supersedes], [undefined, undefined]);
 });
 
+test('a memory that says otherwise than a known one is added with the conflict, unless it replaces that one', () => {
+  const draft = draftOf('I prefer tea.');
+  const similar = [{ claim: CLAIM, kind: 'contradiction', similarity: 0.8 }];
+  const analysed = { analysis: { ...ANALYSIS, similar }, analysed: 'I prefer tea.' };
+  assert.equal(claimFrom(draft, analysed).contradicts, 'c-1');
+  assert.deepEqual(claimFrom(draft, { ...analysed, supersedes: 'c-1' }).contradicts, undefined);
+  assert.equal(claimFrom({ ...draft, statement: 'I prefer milk.' }, analysed).contradicts, undefined);
+  const same = { ...analysed, analysis: { ...ANALYSIS, similar: [{ ...similar[0], kind: 'duplicate' }] } };
+  assert.equal(claimFrom(draft, same).contradicts, undefined);
+});
+
 test('tags are read from a line, each once', () => {
   assert.deepEqual(tagsIn(' tea, #black ,, tea'), ['tea', 'black']);
   assert.deepEqual(tagsIn(''), []);

@@ -43,6 +43,7 @@ class ClaimActions(ApiParts):
         *,
         contexts: Sequence[str] | None = None,
         supersedes: str | None = None,
+        contradicts: str | None = None,
         suggest_similar: bool = False,
         **fields: Any,
     ) -> Outcome:
@@ -50,7 +51,8 @@ class ClaimActions(ApiParts):
 
         tags: names. entities: `{"name", "type", "role"}`. auto_extract: have a model find tags and entities where none
         are given; without a model, a warning says so. contexts: ids. supersedes: id of the claim that this one
-        replaces. suggest_similar: look for near duplicates and contradictions; they are in `metadata["similar"]`.
+        replaces. contradicts: id of a claim that says otherwise: both are in a conflict then. suggest_similar: look for
+        near duplicates and contradictions; they are in `metadata["similar"]`.
         fields: confidence, valid_from, valid_to, meta_json, friendly_id, possible_questions, claim_types,
         context_domains, subject_text, predicate, object_text, source_activity_id.
         """
@@ -67,6 +69,9 @@ class ClaimActions(ApiParts):
             added = self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
             if supersedes is not None:
                 self._supersede(added.claim_id, supersedes)
+            if contradicts is not None:
+                self.conflicts.create([added.claim_id, contradicts])
+                added = self._claim(added.claim_id)
         return Outcome(added, added.claim_id, warnings, {"similar": similar} if suggest_similar else {})
 
     @outcome("edit", "claim")

@@ -63,6 +63,20 @@ class TestConflicts:
         undone(ada, resolved.audit_id)
         assert len(ada.get("/pkb/conflicts").json["conflicts"]) == 1
 
+    def test_a_memory_that_says_otherwise_is_added_together_with_the_conflict(
+        self, ids: list[str], ada: Person, eve: Person
+    ) -> None:
+        statement = {"statement": "Tea is neither", "contradicts": ids[0]}
+        added = told(ada.post("/pkb/claims", json=statement), responses.AddedClaim, status=201)
+        assert added.claim.status == "contested"
+        (conflict,) = told(ada.get("/pkb/conflicts"), responses.ConflictList).conflicts
+        assert {claim.claim_id for claim in conflict.members} == {added.claim.claim_id, ids[0]}
+        undone(ada, added.audit_id)
+        assert ada.get("/pkb/conflicts").json == {"conflicts": []}
+        assert told(ada.get(f"/pkb/claims/{ids[0]}"), responses.OneClaim).claim.status == "active"
+        assert refused(eve.post("/pkb/claims", json=statement)) == (404, "claim_not_found")
+        assert eve.get("/pkb/claims").json["total_count"] == 0
+
     def test_without_a_winner_all_stay(self, ids: list[str], ada: Person) -> None:
         opened = ada.post("/pkb/conflicts", json={"claim_ids": ids}).json["conflict"]
         answer = ada.post(f"/pkb/conflicts/{opened['conflict_set_id']}/resolve", json={"notes": "Both."})

@@ -50,6 +50,7 @@ WORKS: dict[str, Action] = {
     "add_claim_to_context": lambda me, my: me.api.add_claim_to_context(my.context, my.other_claim),
     "add_claim_in_context": lambda me, my: me.api.add_claim("New", auto_extract=False, contexts=[my.context]),
     "add_superseding_claim": lambda me, my: me.api.add_claim("New", auto_extract=False, supersedes=my.claim),
+    "add_contradicting_claim": lambda me, my: me.api.add_claim("New", auto_extract=False, contradicts=my.claim),
     "remove_claim_from_context": lambda me, my: me.api.remove_claim_from_context(my.context, my.claim),
     "create_conflict_set": lambda me, my: me.api.create_conflict_set([my.claim, my.other_claim]),
     "resolve_conflict_set": lambda me, my: me.api.resolve_conflict_set(my.conflict, "So be it.", my.claim),

@@ -22,6 +22,8 @@ class MemoryConfirm {
   #text;
   #draft;
   #analysis = null;
+  /** The memory that says the same or otherwise, as it is shown. */
+  #nearest = null;
   #replaces = null;
   /** Whether an answer to it was lost. */
   #isTried = false;
@@ -74,6 +76,7 @@ class MemoryConfirm {
     try {
       // A model on this machine may take many seconds: what rules say is shown meanwhile.
       this.#take(await this.#knowledge.pkbAnalyzeByRules(this.#text, { signal }));
+      this.#note.textContent = words.modelLooks(this.#analysis.expected_seconds);
       this.#take(await this.#knowledge.pkbAnalyze(this.#text, { signal }));
       this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
     } catch {
@@ -89,6 +92,10 @@ class MemoryConfirm {
   }
 
   #showSimilar(nearest) {
+    // What the person has ticked stays ticked when the model says the same as the rules.
+    if (nearest && nearest.claim.claim_id === this.#nearest?.claim.claim_id && nearest.kind === this.#nearest.kind) return;
+    this.#nearest = nearest;
+    this.#replaces = null;
     setHidden(this.#similar, !nearest);
     if (!nearest) return;
     const box = element('input', { type: 'checkbox' });
@@ -99,6 +106,7 @@ class MemoryConfirm {
       element('p', { class: 'memory-note', text: words.similar[nearest.kind](nearest.claim.friendly_id) }),
       element('p', { class: 'memory-existing', text: nearest.claim.statement }),
       element('label', { class: 'memory-replace' }, box, words.replace),
+      nearest.kind === 'contradiction' ? element('p', { class: 'memory-note', text: words.conflict }) : '',
     );
   }
 

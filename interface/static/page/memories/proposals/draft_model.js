@@ -27,7 +27,7 @@ export function withSuggestions(draft, analysis, decided) {
 /**
  * @param {object} draft
  * @param {{analysis?: object|null, analysed?: string, supersedes?: string|null}} [more] `analysed` is the statement that was
- *   analysed: what was found for another one, its questions and its name, is left out
+ *   analysed: what was found for another one (its questions, what it contradicts) is left out
  * @returns {object} the body of `POST /pkb/claims`; what is added is what was shown, so that nothing more is extracted
  */
 export function claimFrom(draft, { analysis = null, analysed = '', supersedes = null } = {}) {
@@ -38,8 +38,14 @@ export function claimFrom(draft, { analysis = null, analysed = '', supersedes = 
     statement,
     auto_extract: false,
     ...(found.possible_questions?.length > 0 ? { possible_questions: found.possible_questions } : {}),
-    ...(supersedes ? { supersedes } : {}),
+    ...related(nearestQuestion(found.similar), supersedes),
   };
+}
+
+/** What the new memory replaces, else what it is in conflict with. */
+function related(nearest, supersedes) {
+  if (supersedes) return { supersedes };
+  return nearest?.kind === 'contradiction' ? { contradicts: nearest.claim.claim_id } : {};
 }
 
 /** @param {string} text names with commas between @returns {string[]} each once */

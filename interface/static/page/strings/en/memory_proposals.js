@@ -25,6 +25,7 @@ export const memoryStrings = {
     tagsHint: 'with commas between',
     about: 'About',
     thinking: 'Looking at it for suggestions…',
+    modelLooks: (seconds) => (seconds >= 2 ? `The model is looking at it too: about ${Math.ceil(seconds)} s. You can add it now.` : 'The model is looking at it too. You can add it now.'),
     noSuggestions: 'No suggestions now. You can add it as it is.',
     add: 'Remember',
     adding: 'Remembering…',
@@ -39,6 +40,7 @@ export const memoryStrings = {
       contradiction: (friendlyId) => `It says otherwise than @${friendlyId}`,
     },
     replace: 'Replace that one',
+    conflict: 'Otherwise both are kept, and the conflict waits for you under Memories, Conflicts.',
   },
 
   proposals: {
