@@ -339,3 +339,39 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
       document.getElementById('composer-input').dispatchEvent(new KeyboardEvent('keydown', init));
     }""")
     expect(page.locator(INPUT)).to_have_value(talk.reference(1))
+
+
+def test_what_is_sent_during_an_answer_waits_for_its_end_also_over_a_reload(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Under", "stood.", pause_after=1)
+    page = open_page(person)
+    waiting = page.locator("#outbox").get_by_role("listitem")
+
+    def write(text: str) -> None:
+        page.fill(INPUT, text)
+        page.keyboard.press("Enter")
+
+    write("How much water?")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Under")
+    for text in ("How much light?", "How much salt?", "How much wind?"):
+        write(text)
+    expect(waiting).to_have_count(3)
+    expect(waiting.first).to_contain_text("Is sent when the answer is done.")
+    waiting.nth(2).get_by_role("button", name="Remove").click()
+    waiting.nth(1).get_by_role("button", name="Take back and edit").click()
+    expect(page.locator(INPUT)).to_have_value("How much salt?")
+    expect(page.locator(INPUT)).to_be_focused()
+    write("How much sea salt?")
+    expect(waiting).to_have_text([re.compile("light"), re.compile("sea salt")])
+    page.reload()
+    expect(waiting).to_have_count(2)
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Under")
+
+    shared_model.release()
+    answers = page.locator(".message-card.from-assistant[data-status='complete']")
+    expect(answers).to_have_count(3)
+    expect(waiting).to_have_count(0)
+    expect(page.locator(".message-card.from-user .message-body")).to_have_text(
+        ["How much water?", "How much light?", "How much sea salt?"]
+    )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
@@ -81,4 +82,16 @@ test('all that is kept for an account can be removed', async () => {
   createDrafts(bob).set('c1', 'text');
   await ada.clear();
   assert.deepEqual([createDrafts(ada).get('c1'), createDrafts(bob).get('c1'), memory.stored.size], ['', 'text', 1]);
+});
+
+test('old drafts of conversations that are in no list go, and others stay', async () => {
+  const kept = await createMemory().openTab();
+  const drafts = createDrafts(kept);
+  for (const id of ['listed', 'binned', 'gone', null]) drafts.set(id, 'text');
+  await drafts.setFiles('gone', [{ name: 'a', text: 'one' }]);
+  assert.deepEqual(drafts.untouchedSince(Date.now() - 1000), []);
+  const ids = drafts.untouchedSince(Date.now() + 1000);
+  const api = { listConversations: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
+  await dropForgottenDrafts({ api, kept, domain: 'assistant', ids });
+  assert.deepEqual(['listed', 'binned', 'gone', null].map(drafts.isEmpty), [false, false, true, false]);
 });

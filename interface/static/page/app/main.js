@@ -2,6 +2,7 @@
 
 import { bring, createApi } from '../core/api.js';
 import { createEvents } from '../core/events.js';
+import { createDrafts } from '../core/drafts.js';
 import { openKept } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { connectTabs, shareDeletions } from '../core/tabs.js';
@@ -22,6 +23,11 @@ const PANELS = {
   knowledge: (page) => bring(() => import('../memories/panel.js')).then(({ mountKnowledge }) => mountKnowledge(page)),
   search: (page) => bring(() => import('../search/panel.js')).then(({ mountSearch }) => mountSearch(page)),
 };
+
+/** A temporary conversation, which is in no list, lives for a day. */
+const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
+/** Until then, the page has better things to ask for. */
+const UNHURRIED_MS = 20_000;
 
 function offerPanels(page) {
   const wanted = () => new URLSearchParams(location.search).get('panel');
@@ -149,6 +155,16 @@ function awaitTitles({ api, events, sidebar, shownId }) {
   connectTabs(expectTitle);
 }
 
+/** Removes drafts of conversations that are gone for good: those that are old, and that the sidebar does not know. */
+function forgetDrafts({ api, kept, sidebar, bootstrap }) {
+  setTimeout(async () => {
+    const ids = createDrafts(kept).untouchedSince(Date.now() - YOUNG_DRAFT_MS).filter((id) => !sidebar.conversation(id));
+    if (ids.length === 0) return;
+    const { dropForgottenDrafts } = await bring(() => import('./forgotten_drafts.js'));
+    await dropForgottenDrafts({ api, kept, domain: bootstrap.domain, ids });
+  }, UNHURRIED_MS);
+}
+
 async function start() {
   const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
   const events = createEvents();
@@ -173,6 +189,7 @@ async function start() {
   offerShortcuts(page);
   offerWelcome(page);
   awaitTitles(page);
+  forgetDrafts({ api, kept, sidebar, bootstrap });
   shareDeletions(events, (conversationId) => {
     if (conversationId === shown) showToast(shellStrings.conversation.deletedElsewhere);
     events.emit('conversation:deleted', { conversationId, isElsewhere: true });

@@ -35,6 +35,8 @@ export function createDrafts(kept) {
     /** @returns {Promise<boolean>} whether they are kept beyond the page */
     setFiles: (conversationId, files) => kept.set(FILES, idOf(conversationId), files.length > 0 ? files : null),
     isEmpty: (conversationId) => kept.get(DRAFT, idOf(conversationId)) === null && kept.get(FILES, idOf(conversationId)) === null,
+    /** @returns {string[]} conversations whose drafts nobody touched since `moment`, in milliseconds */
+    untouchedSince: (moment) => kept.all(DRAFT).filter(([id, { at = 0 }]) => id && at < moment).map(([id]) => id),
     /** What removes a draft, for `Kept.change`. */
     removal: (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]],
     /** Calls `listener(conversationId)` when another tab changed a draft. */
