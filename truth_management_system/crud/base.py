@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, lit
 
 from database.engine.text import storable
 
-from ..changes import ChangeSet, recording
+from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from sqlalchemy import Integer, Table, bindparam, cast, func, select
 
-from ..changes import recording
+from ..audit_log import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
 from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError

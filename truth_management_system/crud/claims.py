@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase, Prepared
 from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatementError

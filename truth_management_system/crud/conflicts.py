@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, literal, select
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, ConflictStatus
 from ..database import Prepared
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError

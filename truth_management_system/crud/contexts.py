@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, literal_column, select
 
-from ..changes import ChangeSet, recording
+from ..audit_log import ChangeSet, recording
 from ..database import Prepared
 from ..errors import ClaimNotFoundError, ContextNotFoundError
 from ..models import CONTEXT_COLUMNS, Claim, Context

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..database import Prepared
 from ..errors import FriendlyIdTakenError, InvalidKnowledgeError
 from ..schema import metadata

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, func, select
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim, Context, Entity, Tag
 from ..schema.operators import among, caseless, contains, in_order, unindexed

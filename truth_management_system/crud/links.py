@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, func, literal_column, select
 
-from ..changes import recording
+from ..audit_log import recording
 from ..constants import EntityRole
 from ..database import PKBDatabase, Prepared
 from ..errors import InvalidKnowledgeError

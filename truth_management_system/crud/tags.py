@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, except_, func, literal_column, select
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..database import Prepared
 from ..errors import CycleError, DuplicateNameError, InvalidKnowledgeError, TagNotFoundError
 from ..models import TAG_COLUMNS, Tag

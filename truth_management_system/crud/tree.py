@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select
 
-from ..changes import ChangeSet
+from ..audit_log import ChangeSet
 from ..database import Prepared
 from ..errors import CycleError, group_not_found
 from ..models import Context, Tag

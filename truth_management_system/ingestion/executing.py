@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..changes import ChangeSet, recording
+from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError, KnowledgeError
 from ..models import Claim

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, Self, TypeVar
 
-from ..changes import ChangeSet, recording, watching
+from ..audit_log import ChangeSet, recording, watching
 from ..config import PKBConfig
 from ..crud.catalog import DomainCatalog, TypeCatalog
 from ..crud.claims import ClaimCRUD

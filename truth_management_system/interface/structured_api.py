@@ -7,7 +7,7 @@ from typing import Any
 
 from search.relevance import unrelated_for
 
-from ..changes import history, last_change, mark_delivered, undelivered, undo
+from ..audit_log import history, last_change, mark_delivered, undelivered, undo
 from ..erasure import (
     changes_before,
     changes_of,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 
-from ..changes import ChangeSet, recording
+from ..audit_log import ChangeSet, recording
 from ..constants import ClaimType, ContextDomain
 from ..crud.friendly_ids import check_given
 from ..database import PKBDatabase, Prepared

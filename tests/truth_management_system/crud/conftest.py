@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.truth_management_system.conftest import empty_knowledge_base
+from truth_management_system.audit_log import undo
 from truth_management_system.change_set import TIMES, stored_columns
-from truth_management_system.changes import undo
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.conflicts import ConflictCRUD
 from truth_management_system.crud.contexts import ContextCRUD

@@ -10,7 +10,7 @@ import pytest
 
 from tests.truth_management_system.conftest import added, claim
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
-from truth_management_system.changes import recording, undo, watching
+from truth_management_system.audit_log import recording, undo, watching
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.errors import ChangeNotFoundError, UndoConflictError
 
