@@ -28,13 +28,17 @@ _IMPORT = re.compile(r"\bimport\('(\.[^']+\.js)'\)")
 _COMMENT = ("*", "/*", "//")
 
 
+def is_joined_page_current() -> bool:
+    """Whether the page's modules were joined as they are now."""
+    return is_current(BUILT, "page", _mark(_modules()))
+
+
 def prepare_joined_page() -> None:
     """Join the page's modules, unless that is done already. Needs what `prepare_assets` prepares, and no network."""
-    modules = sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
-    names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
-    mark = fingerprint(Path(__file__), *modules) + names
-    if is_current(BUILT, "page", mark):
+    if is_joined_page_current():
         return
+    modules = _modules()
+    mark = _mark(modules)
     WORK.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="page-", dir=WORK) as name:
         draft = Path(name) / "built"
@@ -45,6 +49,15 @@ def prepare_joined_page() -> None:
         remember(draft, "page", mark)
         remove(BUILT)
         draft.rename(BUILT)
+
+
+def _modules() -> list[Path]:
+    return sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
+
+
+def _mark(modules: list[Path]) -> str:
+    names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
+    return fingerprint(Path(__file__), *modules) + names
 
 
 def _join_page(copy: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from argon2 import PasswordHasher
 
 from database.accounts.passwords import hash_with
 from database.connection import close_store
-from joined_page import prepare_joined_page
+from joined_page import is_joined_page_current, prepare_joined_page
 from stamps import set_up_alone
 from tests import tiers
 from tests.fakes import RecordingModel
@@ -79,8 +79,9 @@ def recording_model() -> Iterator[RecordingModel]:
 @pytest.fixture(scope="session")
 def joined_page() -> None:
     """The page's modules, joined as they are now: servers don't serve a build of other modules."""
-    with set_up_alone():
-        prepare_joined_page()
+    if not is_joined_page_current():
+        with set_up_alone():
+            prepare_joined_page()
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 import { bring } from '../core/api.js';
-import { sendsWithEnter } from '../core/remembered_switch.js';
+import { sendsWithEnter } from '../core/storage.js';
 import { composes } from '../core/typing.js';
 import { strings } from '../strings/en/conversation.js';
 import { createDrafts } from '../core/drafts.js';

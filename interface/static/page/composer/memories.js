@@ -1,6 +1,6 @@
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
-import { rememberedSwitch } from '../core/remembered_switch.js';
+import { rememberedSwitch } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
 import { element, setHidden } from '../ui/dom.js';

@@ -1,8 +1,7 @@
 /** What a person settles once for this device: a small dialog beside its button. Loaded when it is opened. */
 
 import { composerStrings } from '../strings/en/composer.js';
-import { sendsOnEnter, setSendsOnEnter } from './send_key.js';
-import { proposesAlways } from '../core/remembered_switch.js';
+import { proposesAlways, sendsWithEnter } from '../core/storage.js';
 import { element } from '../ui/dom.js';
 import { hidePopup, showBeside } from '../ui/popup.js';
 
@@ -25,7 +24,7 @@ function built(button, onSettings) {
   const node = element('div', { class: 'composer-popup', role: 'dialog', popover: 'auto', 'aria-label': words.label },
     settings,
     checkbox(words.propose, proposesAlways),
-    checkbox(words.enter, { get: sendsOnEnter, set: setSendsOnEnter }),
+    checkbox(words.enter, sendsWithEnter),
     element('p', { class: 'composer-popup-note', text: words.enterHelp }));
   node.addEventListener('toggle', ({ newState }) => {
     button.setAttribute('aria-expanded', String(newState === 'open'));

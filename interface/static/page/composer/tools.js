@@ -1,5 +1,6 @@
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
+import { device } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt, senderName } from '../conversation/message_model.js';
 import { element, setHidden } from '../ui/dom.js';
@@ -169,14 +170,6 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   };
 }
 
-function modelForNew() {
-  try {
-    return localStorage.getItem(NEW_MODEL_KEY);
-  } catch {
-    return null; // Storage is forbidden.
-  }
-}
-
 /**
  * The buttons of models and options. What they open is loaded when it is wanted, or when another model than the server's
  * own was chosen.
@@ -263,7 +256,7 @@ export function mountTools(page, { onFailed }) {
     open(id) {
       choice.conversationId = id;
       pending = nothingPending;
-      const forNew = id ? null : modelForNew();
+      const forNew = id ? null : device.get(NEW_MODEL_KEY);
       choose(forNew, { isUnsaved: forNew !== null });
     },
     /** What was chosen before there was a conversation is chosen for this one. */

@@ -7,6 +7,7 @@
 
 import { newId } from '../core/ids.js';
 import { VIEW } from '../core/kept.js';
+import { windowOnly } from '../core/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createDrafts } from '../core/drafts.js';
 import { tellFailure } from '../ui/attempts.js';
@@ -14,24 +15,15 @@ import { tellFailure } from '../ui/attempts.js';
 const KEY = 'anaphora.temporary';
 
 function createSlot() {
-  let held = null;
-  try {
-    held = sessionStorage.getItem(KEY);
-  } catch {
-    // Storage may be forbidden: what a reload leaves behind then ends after its day.
-  }
+  // Where storage is forbidden, what a reload leaves behind ends after its day.
+  let held = windowOnly.get(KEY);
   return {
     get held() {
       return held;
     },
     hold(conversationId) {
       held = conversationId;
-      try {
-        if (held === null) sessionStorage.removeItem(KEY);
-        else sessionStorage.setItem(KEY, held);
-      } catch {
-        // As above.
-      }
+      windowOnly.set(KEY, held);
     },
   };
 }

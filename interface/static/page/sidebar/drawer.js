@@ -3,26 +3,14 @@
  * not (closed again as soon as something was chosen).
  */
 
+import { device } from '../core/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 
 const KEY = 'anaphora.sidebar';
 const NARROW = '(max-width: 767.98px)';
 
-function remembered() {
-  try {
-    return localStorage.getItem(KEY) !== 'closed';
-  } catch {
-    return true;
-  }
-}
-
-function remember(open) {
-  try {
-    localStorage.setItem(KEY, open ? 'open' : 'closed');
-  } catch {
-    // Storage may be forbidden: the state then lasts as long as the page.
-  }
-}
+const remembered = () => device.get(KEY) !== 'closed';
+const remember = (open) => device.set(KEY, open ? 'open' : 'closed');
 
 /** @returns {{closeOver: () => void}} `closeOver` hides the sidebar where it covers the conversation */
 export function mountDrawer() {

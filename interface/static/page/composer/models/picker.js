@@ -1,5 +1,6 @@
 /** The models to choose from, beside the button that names the one that answers. Loaded when they are wanted. */
 
+import { device } from '../../core/storage.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import {
   answeringModel, choiceGroups, choicesCalled, isUnderWay, MAIN, mustBeFetched, shortProgress,
@@ -10,23 +11,6 @@ import { showToast } from '../../ui/toast.js';
 const words = composerStrings.models;
 const SOON_MS = 1500;
 
-function remember(key, id) {
-  try {
-    if (id === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, id);
-  } catch {
-    // Storage is forbidden: the choice is for this conversation alone.
-  }
-}
-
-function remembered(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
 /**
  * @param {HTMLButtonElement} button
  * @param {object} page what views share
@@ -34,7 +18,7 @@ function remembered(key) {
  * @param {string} newKey under which the device remembers what new conversations begin with
  */
 export function createModelPicker(button, page, choice, newKey) {
-  const list = createModelList(button, { onChoose: (id) => choose(id), onForNew: (on) => remember(newKey, on ? choice.id : null) });
+  const list = createModelList(button, { onChoose: (id) => choose(id), onForNew: (on) => device.set(newKey, on ? choice.id : null) });
   let models = null;
   let timer = null;
 
@@ -48,7 +32,7 @@ export function createModelPicker(button, page, choice, newKey) {
     button.classList.toggle('is-gone', isGone);
     button.title = isGone ? words.gone(choice.id, name) : words.answers(name);
     button.setAttribute('aria-label', button.title);
-    const forNew = remembered(newKey);
+    const forNew = device.get(newKey);
     list.show({
       groups: choiceGroups(models),
       chosen: choice.id ?? MAIN,

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/api.js';
 import { AnswerLostError, followAnswer } from './answer_stream.js';
-import { proposesAlways } from '../../core/remembered_switch.js';
+import { proposesAlways } from '../../core/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { AnswerState } from './answer_model.js';
 import { asksToBeRemembered, isFromUser, isUnkept } from '../message_model.js';

@@ -1,5 +1,5 @@
 import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
-import { proposesAlways } from '../../core/remembered_switch.js';
+import { proposesAlways } from '../../core/storage.js';
 import { MOST_TEXT_BYTES, bytesOf, refusalOf } from './ingest_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { button, checkbox, field, fillSelect, select } from '../controls.js';

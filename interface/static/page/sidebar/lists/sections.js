@@ -1,6 +1,7 @@
 /** What is beside the tree: the pinned and the newest conversations above it, the archive and the bin below it. */
 
 import { formatAddress } from '../../core/address.js';
+import { device } from '../../core/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { shownTitle, spokenTitle } from '../tree_nodes_model.js';
@@ -13,19 +14,13 @@ const LONG_PRESS_MS = 600;
 
 function remembered() {
   try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    return JSON.parse(device.get(KEY)) ?? {};
   } catch {
-    return {};
+    return {}; // What another version of the page wrote.
   }
 }
 
-function remember(section, open) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify({ ...remembered(), [section]: open }));
-  } catch {
-    // Storage may be forbidden: the state then lasts as long as the page.
-  }
-}
+const remember = (section, open) => device.set(KEY, JSON.stringify({ ...remembered(), [section]: open }));
 
 /** Right click, menu key and long press alike: not every browser tells of a long press by itself. */
 function whenMenuIsAsked(link, show) {

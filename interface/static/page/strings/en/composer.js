@@ -1,6 +1,7 @@
 /** What the composer's commands, files, models and options say; `conversation.js` has what stands there from the beginning. */
 
-const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+import { count } from './count.js';
+
 const GIGA = 1e9;
 const size = (bytes) => (bytes >= GIGA ? `${(bytes / GIGA).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
 

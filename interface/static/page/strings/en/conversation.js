@@ -1,6 +1,6 @@
 /** What the page says about conversations, messages and references, in one place. What depends on a value is a function. */
 
-const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 
 export const strings = {
   product: 'Anaphora',

@@ -1,6 +1,7 @@
 /** What the Memories panel says, in one place. What depends on a value is a function. */
 
-const count = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+import { count } from './count.js';
+
 const memories = (n) => count(n, 'memory', 'memories');
 
 export const knowledgeStrings = {

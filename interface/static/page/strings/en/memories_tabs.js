@@ -1,6 +1,7 @@
 /** What the tabs of the Memories panel beside the list of memories say; `memories.js` has the rest. */
 
-const count = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+import { count } from './count.js';
+
 const memories = (n) => count(n, 'memory', 'memories');
 
 export const knowledgeTabStrings = {

@@ -1,6 +1,6 @@
 /** What the page says of what is done with messages, one or several. */
 
-const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 
 export const messageActionStrings = {
   remove: {

@@ -1,6 +1,6 @@
 /** What the Search panel says. */
 
-const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 
 export const searchStrings = {
   title: 'Search',

@@ -1,6 +1,6 @@
 /** What is said about sharing: the dialog, the list in the settings, the page behind a link. */
 
-const count = (n, one, many) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 const messages = (n) => count(n, 'message', 'messages');
 
 export const shareStrings = {

@@ -1,6 +1,6 @@
 /** What the sidebar and the dialogs say; `conversation.js` has what the conversation itself says. */
 
-const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 
 export const shellStrings = {
   dialog: { cancel: 'Cancel', save: 'Save', confirm: 'Continue' },

@@ -1,6 +1,6 @@
 /** What the sidebar's actions on many conversations, its forking and its lesser menu items say; loaded with the menus. */
 
-const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+import { count } from './count.js';
 const conversations = (n) => count(n, 'conversation', 'conversations');
 
 export const sidebarStrings = {
