@@ -41,20 +41,21 @@ function itemNode(menu, { symbol, label, run, danger = false, disabled = false }
  * @param {{label: string, at?: {x: number, y: number}}} options `at`: where the pointer is
  */
 export function openMenu(anchor, items, { label, at }) {
+  const isButton = anchor.hasAttribute('aria-haspopup');
   if (open) hidePopup(open);
   const menu = element('div', { class: 'popup-menu', role: 'menu', popover: 'auto', 'aria-label': label });
   menu.append(...items.map((item) => (item ? itemNode(menu, item) : element('div', { role: 'separator', class: 'knowledge-menu-line' }))));
   menu.addEventListener('keydown', (event) => moveFocus(menu, event));
   menu.addEventListener('toggle', (event) => {
     if (event.newState !== 'closed') return;
-    if (anchor.hasAttribute('aria-expanded')) anchor.setAttribute('aria-expanded', 'false');
+    if (isButton) anchor.setAttribute('aria-expanded', 'false');
     // Focus that an action moved elsewhere (into a dialog, say) stays there.
     if (menu.contains(document.activeElement) || document.activeElement === document.body) anchor.focus({ preventScroll: true });
     menu.remove();
     if (open === menu) open = null;
   });
   open = menu;
-  if (anchor.hasAttribute('aria-expanded')) anchor.setAttribute('aria-expanded', 'true');
+  if (isButton) anchor.setAttribute('aria-expanded', 'true');
   const spot = at && { getBoundingClientRect: () => ({ left: at.x, right: at.x, top: at.y, bottom: at.y }) };
   showBeside(menu, spot ?? anchor, { align: spot ? 'start' : 'end' });
   menu.querySelector('[role=menuitem]').focus();

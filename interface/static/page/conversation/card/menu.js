@@ -1,8 +1,6 @@
-import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
-import { element } from '../../ui/dom.js';
-import { hidePopup, showBeside } from '../../ui/popup.js';
+import { openMenu } from '../../ui/menu.js';
 
 const { actions } = strings;
 
@@ -29,44 +27,16 @@ function itemsFor(message, { isFirst, isLast }) {
   ];
 }
 
-function moveFocus(menu, event) {
-  const items = [...menu.querySelectorAll('[role=menuitem]:not(:disabled)')];
-  const at = items.indexOf(document.activeElement);
-  const targets = { ArrowDown: (at + 1) % items.length, ArrowUp: (at - 1 + items.length) % items.length, Home: 0, End: -1 };
-  if (!(event.key in targets)) return;
-  event.preventDefault();
-  items.at(targets[event.key]).focus();
-}
-
-let openMenu = null;
-
 /**
- * Opens the menu of a message. Arrow keys move, Enter chooses, Escape and a click elsewhere close it.
+ * Opens the menu of a message.
  *
  * @param {HTMLElement} button
  * @param {object} message
  * @param {{onAction: (name: string, message: object) => void, isFirst: boolean, isLast: boolean}} options
  */
 export function openMessageMenu(button, message, { onAction, ...place }) {
-  if (openMenu) hidePopup(openMenu);
-  const menu = element('div', { class: 'popup-menu', role: 'menu', popover: 'auto', 'aria-label': actions.open });
-  for (const [name, symbol, label, disabled = false] of itemsFor(message, place)) {
-    const choose = () => {
-      hidePopup(menu);
-      onAction(name, message);
-    };
-    menu.append(element('button', { type: 'button', role: 'menuitem', class: `popup-item action-${name}`, disabled, onclick: choose },
-      icon(symbol), element('span', { text: label })));
-  }
-  menu.addEventListener('keydown', (event) => moveFocus(menu, event));
-  menu.addEventListener('toggle', (event) => {
-    if (event.newState !== 'closed') return;
-    button.setAttribute('aria-expanded', 'false');
-    menu.remove();
-    if (openMenu === menu) openMenu = null;
-  });
-  openMenu = menu;
-  button.setAttribute('aria-expanded', 'true');
-  showBeside(menu, button, { align: 'end' });
-  menu.querySelector('[role=menuitem]').focus();
+  const items = itemsFor(message, place).map(([name, symbol, label, disabled = false]) => ({
+    symbol, label, disabled, danger: name === 'delete', run: () => onAction(name, message),
+  }));
+  openMenu(button, items, { label: actions.open });
 }
