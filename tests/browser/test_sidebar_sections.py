@@ -95,6 +95,31 @@ def test_a_flag_is_seen_and_said(person: Client, open_page: OpenPage) -> None:
     assert details(person, talk.conversation_id)["flag"] == "none"
 
 
+def test_conversations_are_tagged_from_their_menu_and_found_by_their_tags(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    other = hold_talk(person, "Painting the house")
+    assert person.put(f"/conversations/{other.conversation_id}/tags", {"tags": ["home"]}).status == 200
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    row = page.locator(f'#workspaces-container a[data-conversation-id="{talk.conversation_id}"]')
+    sidebar.choose(row, "Tags…")
+    sidebar.answer("garden, #summer time")
+    expect(row).to_have_attribute("data-tags", "#garden #summer time")
+    assert details(person, talk.conversation_id)["tags"] == ["garden", "summer time"]
+    find = page.get_by_role("searchbox", name="Find a conversation")
+    find.fill("#")
+    matches = page.locator("#sidebar-matches a")
+    expect(matches).to_have_text(["#garden1 conversation", "#home1 conversation", "#summer time1 conversation"])
+    matches.nth(2).click()
+    expect(find).to_have_value("#summer time")
+    expect(matches).to_have_text(["Growing tomatoes"])
+    find.fill("")
+    sidebar.choose(row, "Tags…")
+    sidebar.answer("")
+    expect(page.locator("#workspaces-container a[data-tags]")).to_have_count(1)
+    assert details(person, talk.conversation_id)["tags"] == []
+
+
 def test_the_archive_is_asked_for_when_it_opens_and_gives_back(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     hold_talk(person, "Painting the house")

@@ -217,6 +217,8 @@ function conversationStateCalls({ get, post, put, remove }) {
     archiveConversation: (id, archived) => post(`/archive_conversation/${part(id)}`, { archived }),
     pinConversation: (id) => put(`/conversations/${part(id)}/pin`),
     unpinConversation: (id) => remove(`/conversations/${part(id)}/pin`),
+    setTags: (id, tags) => put(`/conversations/${part(id)}/tags`, { tags }),
+    listTags: (domain, options) => get(`/conversation_tags/${part(domain)}`, {}, options),
     createTemporaryConversation: (domain) => post(`/create_temporary_conversation/${part(domain)}`),
     listBin: (domain) => get(`/bin/${part(domain)}`),
     eraseConversation: (id) => remove(`/bin/${part(id)}`),

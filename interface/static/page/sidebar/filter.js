@@ -93,13 +93,36 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     return row;
   }
 
-  function showMatches(conversations, query) {
-    const workspaces = model()?.findWorkspaces(query) ?? [];
-    list.replaceChildren(...workspaces.map(workspaceRow), ...conversations.map(conversationRow));
-    status.textContent = words.matches(workspaces.length + conversations.length);
+  function tagRow({ tag, conversation_count: count }) {
+    const onChoose = () => {
+      input.value = `#${tag}`;
+      input.focus();
+      input.dispatchEvent(new Event('input'));
+    };
+    return matchRow({ href: '#', iconName: 'tag', title: `#${tag}`, note: words.tag(count), onChoose });
   }
 
-  const latest = createLatest((q, options) => api.autocompleteConversations(q, { domain, limit: LIMIT }, options), {
+  function showMatches({ conversations, tags }, query) {
+    const workspaces = query.startsWith('#') ? [] : model()?.findWorkspaces(query) ?? [];
+    list.replaceChildren(...tags.map(tagRow), ...workspaces.map(workspaceRow), ...conversations.map(conversationRow));
+    status.textContent = words.matches(tags.length + workspaces.length + conversations.length);
+  }
+
+  /** `#trip` finds the conversations that have this tag, and the tags that begin so. */
+  async function askTags(query, options) {
+    const name = query.slice(1).trim().toLowerCase();
+    const known = (await api.listTags(domain, options)).filter(({ tag }) => tag.toLowerCase().startsWith(name));
+    const exact = known.find(({ tag }) => tag.toLowerCase() === name);
+    const conversations = exact ? await api.listConversations(domain, { tag: exact.tag, limit: LIMIT, include_archived: true }) : [];
+    return { conversations, tags: known.filter((each) => each !== exact) };
+  }
+
+  async function ask(query, options) {
+    if (query.startsWith('#')) return askTags(query, options);
+    return { conversations: await api.autocompleteConversations(query, { domain, limit: LIMIT }, options), tags: [] };
+  }
+
+  const latest = createLatest(ask, {
     onAnswer: showMatches,
     onError: (error, query) => {
       const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });

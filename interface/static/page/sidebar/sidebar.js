@@ -14,7 +14,7 @@ const STALE_MS = 60_000;
 /** How many workspaces the server closes in one go. */
 const CLOSED_AT_ONCE = 1000;
 /** What others tell of a conversation, and the tree has to know. */
-const TOLD = ['title', 'conversation_friendly_id', 'last_updated', 'flag', 'pinned', 'stateless'];
+const TOLD = ['title', 'conversation_friendly_id', 'last_updated', 'flag', 'pinned', 'stateless', 'tags'];
 
 class Sidebar {
   #api;

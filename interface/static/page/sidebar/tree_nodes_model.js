@@ -33,11 +33,12 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
   };
 }
 
-/** What a conversation is called where its marks cannot be seen: its title, its flag, and whether nothing in it is kept. */
-export function spokenTitle({ title, flag, stateless }) {
+/** What a conversation is called where its marks cannot be seen: its title, its flag, whether nothing in it is kept, its tags. */
+export function spokenTitle({ title, flag, stateless, tags = [] }) {
   const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
   const flagged = color ? shellStrings.flagged(shownTitle(title), color) : shownTitle(title);
-  return stateless ? shellStrings.unkept(flagged) : flagged;
+  const spoken = stateless ? shellStrings.unkept(flagged) : flagged;
+  return [spoken, ...tags.map((tag) => `#${tag}`)].join(', ');
 }
 
 /** The node of a conversation below `parent`, a node id. */
@@ -50,8 +51,9 @@ export function conversationNode(conversation, parent) {
     'data-conversation-friendly-id': friendlyId || '',
   };
   const link = { title: shownTitle(title), 'data-conversation-id': id, href: formatAddress(id) };
+  if (conversation.tags?.length > 0) link['data-tags'] = conversation.tags.map((tag) => `#${tag}`).join(' ');
   if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
-  if (flag !== 'none' || conversation.stateless) link['aria-label'] = spokenTitle(conversation);
+  if (flag !== 'none' || conversation.stateless || link['data-tags']) link['aria-label'] = spokenTitle(conversation);
   return {
     id: conversationNodeId(id),
     parent,

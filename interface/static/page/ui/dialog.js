@@ -87,18 +87,19 @@ export function labelled(label, control, hint = '') {
 /**
  * Ask for one line of text.
  *
- * @param {{title: string, label: string, value?: string, confirmLabel?: string, maxLength?: number}} question
- * @returns {Promise<string|null>} the text without white space around it; null when nothing was given
+ * @param {{title: string, label: string, value?: string, confirmLabel?: string, maxLength?: number, mayBeEmpty?: boolean}} question
+ * @returns {Promise<string|null>} the text without white space around it; null when nothing was given, but '' where it may be empty
  */
-export async function askText({ title, label, value = '', confirmLabel = shellStrings.dialog.save, maxLength = 200 }) {
-  const input = element('input', { class: 'form-control', type: 'text', value, maxlength: maxLength, required: true });
+export async function askText({ title, label, value = '', confirmLabel = shellStrings.dialog.save, maxLength = 200, mayBeEmpty = false }) {
+  const input = element('input', { class: 'form-control', type: 'text', value, maxlength: maxLength, required: !mayBeEmpty });
   input.autocomplete = 'off';
   const field = element('label', { class: 'field' }, element('span', { class: 'field-label', text: label }), input);
   const answer = ask({ title, content: [field], confirmLabel });
   input.focus();
   input.select();
-  const text = (await answer) ? input.value.trim() : '';
-  return text || null;
+  if (!(await answer)) return null;
+  const text = input.value.trim();
+  return text || mayBeEmpty ? text : null;
 }
 
 /**

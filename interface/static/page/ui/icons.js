@@ -29,6 +29,7 @@ const FONT_AWESOME = {
   'fa-comment-o': 'chat',
   'fa-thumb-tack': 'pin-angle',
   'fa-flag': 'flag',
+  'fa-tag': 'tag',
   'fa-archive': 'archive',
   'fa-hourglass-half': 'hourglass-split',
   'fa-chevron-down': 'chevron-down',

@@ -134,6 +134,17 @@ export function createConversationActions({ api, events, model, sidebar }) {
     events.emit('conversation:updated', { conversationId: id, title });
   }
 
+  async function editTags(id) {
+    const before = sidebar.find(id)?.tags ?? [];
+    const written = await askText({
+      title: words.tagsTitle(titleOf(id)), label: words.tagsLabel, value: before.join(', '), maxLength: 1000, mayBeEmpty: true,
+    });
+    if (written === null) return;
+    const wanted = written.split(',').map((tag) => tag.trim().replace(/^#/, '')).filter(Boolean);
+    const changed = await attempt(() => api.setTags(id, wanted), FAILED);
+    if (changed !== null) events.emit('conversation:updated', { conversationId: id, tags: changed.tags });
+  }
+
   /** Take in a copy that was just made, and turn to it. */
   async function showCopy({ conversation_id: conversationId }, message) {
     const details = await attempt(() => api.getConversationDetails(conversationId), FAILED);
@@ -182,6 +193,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
     newTemporary: sidebar.beginTemporary,
     openWindow: (id) => window.open(formatAddress(id), '_blank', 'noopener'),
     rename,
+    editTags,
     clone,
     fork,
     setStateless,

@@ -116,6 +116,7 @@ function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId
     ),
     openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
+    tags: item(words.tags, 'fa fa-tag', () => actions.editTags(id)),
   };
 }
 

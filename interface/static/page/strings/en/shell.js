@@ -61,6 +61,7 @@ export const shellStrings = {
     matches: (n) => (n ? count(n, 'match', 'matches') : 'Nothing matches.'),
     failed: (message) => `The search failed. ${message}`,
     workspace: 'Workspace',
+    tag: (n) => count(n, 'conversation', 'conversations'),
   },
 
   conversationMenu: {
@@ -75,6 +76,7 @@ export const shellStrings = {
     unpinMany: (n) => `Unpin ${n} conversations`,
     flag: 'Set Flag',
     flagMany: (n) => `Flag ${n} conversations`,
+    tags: 'Tags…',
     archive: 'Archive',
     archiveMany: (n) => `Archive ${n} conversations`,
     unarchive: 'Take out of the Archive',
@@ -106,6 +108,8 @@ export const shellStrings = {
     referenceCopied: (reference) => `Copied ${reference}`,
     renameTitle: 'Rename conversation',
     renameLabel: 'Title',
+    tagsTitle: (title) => `Tags of “${title}”`,
+    tagsLabel: 'Tags, with commas between',
     deleted: (title) => `Deleted “${title}”`,
     deletedMany: (n) => `Deleted ${count(n, 'conversation', 'conversations')}`,
     deletedElsewhere: 'This conversation was deleted in another window. The bin keeps it for 30 days.',
