@@ -564,3 +564,27 @@ def test_a_page_that_is_hidden_and_frozen(tabs: Tabs) -> None:
         route.continue_()
         devtools.send("Page.setWebLifecycleState", {"state": "active"})
     tabs.are_stored_once()
+
+
+def test_what_is_meant_for_a_temporary_conversation_goes_to_no_other(
+    browser: Browser, server: LiveServer, person: Client, problems: PageProblems
+) -> None:
+    assert problems is not None
+    context = browser.new_context(viewport=VIEWPORT, base_url=server.url)
+    context.set_default_timeout(TIMEOUT)
+    tabs = Tabs(context, person, server, [])
+    tabs.signed_in_as(person)
+    page = context.new_page()
+    page.route("**/create_temporary_conversation/**", lambda route: route.abort())
+    page.goto("/interface/")
+    page.get_by_role("button", name="More to begin").click()
+    SidebarPage(page).menu_item("Temporary conversation").click()
+    page.fill("#composer-input", TEXT)
+    page.locator("#composer-input").press("Enter")
+    expect(page.locator("#outbox")).to_contain_text("Not sent yet.")
+    page.unroute("**/create_temporary_conversation/**")
+    page.reload()
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    assert person.get(f"/get_conversation_details/{opened_id(page)}").json()["temporary"] is True
+    assert person.get("/list_conversation_by_user/assistant").json() == []
+    context.close()

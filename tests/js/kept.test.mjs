@@ -3,6 +3,7 @@ import test from 'node:test';
 
 import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
+import { takeFormerDrafts } from '../../interface/static/page/core/former_drafts.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
@@ -94,4 +95,25 @@ test('old drafts of conversations that are in no list go, and others stay', asyn
   const api = { listConversations: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
   await dropForgottenDrafts({ api, kept, domain: 'assistant', ids });
   assert.deepEqual(['listed', 'binned', 'gone', null].map(drafts.isEmpty), [false, false, true, false]);
+});
+
+test('what an earlier version kept is taken over once, and nothing newer is lost for it', async () => {
+  const kept = await createMemory().openTab('ada');
+  createDrafts(kept).set('newer', 'now');
+  const storage = {
+    'anaphora:drafts:ada': JSON.stringify({ c: 'text', m: { text: '', attached: [CLAIM] }, newer: 'then' }),
+    'anaphora:drafts:bob': '{"c": "of bob"}',
+    'anaphora:edits:ada': JSON.stringify({ m1: { text: 'new', basedOn: 'old' } }),
+    'anaphora:draft-files:ada:c': '[{"name": "a", "text": "one"}]',
+    'anaphora.knowledge.ada.many': '"one\\ntwo"',
+  };
+  const own = (name, value) => Object.defineProperty(storage, name, { value, enumerable: false });
+  own('getItem', (key) => storage[key] ?? null);
+  own('removeItem', (key) => delete storage[key]);
+  await takeFormerDrafts(kept, storage, 'ada');
+  const drafts = createDrafts(kept);
+  assert.deepEqual([drafts.get('c'), drafts.attached('m'), drafts.get('newer')], ['text', [CLAIM], 'now']);
+  assert.deepEqual([drafts.files('c'), createEditDrafts(kept).get('m1').text], [[{ name: 'a', text: 'one' }], 'new']);
+  assert.equal(kept.get('form', 'memories:many'), 'one\ntwo');
+  assert.deepEqual(Object.keys(storage), ['anaphora:drafts:bob']);
 });

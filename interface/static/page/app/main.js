@@ -155,6 +155,17 @@ function awaitTitles({ api, events, sidebar, shownId }) {
   connectTabs(expectTitle);
 }
 
+/** What an earlier version of the page kept in another place. */
+async function takeOverDrafts(kept, owner) {
+  try {
+    if (!localStorage.getItem(`anaphora:drafts:${owner}`) && !localStorage.getItem(`anaphora:edits:${owner}`)) return;
+    const { takeFormerDrafts } = await bring(() => import('../core/former_drafts.js'));
+    await takeFormerDrafts(kept, localStorage, owner);
+  } catch {
+    // The browser forbids its storage, or the part does not come: they wait there.
+  }
+}
+
 /** Removes drafts of conversations that are gone for good: those that are old, and that the sidebar does not know. */
 function forgetDrafts({ api, kept, sidebar, bootstrap }) {
   setTimeout(async () => {
@@ -177,6 +188,7 @@ async function start() {
   document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));
 
   kept = await openKept(bootstrap.user_email);
+  await takeOverDrafts(kept, bootstrap.user_email);
   const sidebar = mountSidebar({ api, events, bootstrap, kept });
   events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
   mountModelStatus(document.getElementById('model-status'), api, events);

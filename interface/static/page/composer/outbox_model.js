@@ -18,6 +18,7 @@ const NEEDS_THE_PERSON = new Set(['unauthorized', 'other_account']);
  * @property {string} id its `client_message_id`
  * @property {string|null} conversationId null until it has one: then `beginning` names what was opened for it
  * @property {string|null} beginning
+ * @property {boolean} isTemporary whether the conversation that it begins is a temporary one
  * @property {string} text as it was typed
  * @property {Array<{name: string, text: string}>} files
  * @property {object[]} attached memories

@@ -38,6 +38,8 @@ export class ConversationPage {
   #opening = null;
   /** Conversations on their way, by what was opened for them. */
   #made = new Map();
+  /** The beginnings of temporary conversations. */
+  #temporary = new Set();
   #conversation = null;
   /** Names what is written until its conversation exists. */
   #beginning = null;
@@ -160,10 +162,11 @@ export class ConversationPage {
   }
 
   /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
-  #begin(made) {
+  #begin(made, isTemporary) {
     this.open(null);
     const opening = this.#opening;
     this.#beginning = newId();
+    if (isTemporary) this.#temporary.add(this.#beginning);
     this.#made.set(this.#beginning, made.then((conversationId) => {
       if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
       return conversationId;
@@ -272,12 +275,12 @@ export class ConversationPage {
   #place() {
     const conversationId = this.#conversation?.isGone ? null : (this.#conversation?.conversationId ?? null);
     this.#beginning = conversationId ? null : (this.#beginning ?? newId());
-    return { conversationId, beginning: this.#beginning };
+    return { conversationId, beginning: this.#beginning, isTemporary: this.#temporary.has(this.#beginning) };
   }
 
   /** Brings a message of the outbox to the server; its answer is shown where its conversation is. */
   async #deliver(entry) {
-    const conversationId = entry.conversationId ?? (await this.#conversationOf(entry.beginning));
+    const conversationId = entry.conversationId ?? (await this.#conversationOf(entry));
     const request = await requestOf(entry);
     if (conversationId === this.#conversation?.conversationId && !this.#transcript.atEnd) await this.#transcript.load();
     try {
@@ -306,8 +309,8 @@ export class ConversationPage {
   }
 
   /** The conversation of what was written where there was none. */
-  async #conversationOf(beginning) {
-    const conversationId = (await this.#made.get(beginning)) ?? (await this.#create(beginning));
+  async #conversationOf({ beginning, isTemporary }) {
+    const conversationId = (await this.#made.get(beginning)) ?? (await this.#create(beginning, { isTemporary }));
     await this.#outbox.settle(beginning, conversationId);
     return conversationId;
   }
@@ -318,8 +321,9 @@ export class ConversationPage {
     if (!this.#conversation.stateless) this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
   }
 
-  async #create(beginning) {
-    const { conversation_id: conversationId } = await this.#api.createConversation(this.#domain);
+  async #create(beginning, { isTemporary }) {
+    const made = isTemporary ? this.#api.createTemporaryConversation(this.#domain) : this.#api.createConversation(this.#domain);
+    const { conversation_id: conversationId } = await made;
     this.#events.emit('conversation:created', { conversationId });
     if (beginning === this.#beginning) this.#enter(conversationId, 'push');
     return conversationId;
@@ -334,7 +338,7 @@ export class ConversationPage {
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
-    this.#events.on('conversation:begun', ({ made }) => this.#begin(made));
+    this.#events.on('conversation:begun', ({ made, isTemporary }) => this.#begin(made, isTemporary));
     this.#events.on('conversation:deleted', ({ conversationId }) => {
       if (conversationId === this.#conversation?.conversationId) this.open(null);
     });

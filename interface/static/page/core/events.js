@@ -1,7 +1,7 @@
 /**
  * A tiny emitter: the only way in which the views of a page tell each other what happened.
  *
- * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made}` (a promise
+ * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made, isTemporary}` (a promise
  * of the id, null where there is none), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
  * `conversation:unseen {conversationId}` (something was sent there while another is shown),
  * `conversation:updated {conversationId, title?, conversation_friendly_id?, last_updated?, stateless?}`,

@@ -92,22 +92,22 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
   }
 
   /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
-  async function make(create) {
+  async function make(create, { isTemporary }) {
     try {
       const conversation = await create();
       await onMade(conversation);
       if (conversation.temporary) slot.hold(conversation.conversation_id);
       return conversation.conversation_id;
     } catch (error) {
-      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create), creates: true });
+      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create, { isTemporary }), creates: true });
       return null;
     }
   }
 
   /** The page turns to the conversation at once, so that what is typed meanwhile is written in it. */
-  function turnTo(create) {
+  function turnTo(create, { isTemporary = false } = {}) {
     onBegin();
-    events.emit('conversation:begun', { made: make(create) });
+    events.emit('conversation:begun', { made: make(create, { isTemporary }), isTemporary });
   }
 
   /** The conversation of a workspace that was begun and never used, else one more. */
@@ -141,7 +141,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
 
   return {
     begin,
-    beginTemporary: () => turnTo(() => api.createTemporaryConversation(domain)),
+    beginTemporary: () => turnTo(() => api.createTemporaryConversation(domain), { isTemporary: true }),
     shown(conversationId) {
       open = conversationId;
       if (slot.held !== null && slot.held !== conversationId) leave();
