@@ -19,7 +19,7 @@ from database.engine.database import Database
 from database.errors import OnlyWithSQLiteError, StoreError
 from database.maintenance.findings import Finding
 from database.maintenance.repair import repair_store
-from database.maintenance.verification import verify_file, verify_store
+from database.maintenance.verification import verify_file
 from database.search.indexing import newest_seq, reindex_messages
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
@@ -83,11 +83,10 @@ def restore_backup(file: Path, force: bool) -> None:
 def verify(repair: bool) -> None:
     """Check the invariants of both stores, one line for each finding; exit status 1 where there is any.
 
-    A server may keep running. A million messages take some minutes. Of a PostgreSQL database the rows are checked;
-    pg_amcheck checks its files and indexes.
+    A server may keep running. A million messages take some minutes.
     """
-    with _one_line_errors():
-        wrong = _print_findings(_findings())
+    _require_sqlite()
+    wrong = _print_findings(_findings())
     if wrong and repair:
         with _one_line_errors():
             for done in _repairs({finding.rule for finding in wrong if finding.derived}):
@@ -164,24 +163,13 @@ def _reindex_messages(database: Database) -> None:
 
 def _require_sqlite() -> None:
     """Refuse a command that works on the file of the store where PostgreSQL holds it."""
-    if _is_on_server():
+    if current_settings().database_url is not None:
         raise click.ClickException(OnlyWithSQLiteError().message)
-
-
-def _is_on_server() -> bool:
-    return current_settings().database_url is not None
 
 
 def _findings() -> Iterator[tuple[str, Finding]]:
     """All findings, each with the name of its store."""
     data_dir = current_settings().data_dir
-    if _is_on_server():
-        for finding in verify_store(database=open_store(current_settings().users_dir)):
-            yield "conversations", finding
-        with _knowledge() as database:
-            for finding in verify_knowledge(database):
-                yield "memories", finding
-        return
     for finding in verify_file(data_dir / ACCOUNTS):
         yield Path(ACCOUNTS).name, finding
     if (data_dir / KNOWLEDGE).exists():
@@ -201,7 +189,7 @@ def _print_findings(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
 
 def _repairs(rules: set[str]) -> Iterator[str]:
     yield from repair_store(database=open_store(current_settings().users_dir), rules=rules)
-    if _is_on_server() or (current_settings().data_dir / KNOWLEDGE).exists():
+    if (current_settings().data_dir / KNOWLEDGE).exists():
         with _knowledge() as database:
             yield from repair_knowledge(database, rules)
 

@@ -71,8 +71,8 @@ def change_kind(name: str, *, fields: str) -> ChangeKind:
 CONVERSATION = change_kind(
     "conversation",
     fields="the changed ones of `title`, `conversation_friendly_id`, `domain`, `workspace_id`, `flag`, `archived`, "
-    "`stateless`, `temporary`, `pinned`, `tags`, `conversation_settings` (null where they are "
-    "long: load them), `pinned_claim_ids`; all that lists show, with `last_updated` and `message_count`, when it is "
+    "`stateless`, `temporary`, `pinned`, `tags`, `conversation_settings` (null where they are long: load them), "
+    "`pinned_claim_ids`; all that lists show, with `last_updated`, `updated_at` and `message_count`, when it is "
     "created, restored or taken out of the archive; `erased` when a deleted one is erased for good",
 )
 WORKSPACE = change_kind(

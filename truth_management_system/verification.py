@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
-from database.maintenance.findings import (
-    FileConnection,
-    Finding,
-    IndexSums,
-    Queried,
-    Rule,
-    examine,
-    first_ones,
-    guarded,
-    look,
-)
+from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
 from .database import PKBDatabase
 from .schema import postgresql, sqlite
@@ -36,34 +25,33 @@ _BELONGING = (
     ("context_claims", "claims", "claim_id", "contexts", "context_id"),
     ("conflict_set_members", "claims", "claim_id", "conflict_sets", "conflict_set_id"),
 )
-# What the triggers keep, said once more. {listed}: the values of the JSON list `context_domains`.
+# What the triggers keep, said once more.
 _DOMAINS_EXPECTED = """
     SELECT claim_rowid, user_email, context_domain AS domain FROM claims UNION
-    SELECT claim_rowid, user_email, value FROM claims, {listed}
+    SELECT claim_rowid, user_email, value FROM claims, json_each(claims.context_domains)
 """
 _DOMAINS_KEPT = "SELECT claim_rowid, user_email, domain FROM claim_domains"
 _WRONG_DOMAINS = f"""
     SELECT DISTINCT claim_rowid FROM (
-        SELECT * FROM (SELECT * FROM ({_DOMAINS_EXPECTED}) AS expected EXCEPT {_DOMAINS_KEPT}) AS missing
-        UNION ALL
-        SELECT * FROM ({_DOMAINS_KEPT} EXCEPT SELECT * FROM ({_DOMAINS_EXPECTED}) AS expected) AS superfluous
-    ) AS wrong
+        SELECT * FROM (SELECT * FROM ({_DOMAINS_EXPECTED}) EXCEPT {_DOMAINS_KEPT})
+        UNION ALL SELECT * FROM ({_DOMAINS_KEPT} EXCEPT SELECT * FROM ({_DOMAINS_EXPECTED}))
+    )
 """
 _LATE_NUMBERS = """
     SELECT claims.user_email, MAX(claim_number), COALESCE(last_number, 0) FROM claims
-    LEFT JOIN claim_numbers ON claim_numbers.user_email = claims.user_email GROUP BY claims.user_email, last_number
+    LEFT JOIN claim_numbers USING (user_email) GROUP BY claims.user_email
     HAVING MAX(claim_number) > COALESCE(last_number, 0)
 """
 _NUMBER_ON = """
     INSERT INTO claim_numbers (user_email, last_number)
     SELECT user_email, MAX(claim_number) FROM claims WHERE user_email = ? GROUP BY user_email
-    ON CONFLICT (user_email) DO UPDATE SET last_number = excluded.last_number
+    ON CONFLICT (user_email) DO UPDATE SET last_number = MAX(last_number, excluded.last_number)
 """
 _DOMAINS_ANEW = (
     "DELETE FROM claim_domains WHERE claim_rowid = ?",
     (
         "INSERT INTO claim_domains (claim_rowid, user_email, domain) "
-        f"SELECT * FROM ({_DOMAINS_EXPECTED}) AS expected WHERE claim_rowid = ?"
+        f"SELECT * FROM ({_DOMAINS_EXPECTED}) WHERE claim_rowid = ?"
     ),
 )
 _FOREIGN_VECTORS = """
@@ -106,6 +94,12 @@ RULES: tuple[Rule, ...] = (
         )
         for table, first, one, second, other in _BELONGING
     ),
+    Rule(
+        name=_DOMAINS,
+        sql=_WRONG_DOMAINS,
+        what="Claim number {0} is kept under other domains than it names.",
+        derived=True,
+    ),
     *(
         Rule(
             name=_VECTORS,
@@ -118,18 +112,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def verify_knowledge(kept: Path | PKBDatabase) -> Iterator[Finding]:
-    """What is not as it should be in a knowledge base, as it is found. Changes nothing.
-
-    kept: its file, which may be too damaged to be opened; for PostgreSQL the open knowledge base, whose rows are
-    checked.
-    """
-    return _on_server(kept) if isinstance(kept, PKBDatabase) else examine(kept, _broken_rules)
-
-
-def _on_server(db: PKBDatabase) -> Iterator[Finding]:
-    with db.snapshot():
-        yield from _broken_rows(SimpleNamespace(execute=db.select), postgresql.LISTED_DOMAINS)
+def verify_knowledge(path: Path) -> Iterator[Finding]:
+    """What is not as it should be in the knowledge base at `path`, as it is found. Changes nothing."""
+    return examine(path, _broken_rules)
 
 
 def repair_knowledge(db: PKBDatabase, rules: Collection[str]) -> Iterator[str]:
@@ -138,10 +123,7 @@ def repair_knowledge(db: PKBDatabase, rules: Collection[str]) -> Iterator[str]:
         late = _each(db, _LATE_NUMBERS, [_NUMBER_ON])
         yield f"{late} people's claims are numbered on from the last one."
     if _DOMAINS in rules:
-        listed = postgresql.LISTED_DOMAINS if db.is_postgresql else sqlite.LISTED_DOMAINS
-        anew = [statement.format(listed=listed) for statement in _DOMAINS_ANEW]
-        wrong = _each(db, _WRONG_DOMAINS.format(listed=listed), anew)
-        yield f"{wrong} claims were put under the domains that they name."
+        yield f"{_each(db, _WRONG_DOMAINS, _DOMAINS_ANEW)} claims were put under the domains that they name."
     if _VECTORS in rules:
         forgotten = (_each(db, wrong, [delete]) for wrong, delete in _FORGET_VECTORS)
         yield f"{sum(forgotten)} vectors were thrown away; a server makes them again."
@@ -162,24 +144,14 @@ def reindex_knowledge(db: PKBDatabase, *, only: Collection[str] = tuple(_INDEXES
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
-    yield from _broken_rows(connection, sqlite.LISTED_DOMAINS)
+    yield from look(connection, RULES)
+    for table in _NAMED:
+        yield from guarded("friendly ids", partial(_badly_named, connection, table), derived=False)
     for rule in _INDEXES:
         yield from guarded(rule, partial(_wrong_words, connection, rule), derived=True)
 
 
-def _broken_rows(connection: Queried, listed_domains: str) -> Iterator[Finding]:
-    domains = Rule(
-        name=_DOMAINS,
-        sql=_WRONG_DOMAINS.format(listed=listed_domains),
-        what="Claim number {0} is kept under other domains than it names.",
-        derived=True,
-    )
-    yield from look(connection, (*RULES, domains))
-    for table in _NAMED:
-        yield from guarded("friendly ids", partial(_badly_named, connection, table), derived=False)
-
-
-def _badly_named(connection: Queried, table: str) -> Iterator[Finding]:
+def _badly_named(connection: FileConnection, table: str) -> Iterator[Finding]:
     rows = connection.execute(f"SELECT friendly_id, user_email FROM {table}")
     return first_ones(
         Finding(rule="friendly ids", what=f"One of the {table} of {user_email} is called {friendly_id!r}.")

@@ -146,6 +146,7 @@ _RECORDED = (
     "temporary",
     "pinned",
     "last_updated",
+    "updated_at",
     "message_count",
     "tags",
 )

@@ -10,22 +10,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
 
 from database.engine import sqlite
 
 FileConnection = sqlite3.Connection
-"""A connection of the SQLite driver, for rules about the file."""
+"""A connection of the SQLite driver: rules are about one file."""
 
 _MOST = 100
 """At most this many findings of one rule are listed one by one."""
-
-
-class Queried(Protocol):
-    """What rules are asked of: a file, or a store on a database server."""
-
-    def execute(self, sql: str, /) -> Iterable[Any]:
-        """The rows of a query, as tuples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +43,7 @@ class Rule:
     what: str
     derived: bool = False
 
-    def broken(self, connection: Queried) -> Iterator[Finding]:
+    def broken(self, connection: FileConnection) -> Iterator[Finding]:
         """The rows that break the rule: the first hundred one by one, the others as a number."""
         rows = connection.execute(self.sql)
         return first_ones(Finding(rule=self.name, what=self.what.format(*row), derived=self.derived) for row in rows)
@@ -77,7 +69,7 @@ def examine(path: Path, find: Callable[[FileConnection], Iterator[Finding]]) -> 
         yield Finding(rule="file", what=f"{path.name} can't be read: {error}.")
 
 
-def look(connection: Queried, rules: Sequence[Rule]) -> Iterator[Finding]:
+def look(connection: FileConnection, rules: Sequence[Rule]) -> Iterator[Finding]:
     """The findings of all `rules`; a rule that can't be queried is a finding itself."""
     for rule in rules:
         yield from guarded(rule.name, partial(rule.broken, connection), derived=rule.derived)

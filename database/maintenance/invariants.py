@@ -29,8 +29,7 @@ INDEXES = _all_there("index", (index.name for table in metadata.tables.values() 
 _COUNTED = """
     SELECT {columns} FROM "UserToConversationId" AS conversation LEFT JOIN (
         SELECT conversation_id, COUNT(*) AS stored, COUNT(DISTINCT ordinal) AS places, MIN(ordinal) AS first,
-            MAX(ordinal) AS last,
-            SUM(CASE WHEN deleted_at IS NULL AND other_branch IS NULL THEN 1 ELSE 0 END) AS live
+            MAX(ordinal) AS last, SUM(deleted_at IS NULL AND other_branch IS NULL) AS live
         FROM messages GROUP BY conversation_id
     ) AS counted USING (conversation_id)
     WHERE conversation.incomplete_since IS NULL AND ({broken})
@@ -60,33 +59,18 @@ WRONG_VECTORS = """
     WHERE message_vectors.user_email <> messages.user_email OR messages.deleted_at IS NOT NULL
 """
 
-JSON_RULES: tuple[Rule, ...] = (
-    Rule(
-        name="messages",
-        sql="SELECT message_id FROM messages WHERE NOT (json_valid(config) AND json_valid(report))",
-        what="What is kept beside the text of message {0} is no JSON.",
-    ),
-    Rule(
-        name="parts",
-        sql="SELECT message_id, kind FROM message_parts WHERE NOT json_valid(data)",
-        what="Message {0} has a part of kind {1!r} that is no JSON.",
-    ),
-)
-"""For SQLite, whose columns hold any text; PostgreSQL's are of the type JSON."""
-
 RULES: tuple[Rule, ...] = (
     Rule(
         name="friendly ids",
         sql='SELECT conversation_id, conversation_friendly_id FROM "UserToConversationId" '
-        "WHERE conversation_friendly_id = '' "
-        "OR TRIM(conversation_friendly_id, 'abcdefghijklmnopqrstuvwxyz0123456789_') <> ''",
+        "WHERE conversation_friendly_id = '' OR conversation_friendly_id GLOB '*[^a-z0-9_]*'",
         what="Conversation {0} is called {1!r}, which no reference can say.",
     ),
     Rule(
         name="message hashes",
         sql="SELECT message_id, message_short_hash FROM messages WHERE message_short_hash IS NOT NULL AND "
-        "(length(message_short_hash) <> 6 OR TRIM(message_short_hash, 'abcdefghijklmnopqrstuvwxyz0123456789') <> '' "
-        "OR TRIM(message_short_hash, '0123456789') = '')",
+        "(length(message_short_hash) <> 6 OR message_short_hash GLOB '*[^a-z0-9]*' "
+        "OR message_short_hash NOT GLOB '*[a-z]*')",
         what="Message {0} has the hash {1!r}: six letters and digits were expected, not digits alone.",
     ),
     Rule(
@@ -110,8 +94,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="activities",
         sql="SELECT messages.message_id FROM messages LEFT JOIN activities ON activities.seq = messages.seq "
-        "WHERE activities.activity_id IS NULL OR activities.activity_id <> messages.message_id "
-        "OR activities.user_email <> messages.user_email "
+        "WHERE activities.activity_id IS NOT messages.message_id OR activities.user_email <> messages.user_email "
         "OR activities.conversation_id <> messages.conversation_id",
         what="Message {0} has no activity of its own.",
     ),
@@ -132,6 +115,11 @@ RULES: tuple[Rule, ...] = (
         sql="SELECT message_id, sender, status FROM messages WHERE sender NOT IN ('user', 'model') "
         "OR status NOT IN ('streaming', 'complete', 'cancelled', 'interrupted', 'failed')",
         what="Message {0} is by {1!r} and in the state {2!r}, which there is not.",
+    ),
+    Rule(
+        name="messages",
+        sql="SELECT message_id FROM messages WHERE NOT (json_valid(config) AND json_valid(report))",
+        what="What is kept beside the text of message {0} is no JSON.",
     ),
     Rule(
         name="questions",
@@ -182,7 +170,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="parts",
         sql="SELECT message_id, kind FROM message_parts JOIN messages USING (message_id) "
-        "WHERE has_parts = 0 OR (version > 1 AND NOT EXISTS "
+        "WHERE has_parts = 0 OR NOT json_valid(data) OR (version > 1 AND NOT EXISTS "
         "(SELECT 1 FROM message_variants WHERE message_variants.message_id = message_parts.message_id "
         "AND message_variants.number = message_parts.version))",
         what="Message {0} has a part of kind {1!r} that no version of it shows.",
@@ -203,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         name="running answers",
         sql='SELECT messages.message_id FROM messages JOIN "UserToConversationId" AS conversation '
         "USING (conversation_id) WHERE messages.status = 'streaming' AND conversation.incomplete_since IS NULL "
-        "AND COALESCE(conversation.running_message_id, '') <> messages.message_id",
+        "AND conversation.running_message_id IS NOT messages.message_id",
         what="Message {0} is being written, and its conversation does not know; the next start of a server closes it.",
     ),
     Rule(
@@ -228,27 +216,19 @@ ERASED_TARGETS = """
 """
 """References to what was deleted for good, which is not wrong."""
 
-
-def index_rules(indexed: str) -> tuple[Rule, Rule]:
-    """The rules about which messages are indexed; `indexed`: a table or query of the numbers (`id`) in the index."""
-    not_indexed = Rule(
-        name=INDEX,
-        sql="SELECT message_id FROM messages WHERE deleted_at IS NULL "  # noqa: S608 - our own tables' names
-        "AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages') "
-        f"AND NOT EXISTS (SELECT 1 FROM {indexed} AS known WHERE known.id = messages.seq)",
-        what="The full-text index does not know message {0}.",
-        derived=True,
-    )
-    wrongly_indexed = Rule(
-        name=INDEX,
-        sql=f"SELECT known.id FROM {indexed} AS known LEFT JOIN messages ON messages.seq = known.id "  # noqa: S608
-        "WHERE messages.seq IS NULL OR messages.deleted_at IS NOT NULL "
-        "OR messages.seq > (SELECT indexed_seq FROM search_state WHERE name = 'messages')",
-        what="The full-text index holds number {0}, which is no live message, or not yet indexed.",
-        derived=True,
-    )
-    return not_indexed, wrongly_indexed
-
-
-SQLITE_INDEX = index_rules("messages_fts_docsize")
-POSTGRESQL_INDEX = index_rules("(SELECT seq AS id FROM messages_fts)")
+NOT_INDEXED = Rule(
+    name=INDEX,
+    sql="SELECT message_id FROM messages WHERE deleted_at IS NULL "
+    "AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages') "
+    "AND NOT EXISTS (SELECT 1 FROM messages_fts_docsize AS known WHERE known.id = messages.seq)",
+    what="The full-text index does not know message {0}.",
+    derived=True,
+)
+WRONGLY_INDEXED = Rule(
+    name=INDEX,
+    sql="SELECT known.id FROM messages_fts_docsize AS known LEFT JOIN messages ON messages.seq = known.id "
+    "WHERE messages.seq IS NULL OR messages.deleted_at IS NOT NULL "
+    "OR messages.seq > (SELECT indexed_seq FROM search_state WHERE name = 'messages')",
+    what="The full-text index holds number {0}, which is no live message, or not yet indexed.",
+    derived=True,
+)

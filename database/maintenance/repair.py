@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
 
-from sqlalchemy import Connection, Text, cast, delete, insert, select, text
+from sqlalchemy import Connection, Text, cast, delete, insert, select
 
 from database.engine import sqlite
 from database.engine.database import Database, Urgency
@@ -37,19 +36,19 @@ _COUNT_ANEW = """
                 AND deleted_at IS NULL AND other_branch IS NULL),
         last_ordinal = (SELECT COALESCE(MAX(ordinal), 0) FROM messages
             WHERE messages.conversation_id = conversation.conversation_id)
-    WHERE conversation_id = :broken AND incomplete_since IS NULL
+    WHERE conversation_id = ? AND incomplete_since IS NULL
 """
 _WAIT_NO_LONGER = """
     UPDATE "UserToConversationId" AS conversation SET running_message_id = NULL, version = version + 1
-    WHERE conversation_id = :broken AND NOT EXISTS (SELECT 1 FROM messages
+    WHERE conversation_id = ? AND NOT EXISTS (SELECT 1 FROM messages
         WHERE messages.message_id = conversation.running_message_id AND messages.status = 'streaming')
 """
 _THREAD_ANEW = """
-    INSERT INTO threads (thread_id, user_email, root_activity_id, title, created_at)
+    INSERT OR IGNORE INTO threads (thread_id, user_email, root_activity_id, title, created_at)
     SELECT thread_id, user_email, activity_id, '', created_at FROM activities
-    WHERE thread_id = :broken ORDER BY seq LIMIT 1 ON CONFLICT DO NOTHING
+    WHERE thread_id = ? ORDER BY seq LIMIT 1
 """
-_FORGET_VECTOR = "DELETE FROM message_vectors WHERE vector_id = :broken"
+_FORGET_VECTOR = "DELETE FROM message_vectors WHERE vector_id = ?"
 
 
 def repair_store(*, database: Database, rules: Collection[str]) -> Iterator[str]:
@@ -64,13 +63,13 @@ def _each(broken: str, statement: str, database: Database) -> int:
     with database.reading() as connection:
         named = [row[0] for row in connection.exec_driver_sql(broken)]
     for start in range(0, len(named), _AT_ONCE):
-        values = [{"broken": name} for name in named[start : start + _AT_ONCE]]
+        values = [(name,) for name in named[start : start + _AT_ONCE]]
         database.write(partial(_run_each, statement=statement, values=values), urgency=Urgency.INDEX)
     return len(named)
 
 
-def _run_each(connection: Connection, *, statement: str, values: list[dict[str, Any]]) -> None:
-    connection.execute(text(statement), values)
+def _run_each(connection: Connection, *, statement: str, values: list[tuple[str]]) -> None:
+    connection.exec_driver_sql(statement, values)
 
 
 def _references_anew(database: Database) -> int:

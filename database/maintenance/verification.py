@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -19,17 +18,7 @@ from database.schema import message_references
 from database.search.index import indexed_text
 
 from .findings import FileConnection, Finding, IndexSums, Occurrence, as_kept, examine, first_ones, guarded, look
-from .invariants import (
-    ERASED_TARGETS,
-    INDEX,
-    INDEXES,
-    JSON_RULES,
-    POSTGRESQL_INDEX,
-    REFERENCES,
-    RULES,
-    SQLITE_INDEX,
-    TABLES,
-)
+from .invariants import ERASED_TARGETS, INDEX, INDEXES, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
 
 _AT_ONCE = 500
 _REFERRING = """
@@ -51,15 +40,9 @@ _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
 def verify_store(*, database: Database) -> Iterator[Finding]:
     """The findings in a store, as they are found. Changes nothing.
 
-    On a database server the rows are checked, and which messages are indexed; references and the words of the index
-    are not compared with what they follow from.
+    Raises OnlyWithSQLiteError for a store on a database server.
     """
-    return _on_server(database) if database.backend.file is None else verify_file(database.file)
-
-
-def _on_server(database: Database) -> Iterator[Finding]:
-    with database.reading() as connection:
-        yield from look(SimpleNamespace(execute=connection.exec_driver_sql), (*RULES, *POSTGRESQL_INDEX))
+    return verify_file(database.file)
 
 
 def verify_file(path: Path) -> Iterator[Finding]:
@@ -68,10 +51,10 @@ def verify_file(path: Path) -> Iterator[Finding]:
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
-    yield from look(connection, (TABLES, INDEXES, *JSON_RULES, *RULES))
+    yield from look(connection, (TABLES, INDEXES, *RULES))
     yield from guarded(REFERENCES, lambda: first_ones(_wrong_references(connection)), derived=True)
     yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
-    yield from look(connection, SQLITE_INDEX)
+    yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))
     yield from guarded(INDEX, lambda: _wrong_words(connection), derived=True)
 
 

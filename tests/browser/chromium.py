@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from tests.live_server import ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
     from tests.http_client import Client
 
@@ -48,13 +48,18 @@ class PageProblems(list[str]):
     def watch(self, context: BrowserContext, *, until: ExitStack) -> None:
         """Listen to all pages of `context` until the stack closes."""
         listeners = {
-            "console": lambda message: self.append(message.text) if message.type == "error" else None,
+            "console": self._note_error,
             "weberror": lambda error: self.append(str(error.error)),
             "request": lambda request: self._note_foreign(request.url),
         }
         for event, listener in listeners.items():
             context.on(event, listener)  # type: ignore[call-overload]
             until.callback(context.remove_listener, event, listener)
+
+    def _note_error(self, message: ConsoleMessage) -> None:
+        # The stream of changes lasts as long as its page: where a server ends, it breaks and is taken up again.
+        if message.type == "error" and urlsplit(message.location["url"]).path != "/events":
+            self.append(message.text)
 
     def _note_foreign(self, url: str) -> None:
         parts = urlsplit(url)

@@ -134,14 +134,17 @@ def test_what_is_typed_into_a_message_outlives_leaving_it_and_what_others_do_to_
     page.go_back()
     expect(field(page)).to_have_value("How much warm water?")
 
+    # The page has not seen the other text yet when it saves.
+    on_its_way: list[Route] = []
+    page.route("**/list_messages_by_conversation/**", lambda route: on_its_way.append(route), times=1)
     question = messages(person, talk.conversation_id)[0]["message_id"]
-    assert (
-        person.post(f"/edit_message_from_conversation/{talk.conversation_id}/{question}/1", {"text": "How?"}).status
-        == 200
-    )
+    with page.expect_request("**/list_messages_by_conversation/**"):
+        path = f"/edit_message_from_conversation/{talk.conversation_id}/{question}/1"
+        assert person.post(path, {"text": "How?"}).status == 200
     save.click()
     notice = card(page, 1).get_by_role("alert")
     expect(notice).to_contain_text("This message was changed elsewhere meanwhile.")
+    on_its_way.pop().continue_()
     notice.get_by_role("button", name="Show the other text").click()
     expect(body(page, 1)).to_have_text("How?")
     expect(field(page)).to_have_value("How much warm water?")
@@ -205,8 +208,8 @@ def test_where_a_conversation_is_gone_a_new_one_begins_with_what_is_written(
     gone = person.post("/create_temporary_conversation/assistant", {}).json()["conversation_id"]
     page = open_page(person, f"/interface/{quote(gone, safe='')}")
     expect(page.locator("#temporary-mark")).to_be_visible()
-    assert person.delete(f"/delete_conversation/{gone}").status == 200
     turn_to(page, "Watching trains")
+    assert person.delete(f"/delete_conversation/{gone}").status == 200
     page.go_back()
     failure = page.locator(".failure-state")
     expect(failure).to_contain_text("This conversation does not exist, or was deleted.")

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { Store } from '../../interface/static/page/core/store.js';
 import { PAGE, TreeModel } from '../../interface/static/page/sidebar/tree_model.js';
 import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/page/sidebar/tree_nodes_model.js';
 
@@ -295,4 +296,67 @@ test('the way to a workspace leads from the outermost one down', () => {
     ],
   });
   assert.deepEqual(tree.path('c'), ['a', 'b', 'c']);
+});
+
+/** A tree over a store, and what `job` makes of both. */
+async function followed(job, { workspaces = [], conversations }) {
+  const store = new Store();
+  const tree = model();
+  let told = { reload: new Set(), redraw: [] };
+  store.subscribe((batch) => {
+    told = tree.follow(batch, store, ({ archived }) => !archived);
+  });
+  const lists = { workspaces: [workspace(DEFAULT, { workspace_name: 'General' }), ...workspaces], conversations };
+  await store.loadLists(async () => lists);
+  store.update(() => job(store));
+  const redraw = told.redraw.map(({ conversation_id: id }) => id);
+  return { tree, reload: [...told.reload], redraw, inside: (id) => tree.inside(id).map((each) => each.conversation_id) };
+}
+
+const at = (day) => ({ last_updated: `2026-01-${day} 00:00:00` });
+const THREE = [conversation('c', 'w', at('03')), conversation('b', 'w', at('02')), conversation('a', 'w', at('01'))];
+const IN_TWO = { workspaces: [workspace('w'), workspace('v')], conversations: THREE };
+
+test('another name or flag is drawn in its place', async () => {
+  const { reload, redraw, tree } = await followed((store) => store.changeConversation('b', { title: 'Bread' }), IN_TWO);
+  assert.deepEqual([reload, redraw], [[], ['b']]);
+  assert.equal(tree.inside('w')[1].title, 'Bread');
+});
+
+test('what was said in last comes first, and only its workspace is drawn anew', async () => {
+  const said = await followed((store) => store.changeConversation('a', at('04')), IN_TWO);
+  assert.deepEqual([said.reload, said.inside('w')], [['w'], ['a', 'c', 'b']]);
+  const again = await followed((store) => store.changeConversation('c', at('05')), IN_TWO);
+  assert.deepEqual([again.reload, again.redraw], [[], ['c']], 'the first one stays where it is');
+});
+
+test('what moves leaves one workspace and comes to another, in its order', async () => {
+  const moved = await followed((store) => {
+    store.changeConversation('b', { workspace_id: 'v' });
+    store.changeConversation('a', { workspace_id: 'v' });
+  }, IN_TWO);
+  assert.deepEqual(moved.reload.sort(), ['v', 'w']);
+  assert.deepEqual([moved.inside('w'), moved.inside('v')], [['c'], ['b', 'a']]);
+});
+
+test('what is archived or gone leaves the tree, what comes back comes to its place', async () => {
+  const away = await followed((store) => {
+    store.changeConversation('b', { archived: true });
+    store.removeConversation('c');
+  }, IN_TWO);
+  assert.deepEqual([away.reload, away.inside('w'), away.redraw], [['w'], ['a'], []]);
+  const back = await followed((store) => {
+    store.removeConversation('b');
+    store.putConversation(conversation('b', 'w', at('02')));
+  }, IN_TWO);
+  assert.deepEqual(back.inside('w'), ['c', 'b', 'a']);
+});
+
+test('another tree of workspaces is drawn anew; which of them are open is the own matter of each window', async () => {
+  const opened = await followed((store) => store.changeWorkspace('w', { expanded: true }), IN_TWO);
+  assert.deepEqual([opened.reload, opened.tree.workspace('w').expanded], [[], false]);
+  const renamed = await followed((store) => store.changeWorkspace('w', { workspace_name: 'Garden' }), IN_TWO);
+  assert.deepEqual([renamed.reload, renamed.tree.textOf('w')], [['#'], 'Garden (3)']);
+  const gone = await followed((store) => store.removeWorkspace('w', { movedTo: DEFAULT }), IN_TWO);
+  assert.deepEqual([gone.reload.includes('#'), gone.inside(DEFAULT)], [true, ['c', 'b', 'a']]);
 });

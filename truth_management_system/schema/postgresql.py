@@ -33,8 +33,6 @@ from .operators import (
 SCHEMA = "anaphora_knowledge"
 WRITER_LOCK = 20_260_210
 READERS = 12
-LISTED_DOMAINS = "json_array_elements_text(CAST(claims.context_domains AS JSON)) AS held (value)"
-"""The values of a claim's domains, for a `FROM`."""
 _BESIDES = re.compile(r"[^\w]+|_")
 _LABELLED = ("statement", "possible_questions", "friendly_id")
 _TERM = re.compile(r"('[^']*')(:\*)?")

@@ -149,8 +149,5 @@ def rebuilding(searched: str) -> str:
     return f"INSERT INTO {searched}_fts({searched}_fts) VALUES ('rebuild')"
 
 
-LISTED_DOMAINS = "json_each(claims.context_domains)"
-"""The values of a claim's domains, for a `FROM`."""
-
 TOTAL_CHANGES = "SELECT total_changes()"
 """How many rows the connection has changed so far."""

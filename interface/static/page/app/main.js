@@ -5,9 +5,10 @@ import { createEvents } from '../core/events.js';
 import { createDrafts } from '../core/drafts.js';
 import { openKept } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { connectTabs, shareDeletions } from '../core/tabs.js';
+import { Store } from '../core/store.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { shortcutOf } from './shortcuts/shortcuts_model.js';
+import { followChanges } from './live.js';
 import { attempt } from '../ui/attempts.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
@@ -116,7 +117,7 @@ function offerWelcome(page) {
     if (!suggestions?.length) return;
     const views = await bring(() => import('../conversation/welcome/suggested_messages.js'));
     clear = views.clearSuggestedMessages;
-    const isOpen = () => page.shownId() === conversationId;
+    const isOpen = () => page.store.openId === conversationId;
     await views.showSuggestedMessages(suggestions, { api: page.api, conversationId, isOpen });
   }
 
@@ -126,33 +127,14 @@ function offerWelcome(page) {
   attempt(async () => (await bring(() => import('../conversation/welcome/welcome.js'))).beginWelcome(page), { failed });
 }
 
-/** Whoever leaves a conversation before its first answer is done, here or in another tab, sees its title come all the same. */
-function awaitTitles({ api, events, sidebar, shownId }) {
-  const awaited = new Set();
-
-  async function wait(conversationId) {
-    const { lateTitle } = await bring(() => import('../conversation/late_title_model.js'));
-    const look = () => api.getConversationDetails(conversationId, { quiet: true });
-    const details = await lateTitle(look, { isWanted: () => shownId() !== conversationId });
-    if (!details) return;
-    const { title, conversation_friendly_id: friendlyId, last_updated: lastUpdated } = details;
-    events.emit('conversation:updated', { conversationId, title, conversation_friendly_id: friendlyId, last_updated: lastUpdated });
-  }
-
-  function expectTitle(conversationId) {
-    if (!conversationId || conversationId === shownId() || awaited.has(conversationId) || sidebar.conversation(conversationId)?.title) return;
-    awaited.add(conversationId);
-    // Where it cannot be had now, the next refresh brings it.
-    wait(conversationId).catch(() => {}).finally(() => awaited.delete(conversationId));
-  }
-
-  let before = null;
-  events.on('conversation:shown', ({ conversationId }) => {
-    expectTitle(before);
-    before = conversationId;
+/** What views tell that they did is put into the store. */
+function followActions({ api, events, store }) {
+  events.on('conversation:created', ({ conversationId }) => {
+    if (store.conversation(conversationId)) return;
+    // Where it can't be had now, the stream of changes brings it.
+    store.loadConversation(() => api.getConversationDetails(conversationId)).catch(() => {});
   });
-  events.on('conversation:unseen', ({ conversationId }) => expectTitle(conversationId));
-  connectTabs(expectTitle);
+  events.on('conversation:updated', ({ conversationId, ...fields }) => store.changeConversation(conversationId, fields));
 }
 
 /** What an earlier version of the page kept in another place. */
@@ -166,10 +148,10 @@ async function takeOverDrafts(kept, owner) {
   }
 }
 
-/** Removes drafts of conversations that are gone for good: those that are old, and that the sidebar does not know. */
-function forgetDrafts({ api, kept, sidebar, bootstrap }) {
+/** Removes drafts of conversations that are gone for good: those that are old, and that the page does not know. */
+function forgetDrafts({ api, kept, store, bootstrap }) {
   setTimeout(async () => {
-    const ids = createDrafts(kept).untouchedSince(Date.now() - YOUNG_DRAFT_MS).filter((id) => !sidebar.conversation(id));
+    const ids = createDrafts(kept).untouchedSince(Date.now() - YOUNG_DRAFT_MS).filter((id) => !store.conversation(id));
     if (ids.length === 0) return;
     const { dropForgottenDrafts } = await bring(() => import('./forgotten_drafts.js'));
     await dropForgottenDrafts({ api, kept, domain: bootstrap.domain, ids });
@@ -189,25 +171,18 @@ async function start() {
 
   kept = await openKept(bootstrap.user_email);
   await takeOverDrafts(kept, bootstrap.user_email);
-  const sidebar = mountSidebar({ api, events, bootstrap, kept });
-  events.on('conversation:shown', ({ conversationId }) => sidebar.select(conversationId));
+  const store = new Store({ isSeen: () => !document.hidden });
+  const sidebar = mountSidebar({ api, store, events, bootstrap, kept });
+  sidebar.refresh();
   mountModelStatus(document.getElementById('model-status'), api, events);
-  offerPanels({ api, events, kept });
-  let shown = null;
-  events.on('conversation:shown', ({ conversationId }) => {
-    shown = conversationId;
-  });
-  const page = { api, events, sidebar, shownId: () => shown };
+  const page = { api, events, store, bootstrap, kept };
+  offerPanels(page);
   offerShortcuts(page);
   offerWelcome(page);
-  awaitTitles(page);
-  forgetDrafts({ api, kept, sidebar, bootstrap });
-  shareDeletions(events, (conversationId) => {
-    if (conversationId === shown) showToast(shellStrings.conversation.deletedElsewhere);
-    events.emit('conversation:deleted', { conversationId, isElsewhere: true });
-    sidebar.refresh();
-  });
-  new ConversationPage({ api, events, bootstrap, kept, titleOf: (conversationId) => sidebar.conversation(conversationId)?.title }).start();
+  followActions(page);
+  forgetDrafts(page);
+  followChanges({ ...page, onReset: () => sidebar.refresh() });
+  new ConversationPage(page).start();
 }
 
 start();

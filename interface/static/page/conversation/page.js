@@ -3,7 +3,7 @@ import { mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
-import { connectTabs } from '../core/tabs.js';
+import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/drafts.js';
 import { Outbox } from '../composer/outbox_model.js';
 import { createReferenceCache } from '../references/cache_model.js';
@@ -13,20 +13,16 @@ import { showToast } from '../ui/toast.js';
 import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
 import { Transcript } from './transcript/transcript.js';
-import { createPins, emptyState, isGone, listed, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
+import { createPins, emptyState, isGone, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
+import { followMessages } from './following.js';
 import { Turns } from './turns/turns.js';
-
-/** What other tabs show of a conversation beside its messages. */
-const SHOWN_ELSEWHERE = ['title', 'stateless', 'archived'];
-/** Now, as the server writes times. */
-const serverTime = () => new Date().toISOString().slice(0, 19).replace('T', ' ');
 
 /** The open conversation: its transcript, its composer, the answers being written, its address. */
 export class ConversationPage {
   #api;
   #events;
   #domain;
-  #titleOf;
+  #store;
   #transcript;
   #turns;
   #composer;
@@ -34,8 +30,9 @@ export class ConversationPage {
   #selection;
   #pins;
   #announcer = document.getElementById('announcer');
-  #tabs;
   #opening = null;
+  /** Resolves when what is open is shown. */
+  #loaded = Promise.resolve();
   /** Conversations on their way, by what was opened for them. */
   #made = new Map();
   /** The beginnings of temporary conversations. */
@@ -45,12 +42,12 @@ export class ConversationPage {
   #beginning = null;
   #outbox;
 
-  /** `kept`: what the browser keeps; `titleOf(conversationId)`: its title where that is known before it is loaded, else nothing. */
-  constructor({ api, events, bootstrap, kept, titleOf }) {
+  /** `kept`: what the browser keeps. */
+  constructor({ api, store, events, bootstrap, kept }) {
     this.#api = api;
     this.#events = events;
     this.#domain = bootstrap.domain;
-    this.#titleOf = titleOf;
+    this.#store = store;
     const page = this.#shared(kept);
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
@@ -66,8 +63,16 @@ export class ConversationPage {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
-    this.#tabs = connectTabs((conversationId) => conversationId === this.#conversation?.conversationId && this.#catchUp());
     this.#follow();
+    followMessages({
+      store,
+      page,
+      transcript: this.#transcript,
+      turns: this.#turns,
+      pins: this.#pins,
+      loaded: () => this.#loaded,
+      onNewer: () => this.#showNewer(),
+    });
   }
 
   /** What the parts of the page share. */
@@ -88,16 +93,16 @@ export class ConversationPage {
       replyTo: (message) => this.#composer.replyTo(message),
       refresh: () => this.refresh(),
       reload: () => this.#reload(),
+      watchUnfinished: () => this.#watchUnfinished(),
       onAction: (name, message, detail) => this.#actions.act(name, message, detail),
       onSelect: (message, selected) => this.#selection.set(message, selected),
       turns: () => this.#turns,
       answering: () => this.#composer.answering(),
-      changed: (conversationId) => this.#tabs.changed(conversationId),
       announce: (text) => {
         this.#announcer.textContent = text;
       },
       onRunning: (running) => this.#tellRunning(running),
-      onConversation: (changes) => this.#takeChanges(changes),
+      onConversation: (changes) => this.#tellChanges(changes),
       onCard: (card) => {
         this.#turns.adopt(card);
         this.#selection.adopt(card);
@@ -135,14 +140,15 @@ export class ConversationPage {
     this.#pins.clear();
     this.#composer.open(conversationId);
     showConversationTitle(this.#conversation);
-    this.#events.emit('conversation:shown', { conversationId });
+    this.#tellShown(conversationId);
     if (!conversationId) {
       this.#transcript.showState(emptyState());
       this.#composer.welcome();
       return;
     }
     try {
-      await this.#load(messageId, opening.signal);
+      this.#loaded = this.#load(messageId, opening.signal);
+      await this.#loaded;
     } catch (error) {
       if (!opening.signal.aborted) this.#showFailure(error, () => this.open(conversationId, { messageId, history: 'none' }));
     }
@@ -151,7 +157,7 @@ export class ConversationPage {
   #turnTo(conversationId) {
     // What was written on an empty page before a reload waits there.
     this.#beginning = conversationId ? null : (this.#outbox.unsettled ?? newId());
-    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#titleOf(conversationId) || null } : null;
+    this.#conversation = conversationId ? { conversationId, friendlyId: '', title: this.#store.conversation(conversationId)?.title || null } : null;
   }
 
   /** What is written where there is no conversation any more begins a new one. */
@@ -181,17 +187,22 @@ export class ConversationPage {
     this.#showWhetherEmpty();
     this.#composer.rename(conversationId);
     writeAddress(keep, conversationId, null);
+    this.#tellShown(conversationId);
+  }
+
+  #tellShown(conversationId) {
+    this.#store.open(conversationId);
     this.#events.emit('conversation:shown', { conversationId });
   }
 
   async #load(messageId, signal) {
     const { conversationId } = this.#conversation;
     const [details] = await Promise.all([
-      this.#api.getConversationDetails(conversationId, { signal }),
+      this.#store.loadConversation(() => this.#api.getConversationDetails(conversationId, { signal })),
       this.#transcript.open(messageId, { signal }),
     ]);
     if (signal.aborted) return;
-    this.#takeChanges(details, { tell: false });
+    this.#takeChanges(details);
     this.#events.emit('conversation:details', details);
     this.#events.emit('conversation:loaded', details);
     this.#pins.load();
@@ -239,12 +250,19 @@ export class ConversationPage {
     });
   }
 
-  /** Shows what another tab changed, or somebody elsewhere: the messages, and what stands above them. */
+  /** Shows everything anew: too much was changed elsewhere to be told one by one. */
   async #catchUp() {
-    const conversationId = this.#conversation?.conversationId;
-    const asked = this.#api.getConversationDetails(conversationId, { quiet: true }).catch(() => null);
-    const [details] = await Promise.all([asked, this.refresh()]);
-    if (details && conversationId === this.#conversation?.conversationId) this.#takeChanges(details, { isElsewhere: true });
+    const { openId } = this.#store;
+    if (openId === null) return;
+    const asked = this.#store.loadConversation(() => this.#api.getConversationDetails(openId, { quiet: true }));
+    await Promise.all([asked.catch(() => {}), this.refresh()]);
+  }
+
+  /** Shows what was said since by other tabs, devices and programs. */
+  async #showNewer() {
+    await this.#transcript.loadNewer({ quiet: true });
+    this.#showWhetherEmpty();
+    this.#watchUnfinished();
   }
 
   async #look(options) {
@@ -254,11 +272,9 @@ export class ConversationPage {
     this.#watchUnfinished();
   }
 
-  #takeChanges(details, { tell = true, isElsewhere = false } = {}) {
-    const { conversationId } = this.#conversation;
+  #takeChanges(details) {
     this.#conversation = withDetails(this.#conversation, details);
     showConversationTitle(this.#conversation);
-    if (tell) this.#events.emit('conversation:updated', { conversationId, ...listed(this.#conversation), last_updated: details.last_updated, isElsewhere });
   }
 
   #showWhetherEmpty() {
@@ -293,7 +309,6 @@ export class ConversationPage {
       throw error;
     }
     this.#transcript.showState();
-    this.#tellActivity();
   }
 
   async #tellRefused(error) {
@@ -315,10 +330,10 @@ export class ConversationPage {
     return conversationId;
   }
 
-  #tellActivity() {
-    const { conversationId } = this.#conversation;
-    this.#tabs.changed(conversationId);
-    if (!this.#conversation.stateless) this.#events.emit('conversation:updated', { conversationId, last_updated: serverTime() });
+  /** The open conversation has got a title and a name. */
+  #tellChanges(changes) {
+    this.#takeChanges(changes);
+    this.#store.changeConversation(this.#conversation.conversationId, changes);
   }
 
   async #create(beginning, { isTemporary }) {
@@ -339,17 +354,31 @@ export class ConversationPage {
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
     this.#events.on('conversation:begun', ({ made, isTemporary }) => this.#begin(made, isTemporary));
-    this.#events.on('conversation:deleted', ({ conversationId }) => {
-      if (conversationId === this.#conversation?.conversationId) this.open(null);
-    });
-    this.#events.on('conversation:updated', ({ conversationId, isElsewhere, ...changes }) => {
-      if (!isElsewhere && SHOWN_ELSEWHERE.some((field) => field in changes)) this.#tabs.changed(conversationId);
-      if (changes.title) this.#transcript.retitle(conversationId, changes.title);
-      if (conversationId !== this.#conversation?.conversationId) return;
-      for (const field of ['title', 'stateless']) this.#conversation[field] = changes[field] ?? this.#conversation[field];
-      showConversationTitle(this.#conversation);
+    this.#events.on('changes:lost', () => this.#catchUp());
+    this.#store.subscribe(({ conversations }) => {
+      this.#retitle(conversations);
+      const { openId } = this.#store;
+      if (conversations.has(openId)) this.#followOpen(this.#store.conversation(openId));
     });
     addEventListener('popstate', () => this.openAddress());
-    document.addEventListener('visibilitychange', () => !document.hidden && !this.#turns.running && this.#conversation && this.#catchUp());
+  }
+
+  /** References in the transcript read as what they name is called. */
+  #retitle(conversations) {
+    for (const [conversationId, before] of conversations) {
+      const title = this.#store.conversation(conversationId)?.title;
+      if (title && title !== before?.title) this.#transcript.retitle(conversationId, title);
+    }
+  }
+
+  /** What is known of the open conversation is different now; undefined: it is gone. */
+  #followOpen(conversation) {
+    if (conversation) {
+      this.#takeChanges(conversation);
+      return;
+    }
+    const { openId } = this.#store;
+    if (!this.#store.isRemoving(openId)) showToast(shellStrings.conversation.deletedElsewhere);
+    this.open(null);
   }
 }

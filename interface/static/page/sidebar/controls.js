@@ -22,6 +22,7 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
 /**
  * @param {object} parts
  * @param {object} parts.api
+ * @param {import('../core/store.js').Store} parts.store
  * @param {object} parts.events
  * @param {string} parts.domain
  * @param {import('./tree_model.js').TreeModel} parts.model
@@ -29,10 +30,10 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
  * @returns {{command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
  *            shelvesChanged: (...sections: string[]) => void}} `command` does a job with the sidebar's commands
  */
-export function mountControls({ api, events, domain, model, sidebar }) {
+export function mountControls({ api, store, events, domain, model, sidebar }) {
   const loadCommands = once(async () => {
     const { createCommands } = await bring(() => import('./actions/commands.js'));
-    return createCommands({ api, events, domain, model, sidebar });
+    return createCommands({ api, store, events, domain, model, sidebar });
   });
 
   async function command(job) {
@@ -58,13 +59,13 @@ export function mountControls({ api, events, domain, model, sidebar }) {
 
   const on = {
     onOpen: sidebar.open,
-    isOpen: (id) => id === sidebar.wanted(),
-    onMenu: (id, anchor, place) => sidebar.find(id) && showMenu(anchor, place, (commands) => commands.menuOf({ kind: 'conversation', id })),
+    isOpen: (id) => id === store.openId,
+    onMenu: (id, anchor, place) => store.conversation(id) && showMenu(anchor, place, (commands) => commands.menuOf({ kind: 'conversation', id })),
   };
 
   const loadShelves = once(async () => {
     const { createShelves } = await bring(() => import('./lists/shelves.js'));
-    return createShelves({ api, domain, on, keep: sidebar.setAside, onRestored: sidebar.refresh });
+    return createShelves({ api, domain, on, keep: (conversations) => store.update(() => conversations.forEach((each) => store.putConversation(each))), onRestored: sidebar.fetch });
   });
 
   const loadFilter = once(async () => {
@@ -81,7 +82,7 @@ export function mountControls({ api, events, domain, model, sidebar }) {
   });
 
   const onClick = (id, job) => document.getElementById(id).addEventListener('click', job);
-  onClick('new-conversation', () => sidebar.begin(model.workspaceOf(sidebar.wanted())));
+  onClick('new-conversation', () => sidebar.begin(model.workspaceOf(store.openId)));
   onClick('new-menu', ({ currentTarget }) => {
     const { left, bottom } = currentTarget.getBoundingClientRect();
     showMenu(currentTarget, { x: left, y: bottom }, (commands) => commands.newMenu());

@@ -1,4 +1,4 @@
-/** The sidebar: fetches workspaces and conversations, shows them as a tree, and keeps it true to what happens. */
+/** The sidebar: shows the workspaces and conversations of the store as a tree, and follows what changes in it. */
 
 import { shellStrings } from '../strings/en/shell.js';
 import { TreeModel } from './tree_model.js';
@@ -9,30 +9,32 @@ import { mountControls } from './controls.js';
 import { mountDrawer } from './drawer.js';
 import { SidebarTree } from './tree.js';
 
-/** A page that was out of sight for so long may have missed what other windows did. */
-const STALE_MS = 60_000;
 /** How many workspaces the server closes in one go. */
 const CLOSED_AT_ONCE = 1000;
-/** What others tell of a conversation, and the tree has to know. */
-const TOLD = ['title', 'conversation_friendly_id', 'last_updated', 'flag', 'pinned', 'stateless', 'tags'];
+
+/** Archived and temporary conversations are known when somebody opened them; no list of the tree has them. */
+const isUnlisted = ({ archived, temporary }) => Boolean(archived || temporary);
 
 class Sidebar {
   #api;
+  #store;
   #events;
   #bootstrap;
   #container = document.getElementById('workspaces-container');
   #status = document.getElementById('sidebar-status');
   #model;
-  // Conversations that are known, but have no row in the tree: archived and temporary ones, by id.
-  #aside = new Map();
   #tree = null;
-  #wanted = null;
+  #isLoaded = false;
+  /** What is to be drawn anew, by the drawing that comes next; and the end of the last one. */
+  #next = null;
+  #drawn = Promise.resolve();
   #drawer;
   #beginning;
   #controls;
 
-  constructor({ api, events, bootstrap, kept }) {
+  constructor({ api, store, events, bootstrap, kept }) {
     this.#api = api;
+    this.#store = store;
     this.#events = events;
     this.#bootstrap = bootstrap;
     this.#model = new TreeModel({
@@ -46,139 +48,110 @@ class Sidebar {
       events,
       domain: bootstrap.domain,
       onBegin: () => this.#drawer.closeOver(),
-      onMade: (conversation) => this.#take(conversation),
+      onMade: (conversation) => store.putConversation(conversation),
       known: { kept, inside: (workspaceId) => this.#model.inside(workspaceId) },
     });
-    this.#controls = mountControls({ api, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
-    this.#follow(events);
-    this.#refreshWhenSeenAgain();
+    this.#controls = mountControls({ api, store, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
+    store.subscribe((batch) => this.#follow(batch));
+    store.select(({ openId }) => openId, () => this.#select());
   }
 
+  /** Asks for the lists, at first and when changes were missed. */
   async refresh() {
+    const { domain } = this.#bootstrap;
     try {
-      const { domain } = this.#bootstrap;
-      const [workspaces, conversations] = await Promise.all([
-        this.#api.listWorkspaces(domain),
-        this.#api.listConversations(domain),
-      ]);
-      this.#model.replace({ workspaces, conversations });
-      // Before the tree, so that it does not move when they appear above it.
-      this.#tellState();
-      await this.#draw();
+      await this.#store.loadLists(async () => {
+        const [workspaces, conversations] = await Promise.all([
+          this.#api.listWorkspaces(domain),
+          this.#api.listConversations(domain),
+        ]);
+        this.#isLoaded = true;
+        return { workspaces, conversations };
+      }, isUnlisted);
+      await this.#drawn;
     } catch (error) {
       this.#tellFailure(error);
     }
   }
 
-  async select(conversationId) {
-    this.#wanted = conversationId ?? null;
-    this.#beginning.shown(this.#wanted);
+  async #select() {
+    const conversationId = this.#store.openId;
+    this.#beginning.shown(conversationId);
     this.#showMarks();
     if (!this.#tree) return;
-    if (this.#wanted !== null && !this.conversation(this.#wanted)) await this.#fetch(this.#wanted);
-    this.#showMarks();
     this.#controls.drawSections();
-    await this.#tree.select(this.#wanted);
+    await this.#tree.select(conversationId);
   }
 
-  conversation(conversationId) {
-    return this.#model.conversation(conversationId) ?? this.#aside.get(conversationId);
+  #follow(batch) {
+    this.#showMarks();
+    if (!this.#isLoaded || (!batch.lists && !batch.conversations.size && !batch.workspaces.size)) return;
+    const isListed = (conversation) => conversation.domain === this.#bootstrap.domain && !isUnlisted(conversation);
+    const { reload, redraw } = this.#model.follow(batch, this.#store, isListed);
+    // Before the tree, so that it does not move when they appear above it.
+    this.#tellState();
+    this.#showShelves(batch);
+    const { openId } = this.#store;
+    const isNew = batch.conversations.has(openId) && batch.conversations.get(openId) === undefined;
+    this.#draw(reload, redraw, { isOpenNew: isNew });
   }
 
-  async updateConversation(conversationId, changes) {
-    if (changes.archived !== undefined) {
-      await this.#changePlace(conversationId);
+  /** The archive and the bin, where something went into them or came out of them. */
+  #showShelves({ conversations }) {
+    const changes = [...conversations].map(([id, before]) => [before, this.#store.conversation(id)]);
+    const isArchived = (conversation) => Boolean(conversation?.archived);
+    // One that was not known before was brought by the archive's own list.
+    if (changes.some(([before, now]) => before && (isArchived(before) || isArchived(now)))) this.#controls.shelvesChanged('archived');
+    if (changes.some(([before, now]) => !now || (!before && !isUnlisted(now)))) this.#controls.shelvesChanged('bin');
+  }
+
+  /** Draws rows anew. What changes while that goes on is drawn together, in one go. */
+  #draw(reload, redraw, { isOpenNew = false } = {}) {
+    if (!this.#next) {
+      this.#next = { reload: new Set(), redraw: new Map(), isOpenNew: false };
+      this.#drawn = this.#drawn.then(() => this.#drawNext());
+    }
+    for (const workspaceId of reload) this.#next.reload.add(workspaceId);
+    for (const conversation of redraw) this.#next.redraw.set(conversation.conversation_id, conversation);
+    this.#next.isOpenNew ||= isOpenNew;
+    return this.#drawn;
+  }
+
+  async #drawNext() {
+    const { reload, redraw, isOpenNew } = this.#next;
+    this.#next = null;
+    if (!this.#tree) {
+      await this.#makeTree();
       return;
     }
-    if (!this.#model.conversation(conversationId)) {
-      if (this.#aside.has(conversationId)) Object.assign(this.#aside.get(conversationId), changes);
-      else await this.#fetch(conversationId);
-      if (this.conversation(conversationId)?.archived) this.#controls.shelvesChanged('archived');
-      return;
-    }
-    const told = TOLD.filter((name) => changes[name] !== undefined).map((name) => [name, changes[name]]);
-    const conversation = this.#model.changeConversation(conversationId, Object.fromEntries(told));
-    this.#tree?.redrawConversation(conversation);
-    const isActive = changes.last_updated !== undefined;
-    if (isActive && !this.#model.isNewest(conversationId)) await this.#add(conversation);
-    else this.#controls.drawSections();
+    for (const conversation of redraw.values()) this.#tree.redrawConversation(conversation);
+    // The tree knows a row by its id: it has to leave its old place before it can appear in the new one.
+    for (const workspaceId of reload.has(ROOT) ? [ROOT] : reload) await this.#tree.reload(workspaceId);
+    if (isOpenNew) await this.#tree.select(this.#store.openId);
   }
 
   /** What the sidebar's other parts may ask of it. */
   #shownBy() {
     return {
-      wanted: () => this.#wanted,
       open: (conversationId) => this.#open(conversationId),
       showWorkspace: (workspaceId) => this.#showWorkspace(workspaceId),
       collapse: () => this.#collapse(),
       chosenWith: (conversationId) => this.#tree?.chosenWith(conversationId) ?? [conversationId],
       begin: (workspaceId) => this.#beginning.begin(workspaceId),
       beginTemporary: () => this.#beginning.beginTemporary(),
-      add: (conversation) => this.#add(conversation),
       refresh: () => this.refresh(),
-      find: (conversationId) => this.conversation(conversationId),
-      setAside: (conversation) => this.#aside.set(conversation.conversation_id, conversation),
-      shelvesChanged: (...sections) => this.#shelvesChanged(...sections),
-      reload: async (...workspaceIds) => {
-        for (const workspaceId of workspaceIds) await this.#tree?.reload(workspaceId);
-        this.#tellState();
-      },
-      redraw: (conversations) => this.#redraw(conversations),
+      fetch: (conversationId) => this.#fetch(conversationId),
+      drawn: () => this.#drawn,
+      reload: (...workspaceIds) => this.#draw(new Set(workspaceIds), []),
     };
   }
 
-  #redraw(conversations) {
-    const isListed = ({ conversation_id: id }) => this.#model.conversation(id) !== undefined;
-    for (const conversation of conversations.filter(isListed)) this.#tree?.redrawConversation(conversation);
-    if (!conversations.every(isListed)) this.#controls.shelvesChanged('archived');
-    this.#controls.drawSections();
-  }
-
-  /** It went into the archive, or came out of it, by other means than the sidebar's own. */
-  async #changePlace(conversationId) {
-    const workspaceId = this.#model.workspaceOf(conversationId);
-    this.#aside.delete(conversationId);
-    if (workspaceId !== undefined) {
-      this.#model.removeConversation(conversationId);
-      await this.#tree?.reload(workspaceId);
-    }
-    await this.#fetch(conversationId);
-    this.#tellState();
-    this.#shelvesChanged('archived');
-  }
-
-  #shelvesChanged(...sections) {
-    this.#showMarks();
-    this.#controls.shelvesChanged(...sections);
-  }
-
-  /** Put a conversation where it belongs: into the tree, or aside where it is not listed. */
-  async #take(conversation) {
-    const { conversation_id: id, domain, archived, temporary } = conversation;
-    if (archived || temporary) this.#aside.set(id, conversation);
-    else if (domain === this.#bootstrap.domain) await this.#add(conversation);
-  }
-
-  async #add(conversation) {
-    this.#aside.delete(conversation.conversation_id);
-    this.#model.putConversation(conversation);
-    this.#tellState();
-    await this.#tree?.reload(this.#model.workspaceOf(conversation.conversation_id));
-  }
-
   async #fetch(conversationId) {
-    try {
-      await this.#take(await this.#api.getConversationDetails(conversationId));
-    } catch {
-      // What cannot be fetched is not shown; whoever opens it gets to see why.
-    }
+    await this.#store.loadConversation(() => this.#api.getConversationDetails(conversationId));
+    await this.#drawn;
   }
 
-  async #draw() {
-    if (this.#tree) {
-      await this.#tree.reload(ROOT);
-      return;
-    }
+  async #makeTree() {
     this.#tree = new SidebarTree(this.#container, {
       model: this.#model,
       menuOf: (subject, show) => this.#controls.command((commands) => show(commands.menuOf(subject))),
@@ -194,7 +167,7 @@ class Sidebar {
       },
     });
     await this.#tree.ready;
-    if (this.#wanted !== null) await this.select(this.#wanted);
+    if (this.#store.openId !== null) await this.#select();
   }
 
   #open(conversationId) {
@@ -232,31 +205,9 @@ class Sidebar {
 
   /** What the open conversation is, beside its title. */
   #showMarks() {
-    const { temporary = false, archived = false } = this.conversation(this.#wanted) ?? {};
+    const { temporary = false, archived = false } = this.#store.conversation(this.#store.openId) ?? {};
     document.getElementById('temporary-mark').hidden = !temporary;
     document.getElementById('archived-mark').hidden = !archived;
-  }
-
-  #follow(events) {
-    events.on('conversation:created', ({ conversationId }) => {
-      if (conversationId && !this.conversation(conversationId)) this.#fetch(conversationId);
-    });
-    events.on('conversation:updated', ({ conversationId, ...changes }) => this.updateConversation(conversationId, changes));
-    events.on('conversation:deleted', ({ conversationId }) => {
-      const workspaceId = this.#model.workspaceOf(conversationId);
-      if (workspaceId === undefined) return;
-      this.#model.removeConversation(conversationId);
-      this.#tellState();
-      this.#tree?.reload(workspaceId);
-    });
-  }
-
-  #refreshWhenSeenAgain() {
-    let hiddenAt = 0;
-    document.addEventListener('visibilitychange', () => {
-      if (document.hidden) hiddenAt = Date.now();
-      else if (this.#tree && Date.now() - hiddenAt > STALE_MS) this.refresh();
-    });
   }
 
   #tellState() {
@@ -283,18 +234,11 @@ class Sidebar {
 /**
  * Show the sidebar and fill it.
  *
- * @param {{api: object, events: object, bootstrap: {user_email: string, domain: string}, kept: object}} page
- * @returns {{select: (conversationId: string|null) => Promise<void>, refresh: () => Promise<void>,
- *            updateConversation: (conversationId: string, changes: object) => Promise<void>,
- *            conversation: (conversationId: string) => object|undefined}}
+ * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: {user_email: string, domain: string},
+ *   kept: object}} page
+ * @returns {{refresh: () => Promise<void>}} `refresh` asks for the lists, at first or again
  */
 export function mountSidebar(page) {
   const sidebar = new Sidebar(page);
-  sidebar.refresh();
-  return {
-    select: (conversationId) => sidebar.select(conversationId),
-    refresh: () => sidebar.refresh(),
-    updateConversation: (conversationId, changes) => sidebar.updateConversation(conversationId, changes),
-    conversation: (conversationId) => sidebar.conversation(conversationId),
-  };
+  return { refresh: () => sidebar.refresh() };
 }

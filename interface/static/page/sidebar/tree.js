@@ -194,7 +194,8 @@ export class SidebarTree {
     const tree = this.#tree;
     tree.set_text(node, this.#model.textOf(workspaceId));
     if (!node.state.loaded) return;
-    const wasOpen = tree.is_open(node);
+    // One that had become empty could not stay open.
+    const wasOpen = tree.is_open(node) || this.#model.workspace(workspaceId)?.expanded;
     // jsTree would open it again by itself, but later, so that it would be seen closed, and as if a person had done it.
     node.state.opened = false;
     await this.#load(node);

@@ -12,8 +12,13 @@ export const FIRST_ROWS = 100;
 /** What begins so far up is seen at once: it is opened however many rows that takes. */
 const FIRST_SCREEN = 20;
 
+/** What rows show of workspaces, and their places follow from. */
+const SHOWN_OF_WORKSPACES = ['workspace_name', 'workspace_color', 'parent_workspace_id'];
+
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
-const byTime = (a, b) => (b.last_updated ?? '').localeCompare(a.last_updated ?? '');
+/** When something was last said, as exactly as it is known. */
+const timeOf = (conversation) => conversation.updated_at ?? conversation.last_updated ?? '';
+const byTime = (a, b) => Number(timeOf(a) < timeOf(b)) - Number(timeOf(a) > timeOf(b));
 
 /** What the tree shows, and the changes that happen to it. */
 export class TreeModel {
@@ -33,6 +38,83 @@ export class TreeModel {
     this.replace({ workspaces, conversations });
   }
 
+  /**
+   * Follow what changed in the store.
+   *
+   * @param {import('../core/store.js').Batch} batch
+   * @param {import('../core/store.js').Store} store
+   * @param {(conversation: object) => boolean} isListed whether the tree shows it
+   * @returns {{reload: Set<string>, redraw: object[]}} the workspaces whose rows are others now (ROOT: all), and the
+   *   conversations that only look different
+   */
+  follow(batch, store, isListed) {
+    const reload = new Set();
+    if (batch.lists) {
+      this.replace({ workspaces: [...store.workspaces.values()], conversations: [...store.conversations.values()].filter(isListed) });
+      return { reload: reload.add(ROOT), redraw: [] };
+    }
+    if (this.#followWorkspaces(batch.workspaces, store)) reload.add(ROOT);
+    const redraw = [];
+    for (const conversationId of batch.conversations.keys()) {
+      const conversation = store.conversation(conversationId);
+      const places = this.#followConversation(conversationId, conversation && isListed(conversation) ? conversation : null);
+      for (const workspaceId of places) reload.add(workspaceId);
+      if (conversation && places.length === 0) redraw.push(conversation);
+    }
+    return { reload, redraw };
+  }
+
+  /** Whether the tree of workspaces is another one. That others opened or closed one is their own matter. */
+  #followWorkspaces(changed, store) {
+    let isOther = false;
+    for (const workspaceId of changed.keys()) {
+      const [known, workspace] = [this.#workspaces.get(workspaceId), store.workspaces.get(workspaceId)];
+      if (workspace) this.#workspaces.set(workspaceId, { ...workspace, expanded: known?.expanded ?? workspace.expanded });
+      else this.#workspaces.delete(workspaceId);
+      isOther ||= !known || !workspace || SHOWN_OF_WORKSPACES.some((name) => known[name] !== workspace[name]);
+    }
+    if (!isOther) return false;
+    const conversations = [...this.#listed.values()].flat().sort(byTime);
+    this.replace({ workspaces: [...this.#workspaces.values()], conversations });
+    return true;
+  }
+
+  /** Show a conversation where it belongs now, null: nowhere. The workspaces that show other rows than before. */
+  #followConversation(conversationId, conversation) {
+    const known = this.#conversations.get(conversationId);
+    const home = this.workspaceOf(conversationId);
+    if (!conversation) {
+      this.removeConversation(conversationId);
+      return known ? [home] : [];
+    }
+    const stays = known && known.workspace_id === conversation.workspace_id;
+    if (stays && timeOf(known) === timeOf(conversation)) {
+      this.#replaceInPlace(home, conversation);
+      return [];
+    }
+    const wasFirst = known && this.isNewest(conversationId);
+    this.removeConversation(conversationId);
+    this.#insert(conversation);
+    const place = this.workspaceOf(conversationId);
+    if (stays && wasFirst && this.isNewest(conversationId)) return [];
+    return known && home !== place ? [home, place] : [place];
+  }
+
+  #replaceInPlace(workspaceId, conversation) {
+    const list = this.#list(workspaceId);
+    const { conversation_id: id } = conversation;
+    list[list.findIndex((each) => each.conversation_id === id)] = conversation;
+    this.#conversations.set(id, conversation);
+  }
+
+  /** Among conversations of the same second it is the newest. */
+  #insert(conversation) {
+    this.#conversations.set(conversation.conversation_id, conversation);
+    const list = this.#list(this.#homeOf(conversation));
+    const later = list.findIndex((each) => timeOf(each) <= timeOf(conversation));
+    list.splice(later < 0 ? list.length : later, 0, conversation);
+  }
+
   /** Take fresh lists; which workspaces are open here, and how far each was unrolled, stays. */
   replace({ workspaces, conversations }) {
     const known = this.#workspaces;
@@ -50,6 +132,10 @@ export class TreeModel {
       if (list) list.push(conversation);
       else this.#list(this.#homeOf(conversation)).push(conversation);
     }
+  }
+
+  get defaultWorkspaceId() {
+    return this.#defaultWorkspaceId;
   }
 
   get conversationCount() {
@@ -220,7 +306,7 @@ export class TreeModel {
     conversation.workspace_id = workspaceId;
     this.#conversations.set(conversationId, conversation);
     const list = this.#list(this.#homeOf(conversation));
-    const later = list.findIndex((each) => (each.last_updated ?? '') < (conversation.last_updated ?? ''));
+    const later = list.findIndex((each) => timeOf(each) < timeOf(conversation));
     list.splice(later < 0 ? list.length : later, 0, conversation);
   }
 

@@ -13,16 +13,16 @@ function press(selector) {
 }
 
 /** Opens the conversation that is listed `step` rows below the open one; without one, the first or the last. */
-function openListed(step, { events, shownId }) {
+function openListed(step, { events, store }) {
   const ids = [...document.querySelectorAll(ROWS)].map((row) => row.dataset.conversationId);
-  const place = ids.indexOf(shownId());
+  const place = ids.indexOf(store.openId);
   const from = place === -1 && step < 0 ? ids.length : place;
   const conversationId = ids[from + step];
   if (conversationId) events.emit('conversation:open', { conversationId });
 }
 
-async function copyReference({ sidebar, shownId }) {
-  const friendlyId = sidebar.conversation(shownId())?.conversation_friendly_id;
+async function copyReference({ store }) {
+  const friendlyId = store.conversation(store.openId)?.conversation_friendly_id;
   if (!friendlyId) {
     showToast(shortcutStrings.nothingToCopy);
     return;
@@ -57,7 +57,7 @@ const JOBS = {
  * Does what a shortcut stands for. Loaded with the first one that is pressed.
  *
  * @param {string} name of `app/shortcuts/shortcuts_model.js`
- * @param {{events: object, sidebar: object, shownId: () => string|null}} page `shownId` gives the open conversation's id
+ * @param {{events: object, store: import('../../core/store.js').Store}} page
  * @returns {Promise<void>}
  */
 export async function runShortcut(name, page) {

@@ -43,9 +43,8 @@ function createPlace(page, conversationId) {
     }
   }
 
-  /** Shows what was changed, here and in other tabs. */
+  /** Shows what was changed. */
   async function changed() {
-    page.changed(conversationId);
     if (isHere()) await page.reload();
   }
 
@@ -124,7 +123,6 @@ function actionsIn(page, conversationId) {
   async function remake(message, how) {
     try {
       await page.turns().remake(message, conversationId, how);
-      page.changed(conversationId);
     } catch (error) {
       // Who has left the conversation since finds it there.
       if (error.name === 'AbortError') return;
@@ -143,7 +141,6 @@ function actionsIn(page, conversationId) {
     const outcome = await attempt(job, { failed: strings.branches.askFailed, again: () => askInstead(message, text, id) });
     if (!outcome) return 'failed';
     page.edits.drop(message.message_id, text);
-    page.changed(conversationId);
     return outcome;
   }
 

@@ -13,9 +13,6 @@ export function withDetails({ conversationId, friendlyId, title, stateless }, de
   };
 }
 
-/** @returns {object} what lists show of the open conversation */
-export const listed = ({ title, friendlyId }) => ({ title, conversation_friendly_id: friendlyId });
-
 /**
  * Shows what conversation is open, in the page and in the window's title, and whether what is said in it is kept.
  *
@@ -52,11 +49,15 @@ export function emptyState() {
  */
 export function createPins(transcript, page) {
   let bar = null;
+  /** Counts what was asked: the newest answer counts. */
+  let asked = 0;
 
   async function refresh(options) {
     const conversationId = page.conversationId();
+    asked += 1;
+    const mine = asked;
     const pinned = await page.api.listPinnedMessages(conversationId, options);
-    if (conversationId !== page.conversationId()) return;
+    if (mine !== asked || conversationId !== page.conversationId()) return;
     if (pinned.length > 0) bar ??= (await bring(() => import('./pinned_messages.js'))).createPinnedBar(transcript, page);
     if (conversationId === page.conversationId()) bar?.show(pinned);
   }

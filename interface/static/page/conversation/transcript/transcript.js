@@ -33,6 +33,9 @@ export class Transcript {
   /** The side whose messages could not be loaded, until somebody tries again. */
   #failed = null;
   #conversationId = null;
+  /** Counts what was loaded in the place of what was shown: an answer to what was asked before is out of date. */
+  #generation = 0;
+  #refreshes = 0;
 
   constructor({ container, page }) {
     this.#page = page;
@@ -66,6 +69,10 @@ export class Transcript {
     return this.#window.atEnd;
   }
 
+  get atStart() {
+    return this.#window.atStart;
+  }
+
   get nextIndex() {
     return this.#window.nextIndex;
   }
@@ -92,6 +99,7 @@ export class Transcript {
   /** Empties the transcript, and turns it to another conversation. */
   clear(conversationId) {
     this.#conversationId = conversationId;
+    this.#nextGeneration();
     this.#forgetLoading();
     this.#window.clear();
     this.#list.show([]);
@@ -107,9 +115,11 @@ export class Transcript {
    */
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
+    const generation = this.#nextGeneration();
     const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
     const messages = await this.#page.api.listMessages(conversationId, query, { signal });
-    if (conversationId !== this.#conversationId) return;
+    if (generation !== this.#generation) return;
+    this.#nextGeneration();
     this.#forgetLoading();
     this.#window.replace(messages, { atEnd: around === null });
     this.#list.show(this.messages);
@@ -221,10 +231,13 @@ export class Transcript {
   /** Fetches again what is shown, and what came since: another tab, or a move, may have changed it. */
   async refresh(options) {
     const conversationId = this.#conversationId;
+    const generation = this.#generation;
+    this.#refreshes += 1;
+    const number = this.#refreshes;
     const first = this.#window.first?.message_index ?? 1;
     const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
     const messages = await this.#page.api.listMessages(conversationId, { after: first - 1, limit }, options);
-    if (conversationId !== this.#conversationId) return;
+    if (generation !== this.#generation || number !== this.#refreshes) return;
     const atEnd = messages.length < limit;
     // What was just written and is not numbered yet is not in the server's answer.
     const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
@@ -235,6 +248,20 @@ export class Transcript {
       this.#list.show(this.messages);
     }, this.#list.nodes());
     this.#tellEnds();
+  }
+
+  /** Adds what was said since behind the messages that are shown, where those are the newest. */
+  async loadNewer(options) {
+    if (!this.atEnd) return;
+    const generation = this.#generation;
+    const after = this.#window.last?.message_index ?? 0;
+    const messages = await this.#page.api.listMessages(this.#conversationId, { after, limit: PAGE }, options);
+    if (generation === this.#generation && messages.length > 0) this.#take('later', messages);
+  }
+
+  #nextGeneration() {
+    this.#generation += 1;
+    return this.#generation;
   }
 
   #onScroll() {

@@ -19,6 +19,8 @@ let sent = 0;
 export class Turns {
   #page;
   #following = new Map();
+  /** How many turns were asked for whose answer has not begun. */
+  #asking = 0;
   #controller = new AbortController();
 
   constructor(page) {
@@ -27,6 +29,20 @@ export class Turns {
 
   get running() {
     return this.#following.size > 0;
+  }
+
+  /** Whether this page shows a turn here itself: one that runs, or one that the server has not answered yet. */
+  get isBusy() {
+    return this.running || this.#asking > 0;
+  }
+
+  async #ask(request) {
+    this.#asking += 1;
+    try {
+      return await request();
+    } finally {
+      this.#asking -= 1;
+    }
   }
 
   /** Stops watching; the answers go on without us. */
@@ -51,9 +67,9 @@ export class Turns {
     const { signal } = this.#controller;
     const wasShown = isShown();
     const request = new AbortController();
-    const response = await this.#page.api.sendMessage(conversationId, message, { signal: request.signal });
+    const response = await this.#ask(() => this.#page.api.sendMessage(conversationId, message, { signal: request.signal }));
     if (!wasShown || signal.aborted) {
-      await this.#leaveUnseen(conversationId, response);
+      await response.body.cancel();
       // Whoever came here meanwhile may have come before the server had it.
       if (isShown()) await this.#page.refresh();
       return false;
@@ -79,10 +95,10 @@ export class Turns {
    */
   async remake(answer, conversationId, how) {
     const { signal } = this.#controller;
-    const response = await this.#page.api[how](conversationId, answer.message_id, { signal });
+    const response = await this.#ask(() => this.#page.api[how](conversationId, answer.message_id, { signal }));
     const message = this.#page.find(answer.message_id);
     if (!message) {
-      await this.#leaveUnseen(conversationId, response);
+      await response.body.cancel();
       return;
     }
     this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
@@ -102,9 +118,9 @@ export class Turns {
   async askInstead(former, asked, conversationId) {
     const { signal } = this.#controller;
     const open = (options) => this.#page.api.askInstead(conversationId, former.message_id, asked, options);
-    const response = await open({ signal });
+    const response = await this.#ask(() => open({ signal }));
     if (!this.#page.find(former.message_id)) {
-      await this.#leaveUnseen(conversationId, response);
+      await response.body.cancel();
       return;
     }
     const transcript = this.#page.transcript();
@@ -119,12 +135,6 @@ export class Turns {
   stop() {
     const conversationId = this.#page.conversationId();
     return attempt(() => this.#page.api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
-  }
-
-  async #leaveUnseen(conversationId, response) {
-    this.#page.changed(conversationId);
-    this.#page.events.emit('conversation:unseen', { conversationId });
-    await response.body.cancel();
   }
 
   /** Goes on watching an answer that a tab before this one, or another one, began. */

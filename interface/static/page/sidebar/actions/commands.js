@@ -11,7 +11,7 @@ import { createWorkspaceActions } from './workspaces.js';
  *   conversation"; `renameSubject(subject)` and `removeSubject(subject)` for keys, `moveSubjects(subjects, workspaceId)` for the mouse
  */
 export function createCommands(parts) {
-  const { model, sidebar } = parts;
+  const { store, model, sidebar } = parts;
   const actions = { ...createConversationActions(parts), ...createWorkspaceActions(parts) };
   dressMenus();
 
@@ -19,7 +19,7 @@ export function createCommands(parts) {
     const outline = model.outline();
     if (kind === 'conversation') {
       const home = model.workspaceOf(id);
-      return conversationMenu(sidebar.find(id), { chosen: sidebar.chosenWith(id), home, outline, actions });
+      return conversationMenu(store.conversation(id), { chosen: sidebar.chosenWith(id), home, outline, actions });
     }
     return workspaceMenu(model.workspace(id), {
       outline,

@@ -29,66 +29,49 @@ function offerUndo(message, onAction) {
 /**
  * @typedef {object} Parts
  * @property {object} api
+ * @property {import('../../core/store.js').Store} store
  * @property {object} events
  * @property {import('../tree_model.js').TreeModel} model
- * @property {{wanted: () => string|null, begin: (workspaceId: string) => void, beginTemporary: () => void, add: (conversation: object) => Promise<void>,
- *   refresh: () => Promise<void>, reload: (...workspaceIds: string[]) => Promise<void>,
- *   redraw: (conversations: object[]) => void, find: (conversationId: string) => object|undefined,
- *   setAside: (conversation: object) => void, shelvesChanged: (...sections: string[]) => void}} sidebar
- *   `find` also finds what has no row in the tree, as the archived ones
+ * @property {{begin: (workspaceId: string) => void, beginTemporary: () => void, refresh: () => Promise<void>,
+ *   fetch: (conversationId: string) => Promise<void>, drawn: () => Promise<void>,
+ *   reload: (...workspaceIds: string[]) => Promise<void>, chosenWith: (conversationId: string) => string[]}} sidebar
+ *   `drawn` resolves when what changed is shown; `reload` draws rows again, for when a drag has moved them
  */
 
 /** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
-function createPlacing({ api, events, model, sidebar }) {
+function createPlacing({ api, store, events, model, sidebar }) {
   const changeMany = createMany(api, () => sidebar.refresh());
-  const titleOf = (id) => shownTitle(sidebar.find(id)?.title);
-
-  /** Change the marks of conversations that stay where they are. */
-  function mark(ids, change, { value, marks }) {
-    const apply = (done) => {
-      sidebar.redraw(done.map((id) => sidebar.find(id)).filter(Boolean).map((each) => Object.assign(each, marks)));
-    };
-    return changeMany(ids, change, { value, apply });
-  }
-
-  /** Show that conversations left the tree or came to another place in it; `job` does that to the model. */
-  async function rearrange(ids, job, ...more) {
-    const touched = new Set([...ids.map((id) => model.workspaceOf(id)), ...more]);
-    ids.forEach(job);
-    // The tree knows a row by its id: it has to leave its old place before it can appear in the new one.
-    await sidebar.reload(...[...touched].filter((workspaceId) => workspaceId !== undefined));
-  }
+  const titleOf = (id) => shownTitle(store.conversation(id)?.title);
+  /** Conversations have other fields now: everybody hears of all of them at once. */
+  const change = (ids, fields) => store.update(() => ids.forEach((id) => store.changeConversation(id, fields)));
 
   async function moveConversations(ids, workspaceId) {
-    const homes = new Map(ids.map((id) => [id, model.workspaceOf(id)]));
-    const moving = ids.filter((id) => homes.get(id) !== workspaceId);
-    const move = (id) => model.moveConversation(id, workspaceId);
+    const homes = new Set(ids.map((id) => model.workspaceOf(id)));
+    const moving = ids.filter((id) => model.workspaceOf(id) !== workspaceId);
+    await changeMany(moving, 'move', { value: workspaceId, apply: (done) => change(done, { workspace_id: workspaceId }) });
     // A drag has moved their rows already: where nothing came of it, they have to go back.
-    const settle = () => sidebar.reload(workspaceId, ...new Set(homes.values()));
-    await changeMany(moving, 'move', { value: workspaceId, apply: (done) => rearrange(done, move, workspaceId) });
-    if (moving.some((id) => model.workspaceOf(id) !== workspaceId)) await settle();
+    if (moving.some((id) => model.workspaceOf(id) !== workspaceId)) await sidebar.reload(workspaceId, ...homes);
   }
 
   async function putAway(done) {
-    const conversations = done.map((id) => sidebar.find(id)).filter(Boolean);
     const message = done.length === 1 ? words.archived(titleOf(done[0])) : words.archivedMany(done.length);
-    await rearrange(done, (id) => model.removeConversation(id));
-    for (const conversation of conversations) sidebar.setAside({ ...conversation, archived: true });
-    sidebar.shelvesChanged('archived');
+    change(done, { archived: true });
+    await sidebar.drawn();
     offerUndo(message, () => archive(done, false));
   }
 
   /** Conversations are in the tree again, and the focus with them where nothing else has it. */
-  async function broughtBack([first]) {
-    await sidebar.refresh();
+  async function broughtBack(ids) {
+    if (ids.every((id) => store.conversation(id))) await sidebar.drawn();
+    else await sidebar.refresh();
     if (document.activeElement !== document.body) return;
-    document.getElementById(`${conversationNodeId(first)}_anchor`)?.focus({ preventScroll: true });
+    document.getElementById(`${conversationNodeId(ids[0])}_anchor`)?.focus({ preventScroll: true });
   }
 
   async function takenBack(done) {
     showToast(done.length === 1 ? words.unarchived(titleOf(done[0])) : words.restored, { kind: 'success' });
+    change(done, { archived: false });
     await broughtBack(done);
-    sidebar.shelvesChanged('archived');
   }
 
   function archive(ids, archived) {
@@ -97,60 +80,62 @@ function createPlacing({ api, events, model, sidebar }) {
       : changeMany(ids, 'unarchive', { apply: takenBack });
   }
 
-  async function thrownAway(done) {
-    const message = done.length === 1 ? words.deleted(titleOf(done[0])) : words.deletedMany(done.length);
-    const open = done.find((id) => id === sidebar.wanted());
-    await rearrange(done, (id) => model.removeConversation(id));
-    for (const conversationId of done) events.emit('conversation:deleted', { conversationId });
-    sidebar.shelvesChanged('archived', 'bin');
-    offerUndo(message, () => changeMany(done, 'restore', { apply: (back) => restored(back, open) }));
+  /** The one that is open is left before anybody is told that it is gone. */
+  async function remove(ids) {
+    const known = new Map(ids.map((id) => [id, store.conversation(id)]));
+    const open = ids.find((id) => id === store.openId);
+    const thrownAway = async (done) => {
+      const message = done.length === 1 ? words.deleted(shownTitle(known.get(done[0])?.title)) : words.deletedMany(done.length);
+      if (done.includes(store.openId)) events.emit('conversation:open', { conversationId: null });
+      store.update(() => done.forEach((id) => store.removeConversation(id)));
+      await sidebar.drawn();
+      offerUndo(message, () => changeMany(done, 'restore', { apply: (back) => restored(back, { known, open }) }));
+    };
+    await store.removing(ids, () => changeMany(ids, 'delete', { apply: thrownAway }));
   }
 
   /** `open`: which of them was the open one; nobody who has turned elsewhere since is called back. */
-  async function restored(done, open) {
+  async function restored(done, { known, open }) {
     showToast(words.restored, { kind: 'success' });
+    store.update(() => done.forEach((id) => known.get(id) && store.putConversation(known.get(id))));
     await broughtBack(done);
-    sidebar.shelvesChanged('archived', 'bin');
-    if (done.includes(open) && sidebar.wanted() === null) events.emit('conversation:open', { conversationId: open });
+    if (done.includes(open) && store.openId === null) events.emit('conversation:open', { conversationId: open });
   }
 
   return {
     moveConversations,
     archive,
-    flag: (ids, flag) => mark(ids, 'flag', { value: flag, marks: { flag } }),
-    pin: (ids, pinned) => mark(ids, pinned ? 'pin' : 'unpin', { marks: { pinned } }),
-    remove: (ids) => changeMany(ids, 'delete', { apply: thrownAway }),
+    flag: (ids, flag) => changeMany(ids, 'flag', { value: flag, apply: (done) => change(done, { flag }) }),
+    pin: (ids, pinned) => changeMany(ids, pinned ? 'pin' : 'unpin', { apply: (done) => change(done, { pinned }) }),
+    remove,
   };
 }
 
 /** @param {Parts} parts */
-export function createConversationActions({ api, events, model, sidebar }) {
-  const titleOf = (id) => shownTitle(sidebar.find(id)?.title);
+export function createConversationActions({ api, store, events, model, sidebar }) {
+  const titleOf = (id) => shownTitle(store.conversation(id)?.title);
 
   async function rename(id) {
-    const value = sidebar.find(id)?.title ?? '';
+    const value = store.conversation(id)?.title ?? '';
     const title = await askText({ title: words.renameTitle, label: words.renameLabel, value, maxLength: 500 });
     if (title === null || (await attempt(() => api.setConversationTitle(id, title), FAILED)) === null) return;
-    events.emit('conversation:updated', { conversationId: id, title });
+    store.changeConversation(id, { title });
   }
 
   async function editTags(id) {
-    const before = sidebar.find(id)?.tags ?? [];
+    const before = store.conversation(id)?.tags ?? [];
     const written = await askText({
       title: words.tagsTitle(titleOf(id)), label: words.tagsLabel, value: before.join(', '), maxLength: 1000, mayBeEmpty: true,
     });
     if (written === null) return;
     const wanted = written.split(',').map((tag) => tag.trim().replace(/^#/, '')).filter(Boolean);
     const changed = await attempt(() => api.setTags(id, wanted), FAILED);
-    if (changed !== null) events.emit('conversation:updated', { conversationId: id, tags: changed.tags });
+    if (changed !== null) store.changeConversation(id, { tags: changed.tags });
   }
 
   /** Take in a copy that was just made, and turn to it. */
   async function showCopy({ conversation_id: conversationId }, message) {
-    const details = await attempt(() => api.getConversationDetails(conversationId), FAILED);
-    if (details === null) return;
-    await sidebar.add(details);
-    events.emit('conversation:created', { conversationId });
+    if ((await attempt(() => sidebar.fetch(conversationId).then(() => true), FAILED)) === null) return;
     events.emit('conversation:open', { conversationId });
     showToast(message, { kind: 'success' });
   }
@@ -161,7 +146,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
   }
 
   async function fork(id) {
-    const { conversation_friendly_id: friendlyId } = sidebar.find(id) ?? {};
+    const { conversation_friendly_id: friendlyId } = store.conversation(id) ?? {};
     const ask = async () => (await bring(() => import('../../conversation/fork/dialog.js'))).askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
     const point = await attempt(ask, FAILED);
     if (!point || point.messageId === undefined) return;
@@ -173,7 +158,7 @@ export function createConversationActions({ api, events, model, sidebar }) {
   async function setStateless(id, on) {
     const job = async () => (await bring(() => import('../../conversation/stateless_api.js'))).setStateless(api, id, on);
     if ((await attempt(job, FAILED)) === null) return;
-    events.emit('conversation:updated', { conversationId: id, stateless: on });
+    store.changeConversation(id, { stateless: on });
     showToast(on ? sidebarStrings.stateless.on : sidebarStrings.stateless.off, { kind: 'success' });
   }
 
@@ -199,6 +184,6 @@ export function createConversationActions({ api, events, model, sidebar }) {
     setStateless,
     share,
     exportAs,
-    ...createPlacing({ api, events, model, sidebar }),
+    ...createPlacing({ api, store, events, model, sidebar }),
   };
 }

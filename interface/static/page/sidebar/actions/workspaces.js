@@ -1,8 +1,9 @@
-/** What the sidebar's menus do to workspaces. Their changes are rare and may touch the whole tree: it is fetched again. */
+/** What the sidebar's menus do to workspaces: ask the server first, then put what came of it into the store. */
 
 import { createBulkApi } from './bulk_api.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
+import { ROOT } from '../tree_nodes_model.js';
 import { attempt } from '../../ui/attempts.js';
 import { askText, confirmAction } from '../../ui/dialog.js';
 import { showToast } from '../../ui/toast.js';
@@ -10,44 +11,53 @@ import { showToast } from '../../ui/toast.js';
 const words = shellStrings.workspace;
 
 /** @param {import('./conversations.js').Parts & {domain: string}} parts */
-export function createWorkspaceActions({ api, domain, model, sidebar }) {
-  /** @returns {Promise<object|null>} what the job gave; null where it failed, which has been told */
-  async function change(job, { creates } = {}) {
-    const failed = shellStrings.sidebar.actionFailed;
+export function createWorkspaceActions({ api, store, domain, model, sidebar }) {
+  const failed = shellStrings.sidebar.actionFailed;
+
+  /**
+   * @param {() => Promise<object>} job asks the server
+   * @param {(answer: object) => void} apply puts what came of it into the store
+   */
+  async function change(job, apply, { creates } = {}) {
     const again = async () => {
-      await change(job, { creates });
+      await change(job, apply, { creates });
     };
-    const result = await attempt(job, { failed, again, creates });
-    // Also after a failure: a drag has moved the row already.
-    await sidebar.refresh();
-    return result;
+    const answer = await attempt(job, { failed, again, creates });
+    if (answer !== null) apply(answer);
+    // A drag has moved the row already: where nothing came of it, it has to go back.
+    else await sidebar.reload(ROOT);
   }
+
+  const setFields = (id, fields) => change(() => api.updateWorkspace(id, fields), () => store.changeWorkspace(id, fields));
 
   async function newWorkspace(parentId = null) {
     const name = await askText({ title: words.newTitle, label: words.label, confirmLabel: words.create });
     if (name === null) return;
-    await change(() => api.createWorkspace(domain, name, { parentId: parentId ?? undefined }), { creates: true });
+    const make = () => api.createWorkspace(domain, name, { parentId: parentId ?? undefined });
+    await change(make, (workspace) => store.putWorkspace(workspace), { creates: true });
   }
 
   async function renameWorkspace(id) {
     const value = model.workspace(id).workspace_name;
     const name = await askText({ title: words.renameTitle, label: words.label, value });
-    if (name !== null) await change(() => api.updateWorkspace(id, { workspace_name: name }));
+    if (name !== null) await setFields(id, { workspace_name: name });
   }
 
   async function restoreWorkspace(removed) {
     const { workspace_name: name } = removed;
-    if ((await change(() => createBulkApi(api).restoreWorkspace(domain, removed))) === null) return;
-    showToast(sidebarStrings.workspace.restored(name), { kind: 'success' });
+    await change(() => createBulkApi(api).restoreWorkspace(domain, removed), () => {
+      showToast(sidebarStrings.workspace.restored(name), { kind: 'success' });
+    });
   }
 
   async function deleteWorkspace(id) {
     const { workspace_name: name } = model.workspace(id);
     const question = { title: words.deleteTitle(name), text: words.deleteText, confirmLabel: words.deleteConfirm };
     if (!(await confirmAction(question))) return;
-    const answer = await attempt(() => api.deleteWorkspace(domain, id), { failed: shellStrings.sidebar.actionFailed });
+    const answer = await attempt(() => api.deleteWorkspace(domain, id), { failed });
     if (answer === null) return;
-    await sidebar.refresh();
+    store.removeWorkspace(id, { movedTo: answer.removed.parent_workspace_id ?? model.defaultWorkspaceId });
+    await sidebar.drawn();
     showToast(sidebarStrings.workspace.deleted(name), {
       actionLabel: shellStrings.toast.undo,
       onAction: () => restoreWorkspace(answer.removed),
@@ -58,7 +68,8 @@ export function createWorkspaceActions({ api, domain, model, sidebar }) {
     newWorkspace,
     renameWorkspace,
     deleteWorkspace,
-    colorWorkspace: (id, color) => change(() => api.updateWorkspace(id, { workspace_color: color })),
-    moveWorkspace: (id, parentId) => change(() => api.moveWorkspace(id, parentId)),
+    colorWorkspace: (id, color) => setFields(id, { workspace_color: color }),
+    moveWorkspace: (id, parentId) =>
+      change(() => api.moveWorkspace(id, parentId), () => store.changeWorkspace(id, { parent_workspace_id: parentId })),
   };
 }

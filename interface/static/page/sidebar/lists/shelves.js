@@ -52,7 +52,7 @@ function addRows(list, rows) {
  * @param {object} parts.api
  * @param {string} parts.domain
  * @param {{onOpen: Function, onMenu: Function}} parts.on as for `conversationRow`
- * @param {(conversation: object) => void} parts.keep is told of each conversation of the archive that is shown
+ * @param {(conversations: object[]) => void} parts.keep takes in the conversations of the archive that are shown
  * @param {(conversationId: string) => Promise<void>} parts.onRestored
  * @returns {{show: (section: 'archived'|'bin', list: HTMLElement) => Promise<void>}}
  */
@@ -60,7 +60,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
   async function archivePage(list, cursor) {
     const query = { archived_only: true, limit: PAGE, cursor };
     const { conversations, cursor: next } = await api.listConversationsPage(domain, query);
-    conversations.forEach(keep);
+    keep(conversations);
     const rows = conversations.map((conversation) => conversationRow(conversation, on));
     if (next) rows.push(moreButton(() => orTell(list, () => archivePage(list, next))));
     if (cursor) addRows(list, rows);

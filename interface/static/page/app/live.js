@@ -1,0 +1,35 @@
+/** Keeps the page true to what other tabs, devices and programs do: the stream of changes feeds the store. */
+
+import { ChangeFeed } from '../core/changes.js';
+
+/**
+ * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, onReset: () => void}} page
+ *   `onReset`: too much has changed to be told one by one
+ */
+export function followChanges({ api, store, events, bootstrap, onReset }) {
+  const feed = new ChangeFeed({
+    name: `anaphora.changes.${bootstrap.user_email}`,
+    position: bootstrap.changes,
+    open: (query, options) => api.watchChanges(query, options),
+    on: {
+      changes: (changes) => store.apply(changes),
+      reset() {
+        store.forgetTurns();
+        onReset();
+        events.emit('changes:lost');
+      },
+      end() {
+        // The session has ended: the next request says so.
+      },
+    },
+  });
+  const wake = () => {
+    if (document.hidden) return;
+    feed.wake();
+    store.markRead();
+  };
+  document.addEventListener('visibilitychange', wake);
+  document.addEventListener('resume', wake);
+  addEventListener('online', wake);
+  addEventListener('pageshow', ({ persisted }) => persisted && wake());
+}

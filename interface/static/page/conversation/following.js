@@ -1,0 +1,46 @@
+/** What others do to the messages of the open conversation: only what changed is asked for. */
+
+import { planOf } from './changes_model.js';
+
+/**
+ * @param {object} parts
+ * @param {import('../core/store.js').Store} parts.store
+ * @param {object} parts.page what the parts of the page share
+ * @param {import('./transcript/transcript.js').Transcript} parts.transcript
+ * @param {import('./turns/turns.js').Turns} parts.turns
+ * @param {{refresh: (options: object) => Promise<void>}} parts.pins
+ * @param {() => Promise<void>} parts.loaded resolves when what is open is shown
+ * @param {() => Promise<void>} parts.onNewer messages were added at the end
+ */
+export function followMessages({ store, page, transcript, turns, pins, loaded, onNewer }) {
+  let done = Promise.resolve();
+
+  async function fetch(conversationId, messageId) {
+    const [message] = await page.api.listMessages(conversationId, { around: messageId, limit: 1 }, { quiet: true });
+    if (conversationId === store.openId && message?.message_id === messageId) transcript.patch(messageId, message);
+  }
+
+  async function follow(conversationId, changes) {
+    await loaded();
+    if (conversationId !== store.openId) return;
+    const shown = { find: (messageId) => transcript.find(messageId), atStart: transcript.atStart, isAnswering: turns.isBusy };
+    const plan = planOf(changes, shown);
+    for (const [messageId, fields] of plan.fields) transcript.patch(messageId, fields);
+    if (plan.window) {
+      // While an answer is written here, its end shows everything anew.
+      if (!turns.isBusy) await page.refresh();
+      return;
+    }
+    await Promise.all([...plan.messages].map((messageId) => fetch(conversationId, messageId)));
+    if (plan.messages.size > 0) page.watchUnfinished();
+    if (plan.newer) await onNewer();
+    if (plan.pins) await pins.refresh({ quiet: true });
+  }
+
+  store.subscribe(({ told }) => {
+    const { openId } = store;
+    const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
+    // What can't be had now comes with the next look.
+    if (here.length > 0) done = done.then(() => follow(openId, here)).catch(() => {});
+  });
+}

@@ -1,0 +1,129 @@
+"""One state: what another browser or a program does is seen in an open page, and nothing else is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, make_workspace, messages
+from tests.browser.sidebar_page import SidebarPage, titles
+from tests.browser.transcript import body, card
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+LISTS = ("/list_conversation_by_user/", "/list_workspaces/")
+OF_A_CONVERSATION = ("/list_messages_by_conversation/", "/get_conversation_details/", "/pinned_messages")
+
+
+def asked_for(page: Page, *parts: str) -> list[str]:
+    """What the page asks for from now on, of those addresses that have one of `parts` in them: filled as it goes."""
+    found: list[str] = []
+    page.on(
+        "request", lambda request: found.append(request.url) if any(part in request.url for part in parts) else None
+    )
+    return found
+
+
+def do(person: Client, method: str, path: str, body: object = None) -> None:
+    assert person.request(method, path, body).status in (200, 201)
+
+
+def test_what_a_program_does_to_conversations_and_workspaces_is_seen_without_asking_for_lists(
+    person: Client, open_page: OpenPage
+) -> None:
+    talks = [hold_talk(person, title, "How much?") for title in ("One", "Two", "Three", "Four")]
+    one, two, three, four = (talk.conversation_id for talk in talks)
+    garden = make_workspace(person, "Garden")
+    page = open_page(person, talks[3].path)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("One")).to_be_visible()
+    expect(body(page, 2)).to_have_text("Understood.")
+    again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
+
+    do(person, "PUT", f"/conversations/{four}/title", {"title": "Fourth"})
+    expect(sidebar.row("Fourth")).to_be_visible()
+    expect(page.locator("#conversation-title")).to_have_text("Fourth")
+    expect(page).to_have_title(re.compile("^Fourth"))
+    do(person, "POST", f"/set_flag/{one}/red")
+    expect(sidebar.row("One").locator("xpath=..")).to_have_attribute("data-flag", "red")
+    do(person, "PUT", f"/conversations/{two}/pin")
+    expect(titles(page, "pinned")).to_have_text(["Two"])
+    do(person, "PUT", f"/move_conversation_to_workspace/{three}", {"workspace_id": garden})
+    expect(sidebar.row("Garden (1)")).to_be_visible()
+    do(person, "PUT", f"/update_workspace/{garden}", {"workspace_name": "Orchard"})
+    expect(sidebar.row("Orchard (1)")).to_be_visible()
+    made = person.create_conversation()
+    expect(sidebar.row("(untitled)")).to_be_visible()
+    assert list(person.send(made, "What is it?"))[-1]["done"]
+    expect(sidebar.row("(untitled)")).to_have_count(0)
+    do(person, "DELETE", f"/delete_workspace/assistant/{garden}")
+    expect(sidebar.row("Orchard (1)")).to_have_count(0)
+    expect(sidebar.row("Three")).to_be_visible()
+    do(person, "POST", f"/archive_conversation/{one}", {"archived": True})
+    expect(sidebar.row("One")).to_have_count(0)
+    do(person, "POST", f"/archive_conversation/{one}", {"archived": False})
+    expect(sidebar.row("One")).to_be_visible()
+    do(person, "DELETE", f"/delete_conversation/{four}")
+    expect(page.locator("#toasts")).to_contain_text("deleted in another window")
+    expect(page.locator(".message-card")).to_have_count(0)
+    assert again == []
+
+
+def test_of_messages_that_change_elsewhere_only_those_are_asked_for(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
+    where = talk.conversation_id
+    question, _, _, answer = (each["message_id"] for each in messages(person, where))
+    page = open_page(person, talk.path)
+    expect(body(page, 4)).to_have_text("Understood.")
+    again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
+
+    do(person, "POST", f"/show_hide_message_from_conversation/{where}/{answer}/4", {"show_hide": "hide"})
+    expect(card(page, 4)).to_have_class(re.compile("hidden"))
+    assert again == []
+    do(person, "POST", f"/edit_message_from_conversation/{where}/{question}/1", {"text": "How much rain?"})
+    expect(body(page, 1)).to_have_text("How much rain?")
+    assert ["limit=1" in url for url in again] == [True]
+    assert list(person.send(where, "How much salt?"))[-1]["done"]
+    expect(body(page, 5)).to_have_text("How much salt?")
+    expect(body(page, 6)).to_have_text("Understood.")
+    assert "after=4" in again[1]
+
+
+def test_one_window_watches_for_all_and_another_takes_over_when_it_closes(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    first = open_page(person, talk.path)
+    expect(body(first, 2)).to_have_text("Understood.")
+    second = first.context.new_page()
+    streams = asked_for(second, "/events")
+    second.goto(talk.path)
+    do(person, "PUT", f"/conversations/{talk.conversation_id}/title", {"title": "Growing beans"})
+    for page in (first, second):
+        expect(SidebarPage(page).row("Growing beans")).to_be_visible()
+    assert streams == []
+    with second.expect_request("**/events?*"):
+        first.close()
+    do(person, "PUT", f"/conversations/{talk.conversation_id}/title", {"title": "Growing peas"})
+    expect(SidebarPage(second).row("Growing peas")).to_be_visible()
+    assert len(streams) == 1
+
+
+def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Client, open_page: OpenPage) -> None:
+    stays = hold_talk(person, "Growing tomatoes", "How much water?")
+    ids = [person.create_conversation() for _ in range(300)]
+    page = open_page(person, stays.path)
+    expect(SidebarPage(page).row("General (301)")).to_be_visible()
+    again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
+    do(person, "POST", "/conversations/bulk", {"conversation_ids": ids, "change": "delete"})
+    expect(SidebarPage(page).row("General (1)")).to_be_visible()
+    expect(SidebarPage(page).row("Growing tomatoes")).to_be_visible()
+    do(person, "POST", "/conversations/bulk", {"conversation_ids": ids, "change": "restore"})
+    expect(SidebarPage(page).row("General (301)")).to_be_visible()
+    assert again == []

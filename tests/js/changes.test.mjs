@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+
+import { ApiError } from '../../interface/static/page/core/api.js';
+import { ChangeFeed } from '../../interface/static/page/core/changes.js';
+import { leadByLease, leadByLock } from '../../interface/static/page/core/leadership.js';
+
+const settled = () => new Promise((resolve) => {
+  setImmediate(resolve);
+});
+const line = (seq) => ({ seq, kind: 'conversation', change: 'changed', id: 'a', fields: {}, at: '' });
+
+const feeds = [];
+afterEach(() => feeds.splice(0).forEach((feed) => feed.close()));
+
+/** A server with numbered changes, and the browser whose tabs watch it. */
+class World {
+  constructor(newest = 0) {
+    this.epoch = 'e';
+    this.newest = newest;
+    this.streams = [];
+    this.asked = [];
+    this.tabs = [];
+    this.refusals = [];
+    this.waits = [];
+  }
+
+  open({ after, epoch }, { signal }) {
+    this.asked.push({ after, epoch });
+    const refusal = this.refusals.shift();
+    if (refusal) return Promise.reject(refusal);
+    let controller;
+    const body = new ReadableStream({ start: (given) => { controller = given; } });
+    const stream = { send: (...lines) => controller.enqueue(new TextEncoder().encode(lines.map((each) => `${JSON.stringify(each)}\n`).join(''))), end: () => controller.close(), signal };
+    this.streams.push(stream);
+    signal.addEventListener('abort', () => {
+      this.streams = this.streams.filter((each) => each !== stream);
+      controller.error(signal.reason);
+    });
+    if (epoch !== this.epoch) stream.send({ seq: this.newest, reset: true, epoch: this.epoch });
+    else for (let seq = after + 1; seq <= this.newest; seq += 1) stream.send(line(seq));
+    return Promise.resolve({ body });
+  }
+
+  async say(count = 1) {
+    for (let number = 0; number < count; number += 1) {
+      this.newest += 1;
+      for (const stream of this.streams) stream.send(line(this.newest));
+    }
+    await settled();
+    await settled();
+  }
+
+  /** A tab; the first one leads, the next when it closes. */
+  tab(position = { seq: this.newest, epoch: this.epoch }) {
+    const world = this;
+    const tab = { seen: [], resets: 0, ended: null, listeners: [], isFrozen: false };
+    const channel = {
+      addEventListener: (_name, listener) => tab.listeners.push(listener),
+      postMessage: (data) => queueMicrotask(() => {
+        for (const other of world.tabs) if (other !== tab && !other.isFrozen) other.listeners.forEach((hear) => hear({ data }));
+      }),
+      close() {},
+    };
+    world.tabs.push(tab);
+    tab.feed = new ChangeFeed({
+      name: 'n', channel, position, open: (query, options) => world.open(query, options), now: () => world.now ?? 0,
+      wait: (milliseconds) => {
+        world.waits.push(milliseconds);
+        return settled();
+      },
+      leadBy: (_name, on) => {
+        tab.on = on;
+        if (world.tabs[0] === tab) queueMicrotask(on.begin);
+        return { takeOver: () => world.lead(tab), resign: () => world.leave(tab) };
+      },
+      on: {
+        changes: (changes) => tab.seen.push(...changes.map(({ seq }) => seq)),
+        reset: () => {
+          tab.resets += 1;
+        },
+        end: (error) => {
+          tab.ended = error;
+        },
+      },
+    });
+    feeds.push(tab.feed);
+    return tab;
+  }
+
+  lead(tab) {
+    this.tabs.find((each) => each.feed.leads)?.on.end();
+    tab.on.begin();
+  }
+
+  leave(tab) {
+    const wasFirst = this.tabs[0] === tab;
+    this.tabs = this.tabs.filter((each) => each !== tab);
+    if (wasFirst) this.tabs[0]?.on.begin();
+  }
+}
+
+test('one stream serves all tabs, and each sees each change once', async () => {
+  const world = new World(7);
+  const tabs = [world.tab(), world.tab(), world.tab()];
+  await world.say(3);
+  for (const tab of tabs) assert.deepEqual(tab.seen, [8, 9, 10]);
+  assert.equal(world.streams.length, 1);
+  assert.equal(world.asked.length, 1);
+});
+
+test('when the leading tab closes, another takes over and nothing is lost', async () => {
+  const world = new World();
+  const [first, second] = [world.tab(), world.tab()];
+  await world.say();
+  first.feed.close();
+  world.newest = 3;
+  await settled();
+  await world.say();
+  assert.deepEqual(second.seen, [1, 2, 3, 4]);
+  assert.equal(world.streams.length, 1);
+});
+
+test('a tab that was frozen asks only for what it missed', async () => {
+  const world = new World();
+  const [leader, frozen] = [world.tab(), world.tab()];
+  await world.say();
+  frozen.isFrozen = true;
+  await world.say(4);
+  frozen.isFrozen = false;
+  frozen.feed.wake();
+  await settled();
+  await settled();
+  assert.deepEqual(frozen.seen, [1, 2, 3, 4, 5]);
+  assert.deepEqual(leader.seen, [1, 2, 3, 4, 5]);
+  assert.deepEqual(world.asked.map(({ after }) => after), [0, 1]);
+  assert.equal(world.streams.length, 1);
+});
+
+test('a gap is noticed without being told', async () => {
+  const world = new World();
+  const [, other] = [world.tab(), world.tab()];
+  await settled();
+  other.isFrozen = true;
+  await world.say();
+  other.isFrozen = false;
+  await world.say();
+  await settled();
+  assert.deepEqual(other.seen, [1, 2]);
+});
+
+test('a tab that was made from an older page catches up; one from a newer page repeats nothing', async () => {
+  const world = new World(5);
+  world.tab({ seq: 5, epoch: 'e' });
+  await settled();
+  const older = world.tab({ seq: 3, epoch: 'e' });
+  const newer = world.tab({ seq: 6, epoch: 'e' });
+  await settled();
+  await world.say(2);
+  assert.deepEqual(older.seen, [4, 5, 6, 7]);
+  assert.deepEqual(newer.seen, [7]);
+});
+
+test('another epoch lets every tab load everything again, once', async () => {
+  const world = new World(9);
+  const tabs = [world.tab(), world.tab()];
+  await settled();
+  Object.assign(world, { epoch: 'f', newest: 4 });
+  world.streams[0].end();
+  world.streams = [];
+  await settled();
+  await settled();
+  await world.say();
+  for (const tab of tabs) {
+    assert.equal(tab.resets, 1);
+    assert.deepEqual(tab.seen, [5]);
+    assert.deepEqual(tab.feed.position, { seq: 5, epoch: 'f' });
+  }
+  assert.equal(world.asked.at(-1).epoch, 'e');
+});
+
+test('a broken connection is taken up again from the last change, with growing pauses', async () => {
+  const world = new World();
+  world.refusals = [new TypeError('network'), new ApiError({ status: 503 }), new ApiError({ status: 429, retryAfter: 7 })];
+  const tab = world.tab();
+  for (let turn = 0; turn < 6; turn += 1) await settled();
+  await world.say();
+  assert.deepEqual(tab.seen, [1]);
+  assert.equal(world.waits[2], 7000);
+  assert.ok(world.waits[0] <= 500 && world.waits[1] <= 1000 && world.waits[1] >= 500);
+});
+
+test('a session that has ended, or is of another account, ends the watching', async () => {
+  for (const status of [401, 409]) {
+    const world = new World();
+    world.refusals = [new ApiError({ status })];
+    const tab = world.tab();
+    await settled();
+    await settled();
+    assert.equal(tab.ended.status, status);
+    assert.equal(world.asked.length, 1);
+  }
+});
+
+test('a leader that is silent for long is taken over by a tab that is looked at', async () => {
+  const world = new World();
+  world.now = 0;
+  const [leader, looked] = [world.tab(), world.tab()];
+  await settled();
+  world.now = 30_000;
+  looked.feed.wake();
+  assert.equal(looked.feed.leads, false);
+  world.now = 60_000;
+  looked.feed.wake();
+  assert.deepEqual([leader.feed.leads, looked.feed.leads], [false, true]);
+});
+
+/** Web Locks, as far as leading needs them. */
+class Locks {
+  constructor() {
+    this.queue = [];
+    this.held = null;
+  }
+
+  request(_name, { steal = false, signal }, hold) {
+    return new Promise((resolve, reject) => {
+      const entry = { hold, resolve, reject };
+      signal?.addEventListener('abort', () => {
+        if (!this.queue.includes(entry)) return;
+        this.queue = this.queue.filter((each) => each !== entry);
+        reject(signal.reason);
+      });
+      if (steal) {
+        this.held?.reject(new DOMException('stolen', 'AbortError'));
+        this.grant(entry);
+      } else if (this.held) this.queue.push(entry);
+      else this.grant(entry);
+    });
+  }
+
+  grant(entry) {
+    this.held = entry;
+    entry.hold().then((value) => {
+      entry.resolve(value);
+      if (this.held !== entry) return;
+      this.held = null;
+      if (this.queue.length) this.grant(this.queue.shift());
+    });
+  }
+}
+
+function candidate(elect) {
+  const tab = { leads: false };
+  const set = (leads) => () => {
+    tab.leads = leads;
+  };
+  tab.leadership = elect({ begin: set(true), end: set(false) });
+  return tab;
+}
+
+test('one tab leads by a lock until it resigns or is taken over', async () => {
+  const locks = new Locks();
+  const [first, second, third] = [1, 2, 3].map(() => candidate((on) => leadByLock('n', on, locks)));
+  assert.deepEqual([first.leads, second.leads], [true, false]);
+  first.leadership.resign();
+  await settled();
+  assert.deepEqual([first.leads, second.leads, third.leads], [false, true, false]);
+  third.leadership.takeOver();
+  await settled();
+  assert.deepEqual([second.leads, third.leads], [false, true]);
+  third.leadership.resign();
+  await settled();
+  assert.deepEqual([second.leads, third.leads], [true, false]);
+});
+
+test('without locks, one tab leads by a lease that it renews', () => {
+  const stored = new Map();
+  const storage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) };
+  let moment = 0;
+  const ticks = new Set();
+  const every = (tick) => {
+    ticks.add(tick);
+    return null;
+  };
+  const elect = (on) => leadByLease('n', on, { storage, now: () => moment, every });
+  const [first, second] = [candidate(elect), candidate(elect)];
+  assert.deepEqual([first.leads, second.leads], [true, false]);
+  moment += 6000;
+  for (const tick of ticks) tick();
+  moment += 6000;
+  for (const tick of ticks) tick();
+  assert.deepEqual([first.leads, second.leads], [true, false]);
+  const [renewFirst, renewSecond] = ticks;
+  moment += 60_000;
+  renewSecond();
+  renewFirst();
+  assert.deepEqual([first.leads, second.leads], [false, true], 'one that was frozen has lost its lease');
+  second.leadership.resign();
+  renewFirst();
+  assert.deepEqual([first.leads, second.leads], [true, false]);
+});
