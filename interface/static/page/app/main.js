@@ -108,7 +108,7 @@ function offerShortcuts(page) {
   });
 }
 
-/** Welcomes who comes for the first time, and offers the messages that a conversation suggests. */
+/** Opens the welcome conversation for a new account, and offers the messages that a conversation suggests. */
 function offerWelcome(page) {
   const failed = shellStrings.sidebar.actionFailed;
   let clear = () => {};

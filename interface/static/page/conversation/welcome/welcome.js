@@ -3,14 +3,15 @@ import { welcomeStrings } from '../../strings/en/welcome.js';
 import { attempt } from '../../ui/attempts.js';
 
 /**
- * Shows somebody new the welcome; whoever is not new stays where they are.
+ * Makes the welcome conversation of a new account and opens it, unless the person has written a message of their own: that
+ * message's conversation stays open.
  *
- * @param {{api: object, events: object, sidebar: {refresh: () => Promise<void>}}} page
+ * @param {{api: object, events: object, store: import('../../core/store.js').Store, kept: import('../../core/kept.js').Kept}} page
  */
-export async function beginWelcome({ api, events, sidebar }) {
+export async function beginWelcome({ api, events, store, kept }) {
   history.replaceState(null, '', location.pathname);
+  const isWriting = () => store.openId !== null || kept.all('outbox').length > 0;
+  const wasWriting = isWriting();
   const told = await attempt(createWelcomeApi(api).welcome, { failed: welcomeStrings.failed });
-  if (!told?.conversation_id) return;
-  events.emit('conversation:open', { conversationId: told.conversation_id });
-  await sidebar.refresh();
+  if (told?.conversation_id && !wasWriting && !isWriting()) events.emit('conversation:open', { conversationId: told.conversation_id });
 }

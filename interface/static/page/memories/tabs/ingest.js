@@ -14,6 +14,7 @@ const words = knowledgeTabStrings.ingest;
 const TEXT = 'ingest_text';
 const PLAN = 'ingest_plan';
 const RUNNING = 'ingest_running';
+const LEAVING_MS = 1000;
 
 /** How long it takes, said once a second; and a way to stop. */
 function waitingNode(onStop) {
@@ -38,19 +39,12 @@ class IngestTab {
   #form;
   #place = element('div', { class: 'knowledge-scroller knowledge-ingest' });
   #visible = false;
-  #leaving = false;
+  #forgetting;
   node = element('div', { class: 'knowledge-tab-content' }, this.#place);
 
   constructor(page) {
     this.#page = page;
     this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
-    // A page that goes breaks its requests off: that is not their end.
-    addEventListener('pagehide', () => {
-      this.#leaving = true;
-    });
-    addEventListener('pageshow', () => {
-      this.#leaving = false;
-    });
     const kept = page.store.get(PLAN);
     const interrupted = page.store.get(RUNNING);
     page.store.set(RUNNING, null);
@@ -75,19 +69,22 @@ class IngestTab {
 
   async #start({ text, settings }) {
     const controller = new AbortController();
+    clearTimeout(this.#forgetting);
     this.#page.store.set(RUNNING, true);
     const waiting = waitingNode(() => controller.abort());
     this.#place.replaceChildren(waiting.node);
     try {
       const plan = await this.#page.api.pkbIngest(text, settings, { signal: controller.signal });
       this.#page.store.set(PLAN, { plan, decisions: [] });
+      this.#page.store.set(RUNNING, null);
       this.#showPlan(new IngestionPlan(plan));
       if (!this.#isSeen()) showToast(words.ready, { actionLabel: words.look, onAction: () => this.#page.go({ tab: 'add' }) });
     } catch (error) {
+      // A page that is being left fails its requests first: it is gone before this timer ends, and the next page says why.
+      this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
       this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
     } finally {
       waiting.stop();
-      if (!this.#leaving) this.#page.store.set(RUNNING, null);
     }
   }
 
