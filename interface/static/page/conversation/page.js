@@ -12,6 +12,7 @@ import { attempt, tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
 import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
+import { createRailToggle } from './rail/toggle.js';
 import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
 import { followMessages } from './following.js';
@@ -29,6 +30,7 @@ export class ConversationPage {
   #actions;
   #selection;
   #pins;
+  #rail;
   #announcer = document.getElementById('announcer');
   #opening = null;
   /** Resolves when what is open is shown. */
@@ -53,6 +55,7 @@ export class ConversationPage {
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
+    this.#rail = createRailToggle(document.getElementById('rail-toggle'), document.getElementById('rail'), page);
     this.#outbox = new Outbox({
       kept, mayPass, deliver: (entry) => this.#deliver(entry),
       isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
@@ -279,6 +282,7 @@ export class ConversationPage {
 
   #showWhetherEmpty() {
     this.#transcript.showState(...(this.#transcript.messages.length === 0 ? [emptyState()] : []));
+    this.#rail.refresh();
   }
 
   #watchUnfinished() {

@@ -7,7 +7,7 @@ import { branchTree } from '../branch_tree_model.js';
 const words = strings.branches;
 
 /** @param {import('../branch_tree_model.js').BranchNode[]} nodes @param {(node: object) => void} choose */
-function listOf(nodes, choose) {
+export function branchList(nodes, choose) {
   return element('ul', { class: 'branch-list' }, ...nodes.map((node) => {
     const button = element('button', {
       type: 'button', class: 'branch-item', 'aria-current': node.isActive ? 'true' : null, onclick: () => choose(node),
@@ -15,7 +15,7 @@ function listOf(nodes, choose) {
     element('span', { class: 'branch-number', text: String(node.number) }),
     element('span', { class: 'branch-preview', dir: 'auto', text: node.preview }),
     element('time', { class: 'branch-time', datetime: node.createdAt, text: shortTime(node.createdAt) }));
-    return element('li', {}, button, ...(node.children.length > 0 ? [listOf(node.children, choose)] : []));
+    return element('li', {}, button, ...(node.children.length > 0 ? [branchList(node.children, choose)] : []));
   }));
 }
 
@@ -34,7 +34,7 @@ export async function showBranchTree(button, page) {
     page.onAction('chooseBranch', { message_id: node.forkId }, node.number);
   };
   await fillPopup(content, () => page.api.listBranches(page.conversationId()), {
-    show: (forks) => [listOf(branchTree(forks), choose)], failed: words.treeFailed,
+    show: (forks) => [branchList(branchTree(forks), choose)], failed: words.treeFailed,
   });
   popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
   mainLandmark().append(popup);

@@ -142,6 +142,18 @@ export const strings = {
     askFailed: (message) => `The question could not be asked again. ${message}`,
   },
 
+  rail: {
+    label: 'Beside the conversation',
+    close: 'Close',
+    references: 'References',
+    pins: 'Pins',
+    branches: 'Branches',
+    noReferences: 'Nothing in the messages shown refers to anything yet. Type @ to name a conversation, a message or a memory.',
+    noPins: 'No message is pinned. Pin one in its menu.',
+    noBranches: 'No question was asked again in other words yet. Edit a question and choose “Save and answer again”.',
+    failed: (message) => `This could not be loaded. ${message}`,
+  },
+
   move: { failed: (message) => `The messages could not be moved. ${message}` },
 
   reply: {

@@ -1,0 +1,66 @@
+import { strings } from '../../strings/en/conversation.js';
+import { element } from '../../ui/dom.js';
+import { createChip } from '../../references/chips.js';
+import { isBeside, isMuted } from '../../references/report_model.js';
+import { branchList } from '../card/branch_tree.js';
+import { branchTree } from '../branch_tree_model.js';
+import { excerpt, senderName } from '../message_model.js';
+
+const words = strings.rail;
+const EXCERPT_LENGTH = 80;
+
+/**
+ * What the rail shows beside a conversation.
+ *
+ * @typedef {object} RailTab
+ * @property {string} label
+ * @property {string} empty what is said where there is nothing
+ * @property {(page: object) => Promise<Node[]>} load what is there now; none for nothing
+ */
+
+/** @type {Map<string, RailTab>} in the order in which they stand */
+export const railTabs = new Map();
+
+/** @param {string} name @param {RailTab} tab */
+export function registerRailTab(name, tab) {
+  railTabs.set(name, tab);
+}
+
+/** A message of the open conversation by its number and its first words; a click goes there. */
+function messageButton(message, text, page) {
+  const target = { conversation_id: page.conversationId(), message_id: message.message_id };
+  return element('button', { type: 'button', class: 'rail-message', onclick: () => page.goTo(target) },
+    element('span', { class: 'rail-number', text: `#${message.message_index}` }),
+    element('span', { class: 'rail-text', dir: 'auto', text: `${senderName(message, strings.sender)}: ${excerpt(text, EXCERPT_LENGTH)}` }));
+}
+
+function referencesOf(message, page) {
+  const entries = (message.references ?? []).filter((entry) => !isMuted(entry) && !isBeside(entry));
+  if (entries.length === 0) return null;
+  const chips = entries.map((entry) => element('li', {}, createChip(entry.ref, entry, page).node));
+  return element('section', { class: 'rail-item' }, messageButton(message, message.text, page), element('ul', { class: 'rail-chips' }, ...chips));
+}
+
+registerRailTab('references', {
+  label: words.references,
+  empty: words.noReferences,
+  load: async (page) => page.transcript().messages.map((message) => referencesOf(message, page)).filter(Boolean),
+});
+
+registerRailTab('pins', {
+  label: words.pins,
+  empty: words.noPins,
+  async load(page) {
+    const pinned = await page.api.listPinnedMessages(page.conversationId());
+    return pinned.map((message) => element('div', { class: 'rail-item' }, messageButton(message, message.preview, page)));
+  },
+});
+
+registerRailTab('branches', {
+  label: words.branches,
+  empty: words.noBranches,
+  async load(page) {
+    const tree = branchTree(await page.api.listBranches(page.conversationId()));
+    return tree.length === 0 ? [] : [branchList(tree, (node) => page.onAction('chooseBranch', { message_id: node.forkId }, node.number))];
+  },
+});

@@ -1,0 +1,63 @@
+"""The column beside the conversation in a real browser: references, pins and branches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, messages
+from tests.browser.transcript import body, card, choose, open_talk
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def test_references_pins_and_branches_stand_beside_the_conversation(person: Client, open_page: OpenPage) -> None:
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
+    talk, page = open_talk(person, open_page, f"See {tomatoes.reference(1)}.", "And light?")
+    toggle = page.get_by_role("button", name="References, pins and branches")
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    toggle.click()
+    expect(rail.get_by_role("tab", name="References")).to_be_focused()
+    expect(rail.locator(".reference-chip-label")).to_have_text(["Growing tomatoes › #1"])
+    # It takes its room from the conversation and covers nothing.
+    column, transcript = rail.bounding_box(), page.locator("#chatView").bounding_box()
+    assert column
+    assert transcript
+    assert transcript["x"] + transcript["width"] <= column["x"] + 1
+
+    page.keyboard.press("ArrowRight")
+    expect(rail).to_contain_text("No message is pinned.")
+    choose(page, 4, "Pin")
+    rail.get_by_role("button", name="#4").click()
+    expect(card(page, 4)).to_have_class(re.compile("flash"))
+    rail.get_by_role("tab", name="Branches").click()
+    expect(rail).to_contain_text("No question was asked again")
+    person.post(
+        f"/branch/{talk.conversation_id}/{messages(person, talk.conversation_id)[2]['message_id']}",
+        {"text": "And salt?"},
+    )
+    page.goto(talk.path)
+    expect(body(page, 3)).to_have_text("And salt?")
+    rail.get_by_role("tab", name="Branches").click()
+    rail.get_by_role("button", name="And light?").click()
+    expect(body(page, 3)).to_have_text("And light?")
+
+    # On a phone it is a sheet, which Escape closes.
+    page.set_viewport_size({"width": 360, "height": 740})
+    sheet = rail.bounding_box()
+    assert sheet
+    assert (sheet["x"], sheet["y"] > 150) == (0, True)
+    rail.get_by_role("tab", name="Branches").press("Escape")
+    expect(rail).to_be_hidden()
+    page.reload()
+    expect(body(page, 3)).to_have_text("And light?")
+    expect(rail).to_be_hidden()
