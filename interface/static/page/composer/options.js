@@ -1,7 +1,8 @@
 /** What a person settles once for this device: a small dialog beside its button. Loaded when it is opened. */
 
 import { composerStrings } from '../strings/en/composer.js';
-import { proposesAlways, sendsWithEnter } from '../core/storage.js';
+import { dictates, proposesAlways, readsAloud, sendsWithEnter } from '../core/storage.js';
+import { voiceStrings } from '../strings/en/voice.js';
 import { element } from '../ui/dom.js';
 import { hidePopup, showBeside } from '../ui/popup.js';
 
@@ -15,7 +16,19 @@ function checkbox(label, { get, set }) {
   return element('label', { class: 'composer-option' }, box, element('span', { text: label }));
 }
 
-function built(button, onSettings) {
+/** What the browser has of speech; nothing where it has none. */
+function voice(onVoice) {
+  const boxes = [];
+  const both = (each) => ({ get: each.get, set: (on) => {
+    each.set(on);
+    onVoice();
+  } });
+  if ('SpeechRecognition' in globalThis || 'webkitSpeechRecognition' in globalThis) boxes.push(checkbox(voiceStrings.offerDictation, both(dictates)));
+  if ('speechSynthesis' in globalThis) boxes.push(checkbox(voiceStrings.offerReading, both(readsAloud)));
+  return boxes.length > 0 ? [...boxes, element('p', { class: 'composer-popup-note', text: voiceStrings.warning })] : [];
+}
+
+function built(button, { onSettings, onVoice }) {
   const settings = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.settings });
   settings.addEventListener('click', () => {
     hidePopup(node);
@@ -25,7 +38,8 @@ function built(button, onSettings) {
     settings,
     checkbox(words.propose, proposesAlways),
     checkbox(words.enter, sendsWithEnter),
-    element('p', { class: 'composer-popup-note', text: words.enterHelp }));
+    element('p', { class: 'composer-popup-note', text: words.enterHelp }),
+    ...voice(onVoice));
   node.addEventListener('toggle', ({ newState }) => {
     button.setAttribute('aria-expanded', String(newState === 'open'));
     if (newState === 'open') return;
@@ -36,13 +50,13 @@ function built(button, onSettings) {
   return node;
 }
 
-/** @param {HTMLButtonElement} button @param {{onSettings: () => void}} options opens the settings of the conversation */
-export function toggleOptions(button, { onSettings }) {
+/** @param {HTMLButtonElement} button @param {{onSettings: () => void, onVoice: () => void}} on the settings of the conversation are wanted; what is chosen of speech changed */
+export function toggleOptions(button, on) {
   if (popup) {
     hidePopup(popup);
     return;
   }
-  popup = built(button, onSettings);
+  popup = built(button, on);
   showBeside(popup, button);
   popup.querySelector('input').focus();
 }

@@ -1,6 +1,6 @@
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
-import { device } from '../core/storage.js';
+import { device, dictates } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt, senderName } from '../conversation/message_model.js';
 import { element, setHidden } from '../ui/dom.js';
@@ -185,6 +185,7 @@ export function mountTools(page, { onFailed }) {
   /** The settings of answers in a conversation that does not exist yet, and the `options` of a message sent with them. */
   const nothingPending = { settings: {}, options: {} };
   let pending = nothingPending;
+  let dictation = null;
   let picker = null;
   let mainName = '';
 
@@ -199,9 +200,20 @@ export function mountTools(page, { onFailed }) {
 
   async function toggleOptions() {
     try {
-      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings });
+      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings, onVoice: showDictation });
     } catch (error) {
       onFailed(error, toggleOptions);
+    }
+  }
+
+  /** The button that listens comes once it is wanted. */
+  async function showDictation() {
+    if (!dictation && !dictates.get()) return;
+    try {
+      dictation ??= (await bring(() => import('./voice/dictation.js'))).createDictation(optionsButton, document.getElementById('composer-input'));
+      dictation.setOffered(dictates.get());
+    } catch (error) {
+      onFailed(error, showDictation);
     }
   }
 
@@ -241,6 +253,7 @@ export function mountTools(page, { onFailed }) {
     withPicker((each) => each.toggle());
   });
   optionsButton.addEventListener('click', toggleOptions);
+  showDictation();
   page.events.on('models:known', (models) => {
     mainName = models.main.name;
     if (!picker) modelButton.firstElementChild.textContent = mainName;

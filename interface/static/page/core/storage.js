@@ -56,3 +56,9 @@ export const proposesAlways = rememberedSwitch('anaphora:propose-memories', fals
 
 /** Whether Enter sends what is written, or breaks the line; Ctrl+Enter (⌘ Enter) always sends. */
 export const sendsWithEnter = rememberedSwitch('anaphora:send-on-enter', true);
+
+/** Whether the browser's speech recognition is offered for messages; off until somebody chooses it. */
+export const dictates = rememberedSwitch('anaphora:dictation', false);
+
+/** Whether messages can be read aloud by the browser; off until somebody chooses it. */
+export const readsAloud = rememberedSwitch('anaphora:read-aloud', false);

@@ -1,3 +1,4 @@
+import { readsAloud } from '../../core/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
 import { openMenu } from '../../ui/menu.js';
@@ -14,6 +15,7 @@ function itemsFor(message, { isFirst, isLast }) {
   if (message.status === 'streaming' || message.pending) return shared;
   return [
     ['reply', 'reply', actions.reply],
+    ...(readsAloud.get() ? [['readAloud', 'chat-square-text', actions.readAloud]] : []),
     ...shared,
     message.pinned_at ? ['unpin', 'pin-angle-fill', actions.unpin] : ['pin', 'pin-angle', actions.pin],
     ['remember', 'lightbulb', actions.remember],

@@ -53,6 +53,7 @@ export const strings = {
     copyId: (shortId) => `Copy message ID #${shortId}`,
     copyPermalink: 'Copy permalink',
     reply: 'Reply',
+    readAloud: 'Read aloud, or stop reading',
     remember: 'Remember as memory',
     edit: 'Edit',
     fork: 'Fork from here',
