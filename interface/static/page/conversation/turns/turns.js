@@ -223,8 +223,10 @@ export class Turns {
 
   #takeIds(turn) {
     const { ids } = turn.state;
-    this.#rename(turn, ids.response_message_id);
     const transcript = this.#page.transcript();
+    // Where the response to sending was lost, the stream of changes has brought the turn meanwhile.
+    if (turn.answer.pending) transcript.drop(ids.response_message_id, ids.user_message_id);
+    this.#rename(turn, ids.response_message_id);
     const fields = (side) => {
       const named = ['message_index', 'message_short_hash', 'short_id'].map((field) => {
         const key = field.replace(/^message_/, '');
@@ -256,7 +258,7 @@ export class Turns {
 
   async #end(turn) {
     const { state, answer } = turn;
-    this.#following.delete(answer.message_id);
+    if (this.#following.get(answer.message_id) === turn) this.#following.delete(answer.message_id);
     const transcript = this.#page.transcript();
     if (state.done) {
       transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, usage: state.usage, error: state.error?.message ?? null });
