@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
+# Of the stream of changes there is no end.
+_STREAM = "/events?"
+_IDLE = "new Promise((resolve) => requestIdleCallback(resolve))"
+
+
 class Traffic:
     """The requests of a page, with what came over the wire; what comes from the browser's cache does not count."""
 
@@ -23,6 +28,7 @@ class Traffic:
         network.on("Network.requestServedFromCache", self._forget)
         network.on("Network.responseReceived", self._receive)
         network.on("Network.loadingFinished", self._finish)
+        network.on("Network.loadingFailed", self._forget)
 
     def _ask(self, request_id: str, url: str) -> None:
         if not url.startswith("data:"):
@@ -45,8 +51,12 @@ class Traffic:
 
     def of(self, visit: Callable[[], object]) -> tuple[int, float]:
         """(requests, bytes) of a visit, from its beginning until nothing more is asked."""
+        self._asked.clear()
         self.paths.clear()
         self.bytes = 0.0
         visit()
-        self._page.wait_for_load_state("networkidle")
+        self._page.evaluate(_IDLE)
+        while [url for url in self._asked.values() if _STREAM not in url]:
+            self._page.evaluate(_IDLE)
+        self.paths += self._asked.values()
         return len(self.paths), self.bytes
