@@ -307,7 +307,10 @@ export class ConversationPage {
       if (!(await this.#turns.send(conversationId, request))) return;
     } catch (error) {
       // It had been sent before, and its answer is not kept.
-      if (error.code === 'stream_expired') return;
+      if (error.code === 'stream_expired') {
+        if (conversationId === this.#store.openId) await this.refresh();
+        return;
+      }
       if (conversationId === this.#conversation?.conversationId) await this.#tellRefused(error);
       else if (!entry.problem) this.#tellDelayedElsewhere(conversationId, error);
       throw error;
