@@ -164,6 +164,7 @@ def test_after_a_restart_it_is_known(
 ) -> None:
     conversation_id = ada.new_conversation()
     first = events_of(send(ada, conversation_id))
+    app.extensions[EXTENSION].knowledge.close()
     close_store(settings.users_dir)
     app.extensions[EXTENSION] = build_state(settings, models=app.extensions[EXTENSION].models)
     assert events_of(send(ada, conversation_id)) == first
