@@ -27,7 +27,7 @@ CHROMIUM_OPTIONS = (
 PERMISSIONS = ("clipboard-read", "clipboard-write")
 VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 # How long a page may take for what it is asked, in milliseconds: generous, since a busy machine takes its time.
-TIMEOUT = 15_000
+TIMEOUT = 45_000
 _STORED_BY_PAGES = "local_storage,indexeddb,cache_storage,service_workers"
 
 
