@@ -151,9 +151,21 @@ def is_incomplete(data_dir: Path, *, database: Database) -> bool:
     folders = (data_dir / name for name in _THINGS)
     return (
         conversation_exists(database=database)
-        or holds_rows(data_dir / KNOWLEDGE, _MEMORIES)
+        or _memory_exists(data_dir, database=database)
         or any(folder.is_dir() and any(folder.iterdir()) for folder in folders)
     )
+
+
+def _memory_exists(data_dir: Path, *, database: Database) -> bool:
+    if holds_rows(data_dir / KNOWLEDGE, _MEMORIES):
+        return True
+    if database.backend.file is not None:
+        return False
+    from database.engine import postgresql
+    from truth_management_system.schema.postgresql import SCHEMA as KNOWLEDGE_SCHEMA
+
+    with database.reading() as connection:
+        return postgresql.holds_rows(connection, _MEMORIES, schema=KNOWLEDGE_SCHEMA)
 
 
 def needs_tidying(data_dir: Path) -> bool:

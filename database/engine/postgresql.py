@@ -7,7 +7,7 @@ until it commits. Readers see one snapshot and wait for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,6 +173,14 @@ def _adapt(connection: psycopg.Connection[Any], _record: object) -> None:
 def database_at(url: str, **where: Any) -> PostgreSQLDatabase:
     """The database at `url`; `where`: as for PostgreSQLDatabase. Raises ArgumentError for a malformed URL."""
     return PostgreSQLDatabase(make_url(url), **where)
+
+
+def holds_rows(connection: Connection, tables: Sequence[str], *, schema: str) -> bool:
+    """Whether any of `tables` of `schema` has a row; False where the schema or its tables are not there."""
+    there = "SELECT to_regclass(%s) IS NOT NULL"
+    known = [table for table in tables if connection.exec_driver_sql(there, (f"{schema}.{table}",)).scalar()]
+    rows = (f"SELECT EXISTS (SELECT 1 FROM {schema}.{table})" for table in known)  # noqa: S608 - our own tables' names
+    return any(connection.exec_driver_sql(row).scalar() for row in rows)
 
 
 def store_error(error: Exception) -> StoreError:

@@ -66,7 +66,7 @@ def compress_text(response: Response) -> Response:
     is_text = response.is_sequence and response.mimetype in {"application/json", "text/html"}
     if not is_text or "Content-Encoding" in response.headers or len(content := response.get_data()) < _MIN_BYTES:
         return response
-    response.headers["Vary"] = "Accept-Encoding"
+    response.vary.add("Accept-Encoding")
     if request.accept_encodings["gzip"] > 0:
         # The quickest level: lists of a megabyte are made for each request anew.
         response.set_data(gzip.compress(content, compresslevel=1, mtime=0))

@@ -87,6 +87,7 @@ PROBES = {
     ("PUT", "/branch/<message_id>/<int:number>"): Probe(),
     ("PUT", "/branch/<message_id>"): Probe(),
     ("GET", "/branches/<conversation_id>"): Probe(),
+    ("POST", "/continue/<conversation_id>/<message_id>"): Probe(),
     ("GET", "/stream/<message_id>"): Probe(),
     ("POST", "/cancel_response/<conversation_id>"): Probe(),
     ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),

@@ -46,12 +46,16 @@ async def next_of(tail: AsyncIterator[bytes]) -> list[dict[str, Any]]:
     return decoded(await asyncio.wait_for(anext(tail), 20))
 
 
+def epoch_of(database: Database) -> str:
+    return kept_range(database=database, user_email=ANN).epoch
+
+
 def test_without_a_number_it_says_where_it_begins_and_tells_what_comes(database: Database, feed: ChangeFeed) -> None:
     change(database)
 
     async def watch() -> None:
         tail = feed.watch(user_email=ANN, after=None).tail()
-        assert await next_of(tail) == [{"seq": 1, "hello": True}]
+        assert await next_of(tail) == [{"seq": 1, "hello": True, "epoch": epoch_of(database)}]
         await asyncio.to_thread(change, database, "detail")
         (told,) = await next_of(tail)
         assert (told["seq"], told["kind"], told["change"], told["id"]) == (2, "settings", "changed", "detail")
@@ -95,7 +99,8 @@ def test_a_number_that_is_not_kept_begins_with_a_reset(database: Database, feed:
     change(database, *(f"s{number}" for number in range(701)))
     database.write(lambda connection: connection.exec_driver_sql("DELETE FROM changes WHERE seq < 701").rowcount)
     lines = feed.watch(user_email=ANN, after=after).lines()
-    begins = {0: [{"seq": 701, "reset": True}], 702: [{"seq": 701, "reset": True}]}
+    reset = [{"seq": 701, "reset": True, "epoch": epoch_of(database)}]
+    begins = {0: reset, 702: reset}
     first = decoded(next(lines))
     assert first == begins[after] if after in begins else [line["seq"] for line in first] == [701]
 
@@ -173,8 +178,8 @@ def test_a_store_that_fails_ends_the_stream(
 
     lines = feed.watch(user_email=ANN, after=None).lines()
     monkeypatch.setattr(feeds, "changes_after", fail)
-    assert decoded(b"".join(lines)) == [{"seq": 0, "hello": True}]
-    assert kept_range(database=database, user_email=ANN) == (0, 0)
+    assert decoded(b"".join(lines)) == [{"seq": 0, "hello": True, "epoch": epoch_of(database)}]
+    assert kept_range(database=database, user_email=ANN)[:2] == (0, 0)
 
 
 def test_a_person_has_room_for_so_many(feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch) -> None:
