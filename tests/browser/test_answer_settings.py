@@ -86,7 +86,7 @@ def test_a_prompt_is_written_once_and_used_by_its_name_with_its_fields_filled(
 
     page.focus(INPUT)
     page.keyboard.type("/tr")
-    expect(page.locator("#composer-suggestions [role=option]")).to_contain_text("/translate")
+    expect(page.locator("#composer-suggestions [role=option]", has_text="/translate")).to_be_visible()
     page.keyboard.press("Enter")
     fields = page.get_by_role("dialog", name="/translate")
     fields.get_by_label("language").fill("Finnish")
