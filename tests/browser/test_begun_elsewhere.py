@@ -204,12 +204,15 @@ def test_where_a_conversation_is_gone_a_new_one_begins_with_what_is_written(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("404")
-    hold_talk(person, "Watching trains", "When?")
+    talk = hold_talk(person, "Watching trains", "When?")
     gone = person.post("/create_temporary_conversation/assistant", {}).json()["conversation_id"]
     page = open_page(person, f"/interface/{quote(gone, safe='')}")
     expect(page.locator("#temporary-mark")).to_be_visible()
     turn_to(page, "Watching trains")
     assert person.delete(f"/delete_conversation/{gone}").status == 200
+    # Changes are told in their order: by then the page has heard of the deletion.
+    assert person.put(f"/conversations/{talk.conversation_id}/title", {"title": "Trains"}).status == 200
+    expect(page.locator("#conversation-title")).to_have_text("Trains")
     page.go_back()
     failure = page.locator(".failure-state")
     expect(failure).to_contain_text("This conversation does not exist, or was deleted.")

@@ -384,6 +384,8 @@ export class ConversationPage {
       this.#takeChanges(conversation);
       return;
     }
+    // A page that has found out already says so, and offers a new conversation.
+    if (this.#conversation?.isGone) return;
     const { openId } = this.#store;
     if (!this.#store.isRemoving(openId)) showToast(shellStrings.conversation.deletedElsewhere);
     this.open(null);
