@@ -54,7 +54,7 @@ class World {
   /** A tab; the first one leads, the next when it closes. */
   tab(position = { seq: this.newest, epoch: this.epoch }) {
     const world = this;
-    const tab = { seen: [], resets: 0, ended: null, listeners: [], isFrozen: false };
+    const tab = { seen: [], heard: 0, resets: 0, ended: null, listeners: [], isFrozen: false };
     const channel = {
       addEventListener: (_name, listener) => tab.listeners.push(listener),
       postMessage: (data) => queueMicrotask(() => {
@@ -78,6 +78,9 @@ class World {
         changes: (changes) => tab.seen.push(...changes.map(({ seq }) => seq)),
         reset: () => {
           tab.resets += 1;
+        },
+        alive: () => {
+          tab.heard += 1;
         },
         end: (error) => {
           tab.ended = error;
@@ -105,6 +108,7 @@ test('one stream serves all tabs, and each sees each change once', async () => {
   const tabs = [world.tab(), world.tab(), world.tab()];
   await world.say(3);
   for (const tab of tabs) assert.deepEqual(tab.seen, [8, 9, 10]);
+  for (const tab of tabs) assert.ok(tab.heard > 0, 'each knows that the server is there');
   assert.equal(world.streams.length, 1);
   assert.equal(world.asked.length, 1);
 });

@@ -18,6 +18,7 @@ export function followChanges({ api, store, events, bootstrap, onReset }) {
         onReset();
         events.emit('changes:lost');
       },
+      alive: () => events.emit('changes:alive'),
       end() {
         // The session has ended: the next request says so.
       },

@@ -14,6 +14,9 @@ import { planOf } from './changes_model.js';
  */
 export function followMessages({ store, page, transcript, turns, pins, loaded, onNewer }) {
   let done = Promise.resolve();
+  /** Turns that were left to this page, which sent something itself; and whether something could not be asked for. */
+  const left = new Set();
+  let isBehind = false;
 
   async function fetch(conversationId, messageId) {
     const [message] = await page.api.listMessages(conversationId, { around: messageId, limit: 1 }, { quiet: true });
@@ -24,6 +27,7 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     await loaded();
     if (conversationId !== store.openId) return;
     const shown = { find: (messageId) => transcript.find(messageId), atStart: transcript.atStart, isAnswering: turns.isBusy };
+    if (turns.isBusy) changes.filter(({ kind }) => kind === 'turn').forEach(({ id }) => left.add(id));
     const plan = planOf(changes, shown);
     for (const [messageId, fields] of plan.fields) transcript.patch(messageId, fields);
     if (plan.window) {
@@ -37,10 +41,31 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     if (plan.pins) await pins.refresh({ quiet: true });
   }
 
+  /** Where the response to sending was lost, nobody has shown the turn that came of it. */
+  async function catchUp() {
+    if (turns.isBusy) return;
+    isBehind ||= [...left].some((messageId) => !transcript.find(messageId));
+    left.clear();
+    if (!isBehind || store.openId === null) return;
+    await page.look();
+    isBehind = false;
+  }
+
+  const queue = (job) => {
+    done = done.then(job).catch(() => {
+      // It is tried again when the server is heard of.
+      isBehind = true;
+    });
+  };
+
+  store.select(({ openId }) => openId, () => {
+    left.clear();
+    isBehind = false;
+  });
+  page.events.on('changes:alive', () => (left.size > 0 || isBehind) && queue(catchUp));
   store.subscribe(({ told }) => {
     const { openId } = store;
     const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
-    // What can't be had now comes with the next look.
-    if (here.length > 0) done = done.then(() => follow(openId, here)).catch(() => {});
+    if (here.length > 0) queue(() => follow(openId, here));
   });
 }

@@ -96,6 +96,7 @@ export class ConversationPage {
       replyTo: (message) => this.#composer.replyTo(message),
       refresh: () => this.refresh(),
       reload: () => this.#reload(),
+      look: () => this.#look({ quiet: true }),
       watchUnfinished: () => this.#watchUnfinished(),
       onAction: (name, message, detail) => this.#actions.act(name, message, detail),
       onSelect: (message, selected) => this.#selection.set(message, selected),

@@ -43,8 +43,8 @@ export class ChangeFeed {
    * @param {object} parts
    * @param {(query: {after: number, epoch: string}, options: {signal: AbortSignal}) => Promise<Response>} parts.open the stream
    * @param {Position} parts.position up to where this page knows what changed
-   * @param {{changes: (changes: Change[]) => void, reset: () => void, end: (error: Error) => void}} parts.on `reset`: lists have to be
-   *   asked for again; `end`: the server tells this session nothing any more
+   * @param {{changes: (changes: Change[]) => void, reset: () => void, alive: () => void, end: (error: Error) => void}} parts.on `reset`:
+   *   lists have to be asked for again; `alive`: the server can be reached; `end`: it tells this session nothing any more
    * @param {string} parts.name of the channel between the tabs, the same for all tabs of one account
    */
   constructor({
@@ -92,6 +92,7 @@ export class ChangeFeed {
     if (lines) {
       this.#heardAt = this.#now();
       this.#take(lines, epoch);
+      this.#on.alive();
     } else if (this.leads && from.epoch === this.#position.epoch && from.seq < this.#position.seq) {
       this.#read(from);
     }
@@ -118,6 +119,8 @@ export class ChangeFeed {
       try {
         const { seq: after, epoch } = reading.position;
         const { body } = await this.#open({ after, epoch }, { signal });
+        this.#channel.postMessage({ lines: [], epoch });
+        this.#on.alive();
         for await (const lines of ndjsonBatches(body)) {
           if (signal.aborted) return;
           attempt = 0;
