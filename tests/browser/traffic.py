@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Of the stream of changes there is no end.
 _STREAM = "/events?"
+_PATIENCE = 600
+"""Times that the page is waited for to be idle; what is still being asked then is counted, too."""
 _IDLE = "new Promise((resolve) => requestIdleCallback(resolve))"
 
 
@@ -55,8 +57,9 @@ class Traffic:
         self.paths.clear()
         self.bytes = 0.0
         visit()
-        self._page.evaluate(_IDLE)
-        while [url for url in self._asked.values() if _STREAM not in url]:
+        for _ in range(_PATIENCE):
             self._page.evaluate(_IDLE)
+            if all(_STREAM in url for url in self._asked.values()):
+                break
         self.paths += self._asked.values()
         return len(self.paths), self.bytes

@@ -80,6 +80,8 @@ def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int
     """A number for each new claim of the owner's: the one that is wanted, where nothing ever had it, else a new one."""
     row = db.row(_LAST_NUMBER, user=owner)
     last = row[0] if row else 0
+    # In Python, True is a whole number, too.
+    wanted = [0 if isinstance(number, bool) else number for number in wanted]
     kept = {number for number in wanted if last < number <= _FURTHEST_NUMBER}
     highest = max(kept, default=last)
     numbers = []
