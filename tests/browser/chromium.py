@@ -149,3 +149,20 @@ class PageOpener:
         cookies: Any = [{"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()]
         context.add_cookies(cookies)
         self.problems.watch(context, until=self.stack)
+
+
+def wait_until(page: Page, condition: str, arg: object = None) -> None:
+    """Wait until the JavaScript function `condition` is true of `arg`.
+
+    `Page.wait_for_function` needs `eval`, which the page's Content-Security-Policy forbids.
+    """
+    page.evaluate(
+        f"""async (arg) => {{
+            const holds = {condition};
+            for (let left = {TIMEOUT // 20}; !holds(arg); left -= 1) {{
+                if (left === 0) throw new Error('it never came true');
+                await new Promise((done) => setTimeout(done, 20));
+            }}
+        }}""",
+        arg,
+    )

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from endpoints.http.guards import SESSION_COOKIE
-from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems
+from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems, wait_until
 from tests.browser.history import former_texts, hold_talk, messages
 from tests.browser.knowledge_panel import address, claims
 from tests.browser.sidebar_page import SidebarPage
@@ -93,7 +93,7 @@ class Typed:
 
     def is_there_once(self) -> None:
         """Whether the text can be seen, in one place."""
-        self.page.wait_for_function(f"(mark) => ({SEEN})(mark) === 1", arg=MARK)
+        wait_until(self.page, f"(mark) => ({SEEN})(mark) === 1", MARK)
 
     def is_stored_once(self) -> None:
         """Wait until the server has it, and see that it has it once."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk
 from tests.http_client import Client
 
@@ -67,5 +68,5 @@ def test_messages_are_dictated_and_read_aloud_once_that_is_chosen(
     for _ in range(2):
         card.get_by_role("button", name="Message actions").click()
         page.get_by_role("menuitem", name="Read aloud").click()
-    page.wait_for_function("said.length === 1 && !speechSynthesis.speaking")
+    wait_until(page, "() => said.length === 1 && !speechSynthesis.speaking")
     assert page.evaluate("said") == ["Understood."]
