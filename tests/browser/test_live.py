@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, make_workspace, messages
 from tests.browser.sidebar_page import SidebarPage, titles
 from tests.browser.transcript import body, card
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -113,6 +116,77 @@ def test_one_window_watches_for_all_and_another_takes_over_when_it_closes(person
     do(person, "PUT", f"/conversations/{talk.conversation_id}/title", {"title": "Growing peas"})
     expect(SidebarPage(second).row("Growing peas")).to_be_visible()
     assert len(streams) == 1
+
+
+HIDE = "() => Object.defineProperty(document, 'hidden', { configurable: true, value: true })"
+SHOW = """() => {
+    delete document.hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
+ALLOW_NOTIFICATIONS = """() => {
+    window.notified = [];
+    window.Notification = class extends EventTarget {
+        static permission = 'default';
+        static async requestPermission() { return this.permission = 'granted'; }
+        close() {}
+        constructor(title, { body }) {
+            super();
+            window.notified.push(`${title}: ${body}`);
+            window.lastNotification = this;
+        }
+    };
+}"""
+
+
+def test_answers_are_marked_while_they_are_written_and_until_they_are_read_in_any_window(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, hold_talk(person, "Drying basil", "How long?").path)
+    expect(body(page, 2)).to_have_text("Understood.")
+    page.evaluate(ALLOW_NOTIFICATIONS)
+    second = page.context.new_page()
+    second.goto("/interface/")
+    rows = [SidebarPage(each).row("Growing tomatoes").locator("xpath=..") for each in (page, second)]
+    recent = page.locator("[data-section=recent] .sidebar-row").filter(has_text="Growing tomatoes")
+    expect(rows[1]).to_be_visible()
+
+    shared_model.scripts["main"] = saying("Well", ".", pause_after=1)
+    answer = Thread(target=lambda: list(person.send(talk.conversation_id, "How much light?")))
+    answer.start()
+    for row in (*rows, recent):
+        expect(row).to_have_class(re.compile("is-answering"))
+    shared_model.release()
+    answer.join()
+    for row in (*rows, recent):
+        expect(row).to_have_class(re.compile("is-unread"))
+    expect(recent.get_by_role("link", name="Growing tomatoes, unread answer")).to_be_visible()
+    for each in (page, second):
+        expect(each).to_have_title(re.compile(r"^\(1\) "))
+    second.reload()
+    expect(second).to_have_title(re.compile(r"^\(1\) "))
+    second.goto(talk.path)
+    expect(body(second, 4)).to_have_text("Well.")
+    for row in (*rows, recent):
+        expect(row).not_to_have_class(re.compile("is-unread"))
+    for each in (page, second):
+        expect(each).to_have_title(re.compile(r"^\w"))
+    second.close()
+
+    page.evaluate(HIDE)
+    assert list(person.send(talk.conversation_id, "How much salt?"))[-1]["done"]
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    page.evaluate(SHOW)
+    page.get_by_role("button", name="Notify me").click()
+    page.evaluate(HIDE)
+    assert list(person.send(talk.conversation_id, "How much sugar?"))[-1]["done"]
+    wait_until(page, "() => window.notified.length === 1")
+    assert page.evaluate("window.notified") == ["Growing tomatoes: The answer is done."]
+    page.evaluate(SHOW)
+    page.evaluate("window.lastNotification.dispatchEvent(new Event('click'))")
+    expect(body(page, 8)).to_have_text("Well.")
+    expect(page).to_have_url(re.compile(r"\?message="))
+    expect(page).to_have_title(re.compile("^Growing tomatoes"))
 
 
 def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Client, open_page: OpenPage) -> None:

@@ -1,12 +1,13 @@
 /** Keeps the page true to what other tabs, devices and programs do: the stream of changes feeds the store. */
 
 import { ChangeFeed } from '../core/changes.js';
+import { callAttention } from './attention.js';
 
 /**
- * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, onReset: () => void}} page
+ * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, kept: object, onReset: () => void}} page
  *   `onReset`: too much has changed to be told one by one
  */
-export function followChanges({ api, store, events, bootstrap, onReset }) {
+export function followChanges({ api, store, events, bootstrap, kept, onReset }) {
   const feed = new ChangeFeed({
     name: `anaphora.changes.${bootstrap.user_email}`,
     position: bootstrap.changes,
@@ -24,6 +25,7 @@ export function followChanges({ api, store, events, bootstrap, onReset }) {
       },
     },
   });
+  callAttention({ store, events, kept, isMine: () => feed.leads });
   const wake = () => {
     if (document.hidden) return;
     feed.wake();

@@ -57,6 +57,12 @@ export const proposesAlways = rememberedSwitch('anaphora:propose-memories', fals
 /** Whether Enter sends what is written, or breaks the line; Ctrl+Enter (⌘ Enter) always sends. */
 export const sendsWithEnter = rememberedSwitch('anaphora:send-on-enter', true);
 
+/** Whether the browser tells of answers that are done while the person is elsewhere; off until somebody chooses it. */
+export const notifies = rememberedSwitch('anaphora:notifications', false);
+
+/** Whether notifications were offered, which happens once. */
+export const offeredNotifications = rememberedSwitch('anaphora:notifications-offered', false);
+
 /** Whether the browser's speech recognition is offered for messages; off until somebody chooses it. */
 export const dictates = rememberedSwitch('anaphora:dictation', false);
 

@@ -211,6 +211,11 @@ export class Store {
     });
   }
 
+  /** Whether a person looks at this conversation now. */
+  isWatched(conversationId) {
+    return conversationId === this.#openId && this.#isSeen();
+  }
+
   /** What is open is being looked at. */
   markRead() {
     if (this.#openId !== null && this.#isSeen()) this.changeConversation(this.#openId, { unread: false });
@@ -265,7 +270,7 @@ export class Store {
     if (change === 'created') this.#turns.set(id, conversationId);
     else this.#turns.delete(id);
     const answering = [...this.#turns.values()].includes(conversationId);
-    const isUnseen = change === 'changed' && fields.status !== 'cancelled' && !(conversationId === this.#openId && this.#isSeen());
+    const isUnseen = change === 'changed' && fields.status !== 'cancelled' && !this.isWatched(conversationId);
     const { message_count: count } = fields;
     this.#change('conversations', conversationId, {
       answering,

@@ -9,6 +9,7 @@ import { element } from '../ui/dom.js';
 import { createKnowledgePage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/tabs.js';
+import { setPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 
 const words = knowledgeStrings;
@@ -73,7 +74,7 @@ class KnowledgePanel {
     }
     this.#state = state;
     this.#appear();
-    document.title = `${words.tab[state.tab]} · ${strings.product}`;
+    setPageTitle(words.tab[state.tab]);
     const place = this.#tabs.choose(state.tab);
     const tab = await this.#open(state.tab, place);
     if (tab && this.#shown && this.#state === state) tab.show(state);
@@ -126,7 +127,7 @@ class KnowledgePanel {
     if (document.documentElement.dataset.panel !== 'knowledge') return;
     delete document.documentElement.dataset.panel;
     const title = document.getElementById('conversation-title').textContent;
-    document.title = title === strings.transcript.none ? strings.product : `${title} · ${strings.product}`;
+    setPageTitle(title === strings.transcript.none ? '' : title);
   }
 
   async #countConflicts() {

@@ -7,6 +7,7 @@ import { searchStrings } from '../strings/en/search.js';
 import { strings } from '../strings/en/conversation.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
 import { element, setHidden } from '../ui/dom.js';
+import { setPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';
 
@@ -75,7 +76,7 @@ class SearchPanel {
     this.#state = state;
     if (this.#input.value !== state.q) this.#input.value = state.q;
     for (const button of this.#kinds) button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind));
-    document.title = `${state.q || words.title} · ${strings.product}`;
+    setPageTitle(state.q || words.title);
     this.#appear();
     if (this.#asked !== formatSearch(state)) this.#ask();
   }
@@ -121,7 +122,7 @@ class SearchPanel {
     if (document.documentElement.dataset.panel !== PANEL) return;
     delete document.documentElement.dataset.panel;
     const title = document.getElementById('conversation-title').textContent;
-    document.title = title === strings.transcript.none ? strings.product : `${title} · ${strings.product}`;
+    setPageTitle(title === strings.transcript.none ? '' : title);
   }
 
   #submit(event) {

@@ -33,12 +33,19 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
   };
 }
 
-/** What a conversation is called where its marks cannot be seen: its title, its flag, whether nothing in it is kept, its tags. */
-export function spokenTitle({ title, flag, stateless, tags = [] }) {
+/** What a conversation is called where its marks cannot be seen: its title, its flag, whether nothing in it is kept, its tags, its answers. */
+export function spokenTitle({ title, flag, stateless, tags = [], answering, unread }) {
   const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
   const flagged = color ? shellStrings.flagged(shownTitle(title), color) : shownTitle(title);
   const spoken = stateless ? shellStrings.unkept(flagged) : flagged;
-  return [spoken, ...tags.map((tag) => `#${tag}`)].join(', ');
+  const answers = [answering && shellStrings.answering, !answering && unread && shellStrings.unread].filter(Boolean);
+  return [spoken, ...tags.map((tag) => `#${tag}`), ...answers].join(', ');
+}
+
+/** The classes of a conversation's row: an answer is being written in it, or waits to be read. */
+export function markClasses({ answering, unread }) {
+  if (answering) return ['is-answering'];
+  return unread ? ['is-unread'] : [];
 }
 
 /** The node of a conversation below `parent`, a node id. */
@@ -52,8 +59,9 @@ export function conversationNode(conversation, parent) {
   };
   const link = { title: shownTitle(title), 'data-conversation-id': id, href: formatAddress(id) };
   if (conversation.tags?.length > 0) link['data-tags'] = conversation.tags.map((tag) => `#${tag}`).join(' ');
-  if (flag !== 'none') attributes.class = `jstree-flag-${flag}`;
-  if (flag !== 'none' || conversation.stateless || link['data-tags']) link['aria-label'] = spokenTitle(conversation);
+  const classes = [...(flag === 'none' ? [] : [`jstree-flag-${flag}`]), ...markClasses(conversation)];
+  if (classes.length > 0) attributes.class = classes.join(' ');
+  if (classes.length > 0 || conversation.stateless || link['data-tags']) link['aria-label'] = spokenTitle(conversation);
   return {
     id: conversationNodeId(id),
     parent,

@@ -2,6 +2,7 @@ import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
+import { setPageTitle } from '../../ui/page_title.js';
 
 /** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
 export function withDetails({ conversationId, friendlyId, title, stateless }, details) {
@@ -25,7 +26,7 @@ export function showConversationTitle(conversation) {
   heading.title = title;
   document.getElementById('stateless-mark').hidden = !conversation?.stateless;
   if (conversation?.isGone) document.getElementById('temporary-mark').hidden = true;
-  document.title = conversation?.title ? `${conversation.title} · ${strings.product}` : strings.product;
+  setPageTitle(conversation?.title ?? '');
 }
 
 /** What a conversation without messages shows: how to begin, and what can be referred to. */

@@ -4,7 +4,7 @@ import { formatAddress } from '../../core/address.js';
 import { device } from '../../core/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
-import { shownTitle, spokenTitle } from '../tree_nodes_model.js';
+import { markClasses, shownTitle, spokenTitle } from '../tree_nodes_model.js';
 import { element } from '../../ui/dom.js';
 import { rowsAround } from '../rows.js';
 
@@ -65,7 +65,8 @@ export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
   const flag = conversation.flag || 'none';
   const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title, 'aria-current': isOpen(id) ? 'true' : null });
   if (conversation.stateless) link.prepend(icon('eye-slash'));
-  if (conversation.stateless || flag !== 'none') link.setAttribute('aria-label', spokenTitle(conversation));
+  const marks = markClasses(conversation);
+  if (conversation.stateless || flag !== 'none' || marks.length > 0) link.setAttribute('aria-label', spokenTitle(conversation));
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -78,7 +79,7 @@ export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
     onMenu(id, dots, { x: left, y: bottom });
   });
   whenMenuIsAsked(link, (place) => onMenu(id, link, place));
-  return element('li', { class: 'sidebar-row', 'data-conversation-id': id, 'data-flag': flag }, link, dots);
+  return element('li', { class: ['sidebar-row', ...marks].join(' '), 'data-conversation-id': id, 'data-flag': flag }, link, dots);
 }
 
 /** The conversation whose row in a list has the focus, then those around it, nearest first; null where it is elsewhere. */

@@ -13,6 +13,10 @@ export const settingsStrings = {
   revoke: 'Revoke',
   created: (time) => `created ${time}`,
   lastSeen: (time) => `last seen ${time}`,
+  notifications: {
+    unavailable: 'This browser can’t: it needs HTTPS.',
+    refused: 'The browser refuses: allow notifications for this page in its own settings.',
+  },
   deletion: {
     title: 'Delete your account for good?',
     text: 'Your conversations, memories, shared links, workspaces, settings, devices and API tokens are erased. It can’t be undone, and nobody can bring them back.',

@@ -19,6 +19,13 @@ export const shellStrings = {
 
   version: { newer: 'Anaphora was updated on the server.', reload: 'Reload' },
 
+  attention: {
+    done: 'The answer is done.',
+    untitled: 'Anaphora',
+    offer: 'An answer was done while you were elsewhere. Shall your browser notify you next time?',
+    accept: 'Notify me',
+  },
+
   sidebar: {
     label: 'Conversations',
     loading: 'Loading conversations…',
@@ -54,6 +61,8 @@ export const shellStrings = {
 
   flags: { none: 'No flag', red: 'Red', orange: 'Orange', yellow: 'Yellow', green: 'Green', blue: 'Blue', purple: 'Purple' },
   flagged: (title, color) => `${title}, ${color.toLowerCase()} flag`,
+  answering: 'being answered',
+  unread: 'unread answer',
   unkept: (title) => `${title}, not kept`,
 
   filter: {

@@ -1,0 +1,78 @@
+/**
+ * Answers that nobody has read yet: the same in all windows of the browser, counted in the window's title, and told by a
+ * notification to a person who is elsewhere.
+ */
+
+import { ReadMarks } from '../core/read_marks.js';
+import { offeredNotifications } from '../core/storage.js';
+import { shellStrings } from '../strings/en/shell.js';
+import { isUndecided, mayNotify, notify, turnOnNotifications } from '../ui/notifications.js';
+import { setUnreadCount } from '../ui/page_title.js';
+import { showToast } from '../ui/toast.js';
+
+const words = shellStrings.attention;
+/** By then another window has said that the answer was read in it. */
+const READ_ELSEWHERE_MS = 1000;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
+
+const isEnd = ({ kind, change, fields }) => kind === 'turn' && change === 'changed' && fields.status !== 'cancelled';
+
+/** Keeps `unread` of the store's conversations the same in all windows, and over a reload. */
+function shareReading(store, marks) {
+  function show(conversationId) {
+    if (store.isWatched(conversationId)) marks.read(conversationId);
+    store.changeConversation(conversationId, { unread: marks.isUnread(conversationId) });
+  }
+
+  marks.follow(show);
+  store.subscribe(({ lists, conversations, told }) => {
+    for (const [conversationId, before] of conversations) {
+      if (before?.unread && store.conversation(conversationId)?.unread === false) marks.read(conversationId);
+    }
+    for (const { conversation_id: conversationId, at } of told.filter(isEnd)) {
+      marks.answered(conversationId, at);
+      show(conversationId);
+    }
+    if (lists) marks.unread().forEach(show);
+  });
+}
+
+/** Notifies of answers that end while the page can't be seen; offers to do so once, when somebody comes back to one. */
+function tellElsewhere({ store, events, isMine }) {
+  let wasMissed = false;
+
+  function tell({ id: messageId, conversation_id: conversationId }) {
+    const conversation = store.conversation(conversationId);
+    if (!conversation?.unread || !document.hidden || !mayNotify() || !isMine()) return;
+    notify(conversation.title || words.untitled, {
+      body: words.done, tag: conversationId, onClick: () => events.emit('conversation:open', { conversationId, messageId }),
+    });
+  }
+
+  function offer() {
+    if (document.hidden || !wasMissed || offeredNotifications.get() || !isUndecided()) return;
+    offeredNotifications.set(true);
+    showToast(words.offer, { actionLabel: words.accept, onAction: turnOnNotifications });
+  }
+
+  store.subscribe(({ told }) => {
+    if (!document.hidden) return;
+    for (const turn of told.filter(isEnd)) {
+      wasMissed = true;
+      setTimeout(tell, READ_ELSEWHERE_MS, turn);
+    }
+  });
+  document.addEventListener('visibilitychange', offer);
+}
+
+/**
+ * @param {{store: import('../core/store.js').Store, events: object, kept: import('../core/kept.js').Kept, isMine: () => boolean}} page
+ *   `isMine`: whether it is for this window to tell what all windows know
+ */
+export function callAttention({ store, events, kept, isMine }) {
+  const marks = new ReadMarks(kept);
+  marks.forget(new Date(Date.now() - KEPT_MS).toISOString());
+  shareReading(store, marks);
+  store.select(({ conversations }) => [...conversations.values()].filter(({ unread }) => unread).length, setUnreadCount);
+  tellElsewhere({ store, events, isMine });
+}
