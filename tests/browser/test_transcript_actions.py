@@ -87,6 +87,41 @@ def test_a_hidden_message_is_folded_and_kept_from_the_model(
     assert messages(person, talk.conversation_id)[0]["show_hide"] == "show"
 
 
+HOLD_WHAT_SENDING_ANSWERS = """(() => {
+  const real = window.fetch;
+  const released = new Promise((resolve) => { window.tellWhatWasSent = resolve; });
+  const held = { async transform(chunk, controller) { await released; controller.enqueue(chunk); } };
+  window.fetch = async (url, options) => {
+    const response = await real(url, options);
+    if (!String(url).includes('/send_message/')) return response;
+    const { status, headers } = response;
+    return new Response(response.body.pipeThrough(new TransformStream(held)), { status, headers });
+  };
+})()"""
+
+
+def test_a_message_is_there_once_also_when_others_change_before_it_has_its_ids(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    page.add_init_script(HOLD_WHAT_SENDING_ANSWERS)
+    page.reload()
+    expect(page.locator(".message-card")).to_have_count(2)
+    shared_model.scripts["main"] = saying("Under", "stood.", pause_after=1)
+    send(page, "How much light?")
+    expect(page.locator(".message-card")).to_have_count(4)
+    shared_model.wait_until(lambda model: len(model.requests_to("main")) == 2)
+    choose(page, 1, "Hide from the model")
+    expect(card(page, 1)).to_contain_text("Hidden from the model.")
+    expect(page.locator(".message-card")).to_have_count(4)
+    page.evaluate("window.tellWhatWasSent()")
+    expect(body(page, 4)).to_contain_text("Under")
+    shared_model.release()
+    expect(body(page, 4)).to_have_text("Understood.")
+    expect(page.locator(".message-card.from-user .message-body")).to_have_text(["How much water?", "How much light?"])
+    expect(page.locator(".message-card")).to_have_count(4)
+
+
 def test_pinned_messages_stand_at_the_top_and_lead_to_their_place(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:

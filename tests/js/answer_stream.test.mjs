@@ -62,6 +62,18 @@ test('a broken connection is taken up again after the last event that was seen',
   assert.deepEqual(watched, [['m-2', 3]]);
 });
 
+test('what cannot be shown ends the following, and is not taken for a broken connection', async () => {
+  const following = followAnswer({
+    response: responseOf(EVENTS),
+    watch: () => assert.fail('watched'),
+    onEvents: () => {
+      throw new TypeError('no such card');
+    },
+    wait: async () => {},
+  });
+  await assert.rejects(following, { name: 'NotShownError' });
+});
+
 test('nothing is handed over twice when the server repeats itself', async () => {
   const { seen } = await follow({ response: responseOf(EVENTS.slice(0, 4)), watch: () => responseOf(EVENTS) });
   assert.equal(text(seen), 'Hello there.');

@@ -21,11 +21,15 @@ export function createCardList(container, makeCard) {
   function removeExcept(wanted) {
     const gone = [...cards].filter(([id]) => !wanted.has(id));
     if (gone.length === cards.size) container.replaceChildren();
-    for (const [id, card] of gone) {
-      card.close();
-      card.node.remove();
-      cards.delete(id);
-    }
+    for (const [id] of gone) remove(id);
+  }
+
+  function remove(id) {
+    const card = cards.get(id);
+    if (!card) return;
+    card.close();
+    card.node.remove();
+    cards.delete(id);
   }
 
   /** @param {object[]} messages all that shall be there, in order */
@@ -44,6 +48,7 @@ export function createCardList(container, makeCard) {
   function rename(oldId, newId) {
     const card = cards.get(oldId);
     if (!card || oldId === newId) return;
+    remove(newId);
     cards.delete(oldId);
     cards.set(newId, card);
   }

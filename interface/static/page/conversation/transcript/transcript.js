@@ -35,7 +35,8 @@ export class Transcript {
   #conversationId = null;
   /** Counts what was loaded in the place of what was shown: an answer to what was asked before is out of date. */
   #generation = 0;
-  #refreshes = 0;
+  /** The newest fetching of what is shown: it alone is shown. */
+  #refreshing = null;
 
   constructor({ container, page }) {
     this.#page = page;
@@ -122,7 +123,7 @@ export class Transcript {
     this.#nextGeneration();
     this.#forgetLoading();
     this.#window.replace(messages, { atEnd: around === null });
-    this.#list.show(this.messages);
+    this.#show();
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();
     this.#tellEnds();
@@ -178,6 +179,13 @@ export class Transcript {
     if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });
   }
 
+  /** Shows the messages of the window. Where the card that had the focus goes, the transcript has it. */
+  #show() {
+    const hadFocus = this.#container.contains(document.activeElement);
+    this.#list.show(this.messages);
+    if (hadFocus) this.takeFocus();
+  }
+
   toNewest() {
     return attempt(async () => {
       if (!this.atEnd) await this.load();
@@ -204,19 +212,19 @@ export class Transcript {
   /** Puts messages at the end that were just written here. */
   push(...messages) {
     this.#window.push(...messages);
-    this.#list.show(this.messages);
+    this.#show();
     this.#scroll.toEnd();
   }
 
   /** Takes away a message and all behind it: others follow in their place. */
   cutFrom(messageId) {
     this.#window.cutFrom(messageId);
-    this.#list.show(this.messages);
+    this.#show();
   }
 
   drop(...messageIds) {
     this.#window.remove((message) => messageIds.includes(message.message_id));
-    this.#list.show(this.messages);
+    this.#show();
   }
 
   /** The fields of a message changed; `message_id` may be among them. */
@@ -228,24 +236,39 @@ export class Transcript {
     this.card(message.message_id)?.update(message);
   }
 
-  /** Fetches again what is shown, and what came since: another tab, or a move, may have changed it. */
+  /**
+   * Fetches again what is shown, and what came since: another tab, or a move, may have changed it.
+   *
+   * @returns {Promise<void>} when it is shown, by this fetching or by one that began later
+   */
   async refresh(options) {
+    const mine = {};
+    this.#refreshing = mine;
+    mine.done = this.#fetchShown(mine, options);
+    let newest;
+    do {
+      newest = this.#refreshing;
+      await newest.done;
+    } while (this.#refreshing !== newest);
+  }
+
+  async #fetchShown(mine, options) {
     const conversationId = this.#conversationId;
     const generation = this.#generation;
-    this.#refreshes += 1;
-    const number = this.#refreshes;
     const first = this.#window.first?.message_index ?? 1;
     const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
     const messages = await this.#page.api.listMessages(conversationId, { after: first - 1, limit }, options);
-    if (generation !== this.#generation || number !== this.#refreshes) return;
+    if (generation !== this.#generation || this.#refreshing !== mine) return;
     const atEnd = messages.length < limit;
-    // What was just written and is not numbered yet is not in the server's answer.
+    // A turn that was just sent has no ids here yet; the server lists it under those that it is going to tell.
     const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
+    const sentFrom = unnumbered[0]?.message_index ?? Infinity;
+    const shown = messages.filter(({ message_id: id, message_index: index }) => index < sentFrom || this.find(id));
     const stays = (message) => this.card(message.message_id)?.isEditing;
     this.#scroll.keepInPlace(() => {
-      this.#window.refresh(messages.slice(-MOST_CARDS), { atEnd, stays });
+      this.#window.refresh(shown.slice(-MOST_CARDS), { atEnd, stays });
       this.#window.push(...unnumbered);
-      this.#list.show(this.messages);
+      this.#show();
     }, this.#list.nodes());
     this.#tellEnds();
   }
@@ -316,7 +339,7 @@ export class Transcript {
       this.#note(side, '');
       if (side === 'earlier') this.#window.addOlder(messages);
       else this.#window.addNewer(messages, { atEnd: messages.length < PAGE });
-      this.#list.show(this.messages);
+      this.#show();
     }, this.#list.nodes());
     this.#tellEnds();
   }

@@ -12,6 +12,14 @@ export class AnswerLostError extends Error {
   }
 }
 
+/** Thrown when events could not be shown: they would not be handed over again. */
+class NotShownError extends Error {
+  constructor(cause) {
+    super('Events of an answer could not be shown.', { cause });
+    this.name = 'NotShownError';
+  }
+}
+
 function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const giveUp = () => {
@@ -41,7 +49,7 @@ function pause(milliseconds, signal) {
  * @param {AbortSignal} [options.signal]
  * @param {(milliseconds: number, signal?: AbortSignal) => Promise<void>} [options.wait]
  * @returns {Promise<void>} resolves after the event `done`
- * @throws {ApiError} when the server refuses to continue; {AnswerLostError}
+ * @throws {ApiError} when the server refuses to continue; {AnswerLostError}; {NotShownError} when `onEvents` threw
  */
 export async function followAnswer({
   watch, reopen = null, response = null, messageId = null, after = 0, onEvents, onBroken = () => {}, signal, wait = pause,
@@ -76,7 +84,7 @@ async function followOnce(source, { watch, reopen, seen, onEvents, onAlive, sign
       if (seen.done) return;
     }
   } catch (error) {
-    if (signal?.aborted || !mayPass(error)) throw error;
+    if (signal?.aborted || error instanceof NotShownError || !mayPass(error)) throw error;
   }
 }
 
@@ -91,5 +99,10 @@ function deliver(batch, seen, onEvents) {
     seen.messageId = event.message_ids?.response_message_id ?? seen.messageId;
     seen.done ||= event.done === true;
   }
-  if (fresh.length > 0) onEvents(fresh);
+  if (fresh.length === 0) return;
+  try {
+    onEvents(fresh);
+  } catch (error) {
+    throw new NotShownError(error);
+  }
 }

@@ -36,10 +36,19 @@ export class Turns {
     return this.running || this.#asking > 0;
   }
 
+  /** Whether what the server lists as new may be a turn that was sent from here, and is shown already under ids of its own. */
+  get #awaitsIds() {
+    return this.#asking > 0 || [...this.#following.values()].some(({ answer }) => answer.pending);
+  }
+
   async #ask(request) {
     this.#asking += 1;
     try {
       return await request();
+    } catch (error) {
+      // It was no turn from here then.
+      queueMicrotask(() => this.#page.watchUnfinished());
+      throw error;
     } finally {
       this.#asking -= 1;
     }
@@ -137,9 +146,12 @@ export class Turns {
     return attempt(() => this.#page.api.cancelResponse(conversationId), { failed: strings.send.stopFailed });
   }
 
-  /** Goes on watching an answer that a tab before this one, or another one, began. */
+  /**
+   * Goes on watching an answer that a tab before this one, or another one, began. While a turn that was sent from here has no
+   * ids, its own answer may be among what is listed; the end of that turn looks again.
+   */
   resume(message) {
-    if (this.#following.has(message.message_id)) return;
+    if (this.#awaitsIds || this.#following.has(message.message_id)) return;
     const before = this.#page.transcript().messages.findLast(({ message_index: index }) => index < message.message_index);
     // An answer that is made again may have been moved away from its question, of which all is known anyway.
     const again = (message.variants?.length ?? 0) > 0;
