@@ -264,6 +264,14 @@ def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
     assert "Read this\n\nAttached file `notes.md`:\n\n````md\n# Plan\n\n```js\n1 + 1\n```\n````" in prompt
     assert "Attached file `data.csv`:\n\n```csv\na,b\n1,2\n```" in prompt
 
+    # A pasted text that was sent is not offered as a file any more.
+    page.focus(INPUT)
+    page.evaluate(PASTE, "more words " * 500)
+    expect(toast(page, "You pasted 5,500 characters.")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("")
+    assert toast(page, "You pasted").count() == 0
+
 
 def test_who_wants_so_breaks_lines_by_enter_and_sends_by_ctrl_enter(open_page: OpenPage, person: Client) -> None:
     page = open_page(person)
@@ -326,6 +334,14 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
     expect(page.locator(INPUT)).to_have_value(f"Ask @conversation_{talk.friendly_id}_message_")
     page.keyboard.press("Control+z")
     expect(page.locator(INPUT)).to_have_value("Ask @Anna about")
+
+    # A reference that is being typed is not said to lead nowhere; one that is left behind is.
+    page.fill(INPUT, "")
+    with page.expect_response("**/references/resolve?*"):
+        page.keyboard.insert_text("See @conversation_no_such_talk_abcd")
+    expect(page.locator("#composer-preview .reference-chip")).to_have_count(0)
+    page.keyboard.type(" ")
+    expect(page.locator("#composer-preview .reference-chip.unresolved")).to_have_count(1)
 
     # A whole reference needs no words about it.
     page.fill(INPUT, "")

@@ -41,12 +41,17 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
     expect(page.locator("#sidebar")).to_contain_text(TRIP)
     expect(page).not_to_have_url(re.compile("welcome="))
 
-    # A suggestion is written, and sent by the key that sends.
-    page.get_by_role("button", name=re.compile("What did I plan for Saturday")).click()
+    # A suggestion reads as what it refers to, is written, and sent by the key that sends.
+    suggestion = page.get_by_role("button", name=re.compile(f"What did I plan for Saturday.*{TRIP} › #"))
+    expect(page.locator(".suggested-message", has_text="@")).to_have_count(0)
+    suggestion.click()
     expect(page.locator("#composer-input")).to_have_value(
         re.compile(r"^What did I plan for Saturday\? @conversation_w")
     )
     page.keyboard.press("Enter")
+    # It has served; the others stay.
+    expect(suggestion).to_have_count(0)
+    expect(page.locator(".suggested-message")).to_have_count(2)
     expect(page.locator(".message-card").nth(2)).to_contain_text("1 reference")
     expect(page.locator(".message-card").nth(3)).to_contain_text("The tile museum, then Cascais.")
     assert "National Tile Museum, 8 euros each" in recording_model.prompt(model="main")
@@ -62,7 +67,7 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
 
     # What was put away stays away.
     page.go_back()
-    expect(page.locator(".suggested-message")).to_have_count(3)
+    expect(page.locator(".suggested-message")).to_have_count(2)
     page.get_by_role("button", name="Do not suggest these any more").click()
     expect(page.locator(".suggested-messages")).to_have_count(0)
     page.reload()

@@ -113,12 +113,12 @@ function offerWelcome(page) {
   const failed = shellStrings.sidebar.actionFailed;
   let clear = () => {};
 
-  async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions } }) {
+  async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions }, messages }) {
     if (!suggestions?.length) return;
     const views = await bring(() => import('../conversation/welcome/suggested_messages.js'));
     clear = views.clearSuggestedMessages;
     const isOpen = () => page.store.openId === conversationId;
-    await views.showSuggestedMessages(suggestions, { api: page.api, conversationId, isOpen });
+    await views.showSuggestedMessages(suggestions, { api: page.api, events: page.events, conversationId, messages, isOpen });
   }
 
   page.events.on('conversation:shown', () => clear());

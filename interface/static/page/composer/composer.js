@@ -176,6 +176,7 @@ export function mountComposer(page, { place, onStop }) {
     tellProblem('');
     references?.close();
     page.outbox.add(message, drafts.removal(conversationId));
+    page.events.emit('message:written', { conversationId, text });
     show({ text: '', attached: [], files: [], target: null });
   }
 

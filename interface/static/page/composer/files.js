@@ -85,10 +85,11 @@ export async function readFiles(wanted, { most, held }) {
  *
  * @param {string} text
  * @param {(file: {name: string, text: string}) => void} onAttach
+ * @returns {() => void} withdraws the offer
  */
 export function offerPasted(text, onAttach) {
-  if (text.length < LONG_PASTE) return;
-  showToast(words.pasted(text.length), {
+  if (text.length < LONG_PASTE) return () => {};
+  return showToast(words.pasted(text.length), {
     actionLabel: words.attachPasted, onAction: () => onAttach({ name: words.pastedName, text }),
   });
 }

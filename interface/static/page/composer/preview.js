@@ -1,19 +1,22 @@
 import { createLatest } from '../core/latest.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from '../references/grammar.js';
-import { bareReference, isMuted } from '../references/report_model.js';
+import { bareReference, isGiven, isMuted } from '../references/report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from '../references/chips.js';
 
 const MOST_CHIPS = 20;
+/** What may follow a reference that is still being typed: the separator before its next part. */
+const SEPARATORS = /^[_-]*$/;
 
 /**
  * The references in what is being typed, as chips below the field, resolved as they will be when it is sent.
  *
  * @param {HTMLElement} form
+ * @param {HTMLTextAreaElement} input
  * @param {object} page
  */
-export function createPreview(form, page) {
+export function createPreview(form, input, page) {
   const list = element('div', { id: 'composer-preview', role: 'group', 'aria-label': strings.composer.references, hidden: true });
   form.append(list);
   let shown = '';
@@ -23,14 +26,24 @@ export function createPreview(form, page) {
     return [...new Set(typed)].slice(0, MOST_CHIPS);
   }
 
-  async function lookUp(names) {
+  /** The reference that the caret stands behind, which may not be complete yet; undefined where there is none. */
+  function unfinishedIn(text) {
+    const { selectionStart: caret } = input;
+    if (document.activeElement !== input) return undefined;
+    const found = findReferences(text).find(({ end }) => end <= caret && SEPARATORS.test(text.slice(end, caret)));
+    return found && text.slice(found.start, found.end);
+  }
+
+  async function lookUp({ names }) {
     return Promise.all(names.map((name) => page.references.get(bareReference(name)).catch(() => null)));
   }
 
   const latest = createLatest(lookUp, {
     delay: 250,
-    onAnswer(entries, names) {
-      const known = names.map((name, i) => [name, entries[i]]).filter(([, entry]) => entry && !isMuted(entry));
+    onAnswer(entries, { names, unfinished }) {
+      // Only what is complete can be said to lead nowhere.
+      const isShown = (name, entry) => entry && !isMuted(entry) && (name !== unfinished || isGiven(entry));
+      const known = names.map((name, i) => [name, entries[i]]).filter(([name, entry]) => isShown(name, entry));
       list.replaceChildren(...known.map(([name, entry]) => createChip(name, entry, page).node));
       setHidden(list, known.length === 0);
     },
@@ -39,17 +52,20 @@ export function createPreview(form, page) {
   /** @param {string} text */
   function show(text) {
     const names = namesIn(text);
-    const key = names.join(' ');
+    const unfinished = unfinishedIn(text);
+    const key = [...names, '', unfinished].join(' ');
     if (key === shown) return;
     shown = key;
     if (names.length > 0) {
-      latest.request(names);
+      latest.request({ names, unfinished });
       return;
     }
     latest.cancel();
     list.replaceChildren();
     setHidden(list, true);
   }
+
+  input.addEventListener('blur', () => show(input.value));
 
   return { show };
 }

@@ -89,6 +89,7 @@ function receiveFiles({ form, input, onFiles, onPaste }) {
 export function createAttachments({ form, input, place, page, most, onChange, onProblem, onFailed }) {
   let files = [];
   let list = null;
+  let withdrawOffer = () => {};
   /** Counts the conversations that were turned to. */
   let conversation = 0;
   const part = () => bring(() => import('./files.js'));
@@ -104,7 +105,9 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     }
   }
 
+  /** Shows the files of another text: what was offered for the one before is over. */
   function set(wanted) {
+    withdrawOffer();
     files = wanted;
     return show();
   }
@@ -143,9 +146,14 @@ export function createAttachments({ form, input, place, page, most, onChange, on
 
   async function pasted(text) {
     if (text.length < LONG_ENOUGH_TO_LOOK) return;
-    (await part().catch(() => null))?.offerPasted(text, (file) => {
+    const pastedText = text.replaceAll('\r\n', '\n');
+    const loaded = await part().catch(() => null);
+    // It may be sent already.
+    if (!loaded || !input.value.includes(pastedText)) return;
+    withdrawOffer();
+    withdrawOffer = loaded.offerPasted(text, (file) => {
       // What was pasted may have been changed since: then it stays in the text too.
-      input.value = input.value.replace(file.text.replaceAll('\r\n', '\n'), () => '');
+      input.value = input.value.replace(pastedText, () => '');
       input.dispatchEvent(new Event('input'));
       take([file]);
     });

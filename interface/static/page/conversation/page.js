@@ -208,7 +208,7 @@ export class ConversationPage {
     if (signal.aborted) return;
     this.#takeChanges(details);
     this.#events.emit('conversation:details', details);
-    this.#events.emit('conversation:loaded', details);
+    this.#events.emit('conversation:loaded', { ...details, messages: this.#transcript.messages });
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);

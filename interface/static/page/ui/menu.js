@@ -23,20 +23,20 @@ function moveFocus(menu, event) {
   next?.focus();
 }
 
-function itemNode(menu, { symbol, label, run, danger = false, disabled = false }) {
+function itemNode(menu, { symbol, label, run, about = null, danger = false, disabled = false }) {
   const choose = () => {
     if (disabled) return;
     hidePopup(menu);
     run();
   };
   return element('button', {
-    type: 'button', role: 'menuitem', class: `popup-item${danger ? ' action-delete' : ''}`, 'aria-disabled': disabled ? 'true' : null, onclick: choose,
+    type: 'button', role: 'menuitem', title: about, class: `popup-item${danger ? ' action-delete' : ''}`, 'aria-disabled': disabled ? 'true' : null, onclick: choose,
   }, icon(symbol), element('span', { text: label }));
 }
 
 /**
  * @param {HTMLElement} anchor gets the focus back
- * @param {Array<{symbol: string, label: string, run: () => void, danger?: boolean, disabled?: boolean}|null>} items
+ * @param {Array<{symbol: string, label: string, run: () => void, about?: string, danger?: boolean, disabled?: boolean}|null>} items
  *   null: a line between groups
  * @param {{label: string, at?: {x: number, y: number}}} options `at`: where the pointer is
  */

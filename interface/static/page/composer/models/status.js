@@ -28,6 +28,7 @@ export function mountModelStatus(place, api, events) {
   const node = element('div', { class: 'model-status', role: 'status', hidden: true }, label, bar);
   place.replaceChildren(node);
   let timer = null;
+  let isReady = false;
 
   function show(state) {
     const line = lineFor(state);
@@ -42,15 +43,18 @@ export function mountModelStatus(place, api, events) {
     else bar.removeAttribute('value');
   }
 
+  /** Asks again while that may change by itself, and somebody looks; where no model is set up, when somebody comes back. */
   async function check() {
     clearTimeout(timer);
+    if (document.hidden) return;
     let pause = LATER_MS;
     try {
       const models = await api.models();
       const { main } = models;
       events.emit('models:known', models);
       show(main);
-      if (main.phase === 'ready') return;
+      isReady = main.phase === 'ready';
+      if (isReady || main.phase === 'none') return;
       if (UNDER_WAY.has(main.phase)) pause = SOON_MS;
     } catch {
       // The server is away for a moment; what is shown stays until it is back.
@@ -58,6 +62,7 @@ export function mountModelStatus(place, api, events) {
     timer = setTimeout(check, pause);
   }
 
+  document.addEventListener('visibilitychange', () => !isReady && check());
   check();
   return { check };
 }

@@ -10,6 +10,7 @@ import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
 import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
+import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { iconOf } from '../../references/report_model.js';
 import { aboutSuggestion, sourcesFor, suggestionGroups } from './suggestions_model.js';
@@ -19,6 +20,9 @@ const words = strings.composer;
 const commandWords = composerStrings.commands;
 const MOST_OF_A_KIND = 5;
 const USE_NOW = { label: words.useNow, title: words.useNowTitle };
+
+/** The beginning of a message without the marks of Markdown; one that is nothing but code stays as it is. */
+const plainExcerpt = (text) => excerpt(spokenText(text) || text, 140);
 
 function row(symbol, title, about) {
   return [
@@ -42,14 +46,14 @@ function messageOption(hit) {
   const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
   return {
     value: { kind: 'message', hit },
-    content: row('chat-square-text', excerpt(hit.preview, 140), `${senderName(hit, strings.sender)} · ${badge}`),
+    content: row('chat-square-text', plainExcerpt(hit.preview), `${senderName(hit, strings.sender)} · ${badge}`),
   };
 }
 
 /** A message that was found by its words, in whichever conversation. */
 function foundOption(hit) {
   const about = [hit.title || strings.transcript.untitled, senderName(hit, strings.sender), badgeText(hit)];
-  return { value: { kind: 'found', hit }, content: row('chat-square-text', excerpt(hit.snippet, 140), about.join(' · ')) };
+  return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet), about.join(' · ')) };
 }
 
 function knowledgeOption(kind, hit) {

@@ -5,11 +5,11 @@ import { openMenu } from '../../ui/menu.js';
 
 const { actions } = strings;
 
-/** The actions in order: name, icon, label, whether there is nothing to do. */
+/** The actions in order: name, icon, label, whether there is nothing to do, more about it. */
 function itemsFor(message, { isFirst, isLast }) {
   if (isUnkept(message) || message.isGone) return [['copyText', 'copy', strings.copy.text]];
   const shared = [
-    ...(message.short_id ? [['copyId', 'hash', actions.copyId(message.short_id)]] : []),
+    ...(message.short_id ? [['copyId', 'hash', actions.copyId(message.short_id), false, actions.aboutId]] : []),
     ['copyPermalink', 'link-45deg', actions.copyPermalink],
   ];
   if (message.status === 'streaming' || message.pending) return shared;
@@ -37,8 +37,8 @@ function itemsFor(message, { isFirst, isLast }) {
  * @param {{onAction: (name: string, message: object) => void, isFirst: boolean, isLast: boolean}} options
  */
 export function openMessageMenu(button, message, { onAction, ...place }) {
-  const items = itemsFor(message, place).map(([name, symbol, label, disabled = false]) => ({
-    symbol, label, disabled, danger: name === 'delete', run: () => onAction(name, message),
+  const items = itemsFor(message, place).map(([name, symbol, label, disabled = false, about = null]) => ({
+    symbol, label, disabled, about, danger: name === 'delete', run: () => onAction(name, message),
   }));
   openMenu(button, items, { label: actions.open });
 }

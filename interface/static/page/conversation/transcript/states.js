@@ -32,7 +32,7 @@ export function showConversationTitle(conversation) {
 /** What a conversation without messages shows: how to begin, and what can be referred to. */
 export function emptyState() {
   const { title, intro, steps, models } = strings.empty;
-  const rows = steps.map(([what, then]) => element('li', {}, element('strong', { text: what }), ` ${then}`));
+  const rows = steps.map(([what, then, needs]) => element('li', { class: needs === 'keyboard' ? 'needs-keyboard' : null }, element('strong', { text: what }), ` ${then}`));
   // Which of these is true changes while the page is open: the style sheet shows one.
   const lines = Object.entries(models).map(([phase, text]) => element('p', { class: 'empty-model', 'data-model': phase, text }));
   return element('section', { class: 'empty-state' },

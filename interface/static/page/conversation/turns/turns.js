@@ -83,13 +83,14 @@ export class Turns {
       if (isShown()) await this.#page.refresh();
       return false;
     }
-    signal.addEventListener('abort', () => request.abort(), { once: true });
+    const abort = () => request.abort();
+    signal.addEventListener('abort', abort, { once: true });
     const transcript = this.#page.transcript();
     const [question, answer] = this.#drafted(message);
     transcript.push(question, answer);
     this.#restart({ answer });
     const reopen = (options) => this.#page.api.sendMessage(conversationId, message, options);
-    this.#follow({ answer, question, response, signal, reopen });
+    this.#follow({ answer, question, response, signal, reopen }).finally(() => signal.removeEventListener('abort', abort));
     return true;
   }
 

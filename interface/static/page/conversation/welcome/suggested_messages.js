@@ -1,3 +1,6 @@
+import { isFromUser } from '../message_model.js';
+import { findReferences } from '../../references/grammar.js';
+import { bareReference, labelOf } from '../../references/report_model.js';
 import { icon } from '../../ui/icons.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
@@ -5,7 +8,9 @@ import { attempt } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 
+/** What is shown, and what ends following the messages that are written beneath it. */
 let shown = null;
+let stopFollowing = () => {};
 
 /** Puts a text where messages are written, behind what stands there. */
 function write(text) {
@@ -19,23 +24,38 @@ function write(text) {
 
 /** Takes the suggestions of another conversation away. */
 export function clearSuggestedMessages() {
+  stopFollowing();
   shown?.remove();
   shown = null;
 }
 
+/** A suggestion as a person would say it: each reference reads as what it leads to, where the server knows that. */
+async function readable(text, api) {
+  const labelled = async ({ start, end, ref }) => {
+    const entry = await api.resolveReference(bareReference(ref)).catch(() => null);
+    return { start, end, label: labelOf(entry) || text.slice(start, end) };
+  };
+  const found = await Promise.all(findReferences(text).map(labelled));
+  return found.reduceRight((read, { start, end, label }) => read.slice(0, start) + label + read.slice(end), text);
+}
+
 /**
- * Shows above the composer the messages that a conversation's settings suggest.
+ * Shows above the composer the messages that a conversation's settings suggest, each until it was sent.
  *
  * @param {string[]} suggestions
- * @param {{api: object, conversationId: string, isOpen: () => boolean}} page
+ * @param {{api: object, events: object, conversationId: string, messages: object[], isOpen: () => boolean}} page `messages`: those
+ *   that are shown
  */
-export async function showSuggestedMessages(suggestions, { api, conversationId, isOpen }) {
-  await addPanelStyle('conversation/welcome/welcome');
+export async function showSuggestedMessages(suggestions, { api, events, conversationId, messages, isOpen }) {
+  const said = messages.filter(isFromUser).map(({ text }) => text);
+  const unused = suggestions.filter((suggestion) => !said.some((text) => text.includes(suggestion)));
+  if (unused.length === 0) return;
+  const [titles] = await Promise.all([Promise.all(unused.map((text) => readable(text, api))), addPanelStyle('conversation/welcome/welcome')]);
   if (!isOpen()) return;
   clearSuggestedMessages();
-  const chips = suggestions.map((text) => element('button', {
-    type: 'button', class: 'suggested-message', title: text, onclick: () => write(text),
-  }, element('span', { class: 'visually-hidden', text: `${welcomeStrings.lead} ` }), element('span', { class: 'suggested-message-text', text })));
+  const chips = new Map(unused.map((text, i) => [text, element('button', {
+    type: 'button', class: 'suggested-message', title: titles[i], onclick: () => write(text),
+  }, element('span', { class: 'visually-hidden', text: `${welcomeStrings.lead} ` }), element('span', { class: 'suggested-message-text', text: titles[i] }))]));
   const dismiss = element('button', {
     type: 'button', class: 'icon-button', 'aria-label': welcomeStrings.dismiss, title: welcomeStrings.dismiss,
     async onclick() {
@@ -46,6 +66,15 @@ export async function showSuggestedMessages(suggestions, { api, conversationId, 
   shown = element('section', { class: 'suggested-messages', 'aria-label': welcomeStrings.suggestions },
     element('p', { class: 'suggested-messages-note', text: welcomeStrings.noModel }),
     element('div', { class: 'suggested-messages-row' }, element('span', { class: 'suggested-messages-lead', 'aria-hidden': 'true', text: welcomeStrings.lead }),
-      element('div', { class: 'suggested-messages-list' }, ...chips), dismiss));
+      element('div', { class: 'suggested-messages-list' }, ...chips.values()), dismiss));
   document.getElementById('composer').before(shown);
+  stopFollowing = events.on('message:written', (written) => {
+    if (written.conversationId !== conversationId) return;
+    for (const [suggestion, chip] of chips) {
+      if (!written.text.includes(suggestion)) continue;
+      chip.remove();
+      chips.delete(suggestion);
+    }
+    if (chips.size === 0) clearSuggestedMessages();
+  });
 }

@@ -51,6 +51,7 @@ export const strings = {
   actions: {
     open: 'Message actions',
     copyId: (shortId) => `Copy message ID #${shortId}`,
+    aboutId: 'For programs, and as “Replying to” shows it. To refer to the message, copy its reference from the badge.',
     copyPermalink: 'Copy permalink',
     reply: 'Reply',
     readAloud: 'Read aloud, or stop reading',
@@ -266,7 +267,7 @@ export const strings = {
     intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
     steps: [
       ['Type @', 'and a few words to find a conversation and one of its messages, or something that you had remembered.'],
-      ['Press Ctrl+K', '(⌘K on a Mac) to search everything that was said; ? shows all keys.'],
+      ['Press Ctrl+K', '(⌘K on a Mac) for all commands and conversations, Ctrl+Shift+F to search everything that was said; ? shows all keys.', 'keyboard'],
       ['Write /help', 'to see the commands that a message can begin with.'],
     ],
     models: {
