@@ -2,6 +2,9 @@
 
 `main.js` with `common.js` is what the page starts with, `later.js` every part that it loads when it is first needed.
 The other pages are one file each. `manifest.json` tells the server which modules the files were made of.
+
+Modules import the words that people read from `page/strings/en`. Each other language has the same files in a folder of
+its own, joined with the words of `page/strings/<language>`: a page loads one language (and English, for what it lacks).
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ ESBUILD = WORK / "bin" / "esbuild"
 PAGE = "page/app/main.js"
 OTHER_PAGES = ("page/app/settings.js", "page/app/shared.js")
 OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
+_ENGLISH = "en"
+_WORDS = re.compile(r"(?<=/strings/)en(?=/(\w+\.js)')")
 _IMPORT = re.compile(r"\bimport\('(\.[^']+\.js)'\)")
 _COMMENT = ("*", "/*", "//")
 
@@ -42,8 +47,8 @@ def prepare_joined_page() -> None:
     WORK.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="page-", dir=WORK) as name:
         draft = Path(name) / "built"
-        _join_page(Path(name) / "static", draft)
-        _esbuild(draft, *(STATIC / entry for entry in OTHER_PAGES))
+        for language in _languages():
+            _join_page(Path(name) / language, draft if language == _ENGLISH else draft / language, language)
         made_of = {path.relative_to(STATIC).as_posix(): _hash(path) for path in modules}
         (draft / "manifest.json").write_text(json.dumps({"made_of": made_of}), encoding="utf-8")
         remember(draft, "page", mark)
@@ -55,21 +60,40 @@ def _modules() -> list[Path]:
     return sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
 
 
+def _languages() -> list[str]:
+    return sorted({_ENGLISH} | {folder.name for folder in (STATIC / "page" / "strings").glob("*/")})
+
+
 def _mark(modules: list[Path]) -> str:
     names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
     return fingerprint(Path(__file__), *modules) + names
 
 
-def _join_page(copy: Path, target: Path) -> None:
-    """Join `PAGE` in a copy of the modules, in which parts that are loaded later come from one file."""
+def _join_page(copy: Path, target: Path, language: str) -> None:
+    """Join the pages in a copy of the modules; parts that `PAGE` loads later come from one file."""
     shutil.copytree(STATIC / "page", copy / "page")
     (copy / "vendor").symlink_to(STATIC / "vendor")
     folder = copy / "page"
+    if language != _ENGLISH:
+        _translate(folder, language)
+    _esbuild(target, *(copy / entry for entry in OTHER_PAGES))
     later = sorted({part for path in folder.rglob("*.js") for part in _take_from_later(path, folder)})
     lines = [f"import * as part{number} from './{part}';" for number, part in enumerate(later)]
     lines += ["export const modules = {", *(f"  '{part}': part{number}," for number, part in enumerate(later)), "};"]
     (folder / "later.js").write_text("\n".join(lines), encoding="utf-8")
     _esbuild(target, copy / PAGE, folder / "later.js", "--splitting", "--chunk-names=common")
+
+
+def _translate(folder: Path, language: str) -> None:
+    """Make modules import their words in `language`; a translation begins with the English words by itself."""
+    strings = folder / "strings"
+    for path in folder.rglob("*.js"):
+        if not path.is_relative_to(strings):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(
+                _WORDS.sub(lambda found: language if (strings / language / found[1]).exists() else _ENGLISH, text),
+                encoding="utf-8",
+            )
 
 
 def _take_from_later(path: Path, folder: Path) -> set[str]:

@@ -193,6 +193,28 @@ def test_the_page_is_joined_into_what_it_starts_with_and_what_it_loads_later(pag
     assert '"panel"' in (built / "settings.js").read_text()
 
 
+def test_the_page_is_joined_for_each_language_with_its_words(page_folder: Path) -> None:
+    words = {
+        "en/panel.js": "export const words = { title: 'Search' };",
+        "en/other.js": "export const other = 'not translated';",
+        "de/panel.js": "import { words as en } from '../en/panel.js';\nexport const words = { ...en, title: 'Suche' };",
+    }
+    for name, text in words.items():
+        file = page_folder / "page/strings" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    panel = page_folder / "page/search/panel.js"
+    imported = "import { words } from '../strings/en/panel.js';\nimport { other } from '../strings/en/other.js';\n"
+    panel.write_text(f"{imported}export const open = () => [words.title, other];")
+    joined_page.prepare_joined_page()
+    english, german = ((page_folder / "built" / name).read_text() for name in ("later.js", "de/later.js"))
+    assert "Search" in english
+    assert "Suche" not in english
+    assert "Suche" in german
+    assert "not translated" in german
+    assert "Suche" in (page_folder / "built/de/settings.js").read_text()
+
+
 def test_a_joined_page_is_made_again_only_when_it_is_deleted_or_a_module_changes(page_folder: Path) -> None:
     def built_anew() -> bool:
         before = page_folder / "built" / "before"

@@ -25,7 +25,7 @@ from .passwords import hash_password, needs_new_hash, password_matches
 # The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
-_SETTINGS = frozenset({"name", "detail", "preference"})
+_SETTINGS = frozenset({"name", "detail", "preference", "language"})
 
 _c = users.c
 _TOLD = Prepared(select(_c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
@@ -36,6 +36,7 @@ class UserRow:
     """One account.
 
     detail: what its owner wrote about themselves. preference: how they want to be answered.
+    language: of the pages; None for what the browser asks for.
     """
 
     user_email: str
@@ -46,6 +47,7 @@ class UserRow:
     preference: dict[str, Any]
     created_at: str
     disabled_at: str | None
+    language: str | None
 
 
 class Account(TypedDict):
@@ -177,6 +179,11 @@ def rename_user(*, database: Database, user_email: str, name: str) -> None:
     _update(database, account_key(user_email), {"name": storable(name.strip())})
 
 
+def choose_language(*, database: Database, user_email: str, language: str | None) -> None:
+    """Change the language of the account's pages; None for what the browser asks for. Raises UserNotFoundError."""
+    _update(database, account_key(user_email), {"language": language})
+
+
 def verify_password(*, database: Database, user_email: str, password: str) -> UserRow | None:
     """The account, if the password is right and it is not disabled; else None, after the same time in each case."""
     key = account_key(user_email)
@@ -259,6 +266,7 @@ def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dic
         "preference": {},
         "created_at": now_iso(),
         "disabled_at": None,
+        "language": None,
     }
 
 

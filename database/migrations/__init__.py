@@ -40,6 +40,7 @@ from . import (
     m0017_branches,
     m0018_change_epoch,
     m0019_presets_prompts_tags,
+    m0020_languages,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0017_branches.upgrade,
     m0018_change_epoch.upgrade,
     m0019_presets_prompts_tags.upgrade,
+    m0020_languages.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -20,6 +20,8 @@ users = Table(
     Column("disabled_at", Text),
     # Set once the account is closed, until everything of it is erased.
     Column("erasing_since", Text),
+    # Of the pages; none: what the browser asks for.
+    Column("language", Text),
 )
 
 sessions = Table(

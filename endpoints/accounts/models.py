@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from database.accounts.passwords import LONGEST_PASSWORD
 from endpoints.http.models import Body, Email, Name, Password, Shape, Text, _clean_json, _not_blank
+from endpoints.languages import Language
 
 
 class Credentials(BaseModel):
@@ -87,6 +88,12 @@ class OwnName(Body):
     """The name of a user."""
 
     name: Name
+
+
+class OwnLanguage(Body):
+    """The language of the account's pages; null for what the browser asks for."""
+
+    language: Language | None
 
 
 class AccountState(Body):

@@ -28,6 +28,7 @@ from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
 from endpoints.http.work_queues import Work, works
+from endpoints.languages import remember_language
 from portability.restoring import is_incomplete
 
 from . import models as account_models
@@ -154,6 +155,8 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     if _known_device(user.user_email) is None:
         device = _device(user.user_email, secrets.token_hex(16))
         _set_cookie(answer, DEVICE_COOKIE, device, seconds=_DEVICE_SECONDS)
+    if user.language is not None:
+        remember_language(answer, user.language)
     return answer
 
 

@@ -18,6 +18,7 @@ from endpoints.http.responses import ok
 from endpoints.http.scope import current_access, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
+from endpoints.languages import remember_language
 
 from . import models as account_models
 from .sign_in import signed_in, user_info
@@ -77,6 +78,20 @@ def rename(body: account_models.OwnName) -> object:
     """Change the name that the account bears."""
     users.rename_user(**current_user_scope(), name=body.name)
     return user_info(users.get_user(**current_user_scope()))
+
+
+@blueprint.put("/language")
+@takes(account_models.OwnLanguage)
+@answers(http_models.Done)
+def choose_language(body: account_models.OwnLanguage) -> BaseResponse:
+    """Choose the language of the account's pages; null for what the browser asks for.
+
+    This browser remembers it for the sign-in page.
+    """
+    users.choose_language(**current_user_scope(), language=body.language)
+    answer = ok()
+    remember_language(answer, body.language)
+    return answer
 
 
 @blueprint.get("/get_user_detail")

@@ -15,6 +15,7 @@ from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
 from endpoints.export import views as export_views
 from endpoints.language_models import views as language_model_views
+from endpoints.languages import register_languages
 from endpoints.library import views as library_views
 from endpoints.messages import views as message_views
 from endpoints.operations import health, limits
@@ -91,6 +92,7 @@ def register(app: Flask, state: AppState) -> None:
     app.url_map.merge_slashes = False
     app.url_map.converters["int"] = BoundedInteger
     assets.register_assets(app, _STATIC, joined=state.settings.page == "joined")
+    register_languages(app)
     app.before_request(_allow_larger_bodies)
     register_guards(app)
     register_response_headers(app)

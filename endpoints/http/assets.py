@@ -2,6 +2,10 @@
 
 The page's modules are served as set-up joined them (`interface/static/built`) while that build was made from the
 modules as they are; else, and where the settings say so, one by one.
+
+Every module imports its words from `page/strings/en`. For another language, set-up joins the page with the words of
+`page/strings/<language>` (`built/<language>`); single modules get them by addresses that name the language,
+`/static/<fingerprint>.<language>/…`.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
+
+from endpoints.languages import ENGLISH, LANGUAGES
 
 from .validation import answers, fails, public
 
@@ -54,6 +60,8 @@ _ENTRIES = {
     "page/app/shared.js": ("built/shared.js",),
 }
 _MANIFEST = "built/manifest.json"
+_LATER = "built/later.js"
+_STRINGS = "page/strings/"
 # What modules load when they first need it, beside style sheets of the page.
 _LOADED_LATER = (
     "vendor/icons.svg",
@@ -62,8 +70,9 @@ _LOADED_LATER = (
     "vendor/katex/katex.min.css",
     "mermaid_frame.html",
     "preview_frame.html",
-    "built/later.js",
+    _LATER,
 )
+_ENGLISH_WORDS = re.compile(rb"(?<=/strings/)en(?=/(\w+)\.js)")
 _LINK = re.compile(rb'(?<=(?:src|ref)=")[\w./-]+(?=")')
 
 
@@ -114,20 +123,36 @@ class Assets:
         """Of the file `name`, or of the files that it finds by relative addresses; None where there is no such file."""
         return self._fingerprints.get(_group_of(name)) if name in self._paths else None
 
-    def address(self, name: str) -> str:
-        """The address of the file `name`. Raises KeyError."""
-        return f"/static/{self._fingerprints[_group_of(name)]}/{name}"
+    def address(self, name: str, *, language: str = ENGLISH) -> str:
+        """The address of the file `name`, as a page in `language` needs it. Raises KeyError."""
+        fingerprint = self._fingerprints[_group_of(name)]
+        if language != ENGLISH and name.startswith("built/"):
+            name = name.replace("built/", f"built/{language}/")
+        elif language != ENGLISH and _is_module(name):
+            fingerprint = f"{fingerprint}.{language}"
+        return f"/static/{fingerprint}/{name}"
 
-    def entry(self, module: str) -> Sequence[str]:
+    def entry(self, module: str, *, language: str = ENGLISH) -> Sequence[str]:
         """The addresses of the modules by which a page starts that begins with `module`; the last one is the start."""
-        return [self.address(name) for name in (_ENTRIES[module] if self.is_joined else (module,))]
+        names = _ENTRIES[module] if self.is_joined else (module,)
+        return [self.address(name, language=language) for name in names]
 
-    def loaded_later(self) -> Mapping[str, str]:
+    def translated(self, name: str, language: str) -> bytes:
+        """A module that imports its words in `language`. Raises KeyError."""
+        content = self[name].content
+        if name.startswith(_STRINGS):
+            return content
+        return _ENGLISH_WORDS.sub(
+            lambda found: language.encode() if f"{_STRINGS}{language}/{found[1].decode()}.js" in self._paths else b"en",
+            content,
+        )
+
+    def loaded_later(self, *, language: str = ENGLISH) -> Mapping[str, str]:
         """The addresses of what modules ask for by name."""
         at_once = {name for parts in _JOINED.values() for name in parts}
         styles = (name for name in self._paths if name.startswith("page/") and name.endswith(".css"))
         names = (*_LOADED_LATER, *(name for name in styles if name not in at_once))
-        return {name: self.address(name) for name in names if name in self._paths}
+        return {name: self.address(name, language=language) for name in names if name in self._paths}
 
     def _has_current_build(self) -> bool:
         """Whether set-up joined the page's modules, and from the modules that are there now."""
@@ -171,8 +196,11 @@ class Assets:
 def _group_of(name: str) -> str:
     """Files that find each other by relative addresses have one fingerprint."""
     folder = name.partition("/")[0]
-    is_module = folder == "page" and name.endswith(".js")
-    return folder if folder in {"vendor", "built"} or is_module else name
+    return folder if folder in {"vendor", "built"} or _is_module(name) else name
+
+
+def _is_module(name: str) -> bool:
+    return name.startswith("page/") and name.endswith(".js")
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -211,9 +239,9 @@ def register_assets(app: Flask, folder: Path, *, joined: bool) -> None:
     app.add_template_global(page_assets, "page_assets")
 
 
-def page_assets() -> Mapping[str, object]:
-    """What the page's modules know of files: the addresses of those they load later, and the version of all."""
-    return {"version": _assets().version, "addresses": _assets().loaded_later()}
+def page_assets(language: str) -> Mapping[str, object]:
+    """What a page in `language` knows of files: the addresses of those it loads later, and the version of all."""
+    return {"version": _assets().version, "addresses": _assets().loaded_later(language=language)}
 
 
 def static_version() -> str:
@@ -227,12 +255,15 @@ def static_version() -> str:
 @fails("not_found")
 def send_asset(version: str, name: str) -> Response:
     """A file of the page."""
+    version, _, language = version.partition(".")
     try:
         asset = _assets()[name]
+        content = _assets().translated(name, language) if language in LANGUAGES and _is_module(name) else asset.content
     except KeyError:
         raise NotFound from None
-    packed = asset.packed if "gzip" in request.headers.get("Accept-Encoding", "").lower() else None
-    answer = Response(packed or asset.content, content_type=asset.media_type)
+    is_asset = content is asset.content
+    packed = asset.packed if is_asset and "gzip" in request.headers.get("Accept-Encoding", "").lower() else None
+    answer = Response(packed or content, content_type=asset.media_type)
     if packed:
         answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Vary"] = "Accept-Encoding"

@@ -20,6 +20,7 @@ from endpoints.http import models as http_models
 from endpoints.http.assets import static_version
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
+from endpoints.languages import requested_language
 
 from . import models as page_models
 
@@ -41,14 +42,14 @@ def interface(conversation_id: str | None = None) -> str:
     """The chat page, open at a conversation; `?message=` jumps to a message."""
     if conversation_id is not None:
         conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return render_template("interface.html", bootstrap=_bootstrap())
+    return _page("interface.html")
 
 
 @blueprint.get("/settings")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def settings() -> str:
     """The settings page."""
-    return render_template("settings.html", bootstrap=_bootstrap())
+    return _page("settings.html")
 
 
 @blueprint.get("/account")
@@ -92,12 +93,18 @@ def _message_id(conversation_id: str, identifier: str) -> str:
     return row.message_id
 
 
-def _bootstrap() -> dict[str, Any]:
-    kept = kept_range(**current_user_scope())
+def _page(template: str) -> str:
+    """A page in the language of the account, else in that of the browser."""
     user = users.get_user(**current_user_scope())
+    return render_template(template, bootstrap=_bootstrap(user), language=user.language or requested_language())
+
+
+def _bootstrap(user: users.UserRow) -> dict[str, Any]:
+    kept = kept_range(**current_user_scope())
     return {
         "user_email": user.user_email,
         "name": user.name,
+        "language": user.language,
         "domain": DOMAIN,
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},

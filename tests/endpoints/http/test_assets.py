@@ -95,6 +95,29 @@ def test_the_page_is_served_joined_while_the_build_is_of_its_modules(folder: Pat
     assert assets.loaded_later()["built/later.js"] == assets.address("built/later.js")
 
 
+def test_a_page_in_another_language_has_modules_of_its_own(folder: Path) -> None:
+    assets = Assets(folder)
+    version = assets.address("built/main.js").split("/")[2]
+    assert assets.entry(SETTINGS, language="de") == [f"/static/{version}/built/de/settings.js"]
+    assert assets.loaded_later(language="de")["built/later.js"] == f"/static/{version}/built/de/later.js"
+    assert assets.loaded_later(language="de")["vendor/icons.svg"] == assets.address("vendor/icons.svg")
+    single = Assets(folder, joined=False)
+    version = single.address(MAIN).split("/")[2]
+    assert single.entry(MAIN, language="de") == [f"/static/{version}.de/{MAIN}"]
+
+
+def test_a_single_module_imports_the_words_of_its_language_where_they_are_translated(folder: Path) -> None:
+    for name in ("en/panel.js", "en/other.js", "de/panel.js"):
+        file = folder / "page/strings" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("import { words } from '../en/panel.js';")
+    (folder / MAIN).write_text("import '../strings/en/panel.js';\nimport '../strings/en/other.js';")
+    assets = Assets(folder, joined=False)
+    assert assets.translated(MAIN, "de") == b"import '../strings/de/panel.js';\nimport '../strings/en/other.js';"
+    # A translation begins with the English words.
+    assert assets.translated("page/strings/de/panel.js", "de") == assets["page/strings/de/panel.js"].content
+
+
 @pytest.mark.parametrize("change", ["changed", "added", "removed", "never built"])
 def test_a_build_of_other_modules_is_not_served(folder: Path, change: str) -> None:
     if change == "never built":

@@ -1,4 +1,24 @@
 /**
+ * The language as the person writes it: with the region that their browser says, where that is of the same language.
+ *
+ * @param {string} language `en`
+ * @returns {string} `en-GB`
+ */
+export function regional(language) {
+  const [main] = language.split('-');
+  return (globalThis.navigator?.languages ?? []).find((each) => each.split('-')[0] === main) ?? language;
+}
+
+/**
+ * @param {string} language `en`
+ * @returns {(n: number) => string} writes a number as the language does: `1,200`
+ */
+export function createNumber(language) {
+  const numbers = new Intl.NumberFormat(regional(language), { maximumFractionDigits: 1 });
+  return (n) => numbers.format(n);
+}
+
+/**
  * Counts things in a language: by its plural rules, with its way of writing numbers.
  *
  * @param {string} language `en`
@@ -7,9 +27,9 @@
  */
 export function createCount(language) {
   const rules = new Intl.PluralRules(language);
-  const numbers = new Intl.NumberFormat(language);
+  const number = createNumber(language);
   return (n, one, other, further = {}) => {
     const category = rules.select(n);
-    return `${numbers.format(n)} ${further[category] ?? (category === 'one' ? one : other)}`;
+    return `${number(n)} ${further[category] ?? (category === 'one' ? one : other)}`;
   };
 }

@@ -1,5 +1,9 @@
+import { language } from '../strings/en/count.js';
+import { regional } from './plural.js';
+
 const clock = { hour: '2-digit', minute: '2-digit' };
 const formats = new Map();
+const own = regional(language);
 
 /** Making a format costs a hundred times what using it costs. */
 function formatted(moment, locale, options) {
@@ -15,7 +19,7 @@ function formatted(moment, locale, options) {
  * @param {{now?: Date, locale?: string}} [options]
  * @returns {string} '' for what is no moment
  */
-export function shortTime(iso, { now = new Date(), locale } = {}) {
+export function shortTime(iso, { now = new Date(), locale = own } = {}) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return '';
   const time = formatted(moment, locale, clock);
@@ -30,7 +34,7 @@ export function shortTime(iso, { now = new Date(), locale } = {}) {
  * @param {{locale?: string}} [options]
  * @returns {string} date and time in full
  */
-export function fullTime(iso, { locale } = {}) {
+export function fullTime(iso, { locale = own } = {}) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return '';
   return formatted(moment, locale, { dateStyle: 'full', timeStyle: 'medium' });

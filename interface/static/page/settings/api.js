@@ -5,6 +5,7 @@ const part = encodeURIComponent;
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
 export function createSettingsApi(api) {
   return {
+    chooseLanguage: (language) => api.put('/language', { language }),
     rename: (name) => api.put('/get_user_info', { name }),
     async about() {
       const [detail, preference] = await Promise.all([api.get('/get_user_detail'), api.get('/get_user_preference')]);

@@ -1,5 +1,6 @@
 /** What the server is set to: models and limits, which only its administrator changes. */
 
+import { number } from '../strings/en/count.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { element } from '../ui/dom.js';
 import { fill, record, records } from './records.js';
@@ -54,7 +55,7 @@ export function mountModels(section, { api }) {
 /** What a person may see of the server's limits. */
 export function mountLimits(section, { settings }) {
   const place = section.querySelector('[data-fill]');
-  const figure = (value) => (value === null ? words.limits.byModel : value.toLocaleString());
+  const figure = (value) => (value === null ? words.limits.byModel : number(value));
   fill(place, () => settings.limits(), (limits) => {
     const rows = limits.settings.map(({ setting, value, meaning }) => {
       const [name, more] = meaning.replace(/\.$/, '').split('; ');

@@ -6,6 +6,7 @@ import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';
 import { mountAccount } from './account.js';
 import { mountSending } from './device.js';
+import { mountLanguage } from './language.js';
 import { failure } from './records.js';
 import { mountPeople } from './people.js';
 import { mountLimits, mountModels } from './server.js';
@@ -38,6 +39,7 @@ const MOUNTS = {
   tokens: mountTokens,
   models: mountModels,
   sending: mountSending,
+  appearance: mountLanguage,
   shortcuts: mountShortcuts,
   shares: mountShares,
   limits: mountLimits,

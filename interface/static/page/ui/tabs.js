@@ -1,3 +1,4 @@
+import { number } from '../strings/en/count.js';
 import { element, setHidden } from './dom.js';
 
 /**
@@ -47,7 +48,7 @@ export function createTabs({ tabs, label, onChoose }) {
 
   function count(name, n) {
     const { label: text } = tabs.find((each) => each.name === name);
-    parts.get(name).tab.textContent = n ? `${text} (${n.toLocaleString()})` : text;
+    parts.get(name).tab.textContent = n ? `${text} (${number(n)})` : text;
   }
 
   new ResizeObserver(bringIntoView).observe(bar);

@@ -1,6 +1,7 @@
 /** The tab of taking memories out and bringing them in, and of how much is there. */
 
 import { icon } from '../../ui/icons.js';
+import { number } from '../../strings/en/count.js';
 import { knowledgeStrings } from '../../strings/en/memories.js';
 import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
 import { spoken } from '../memory_model.js';
@@ -29,7 +30,7 @@ function reportNode(counts, total, onUndo) {
   const left = total - rows.reduce((sum, [, n]) => sum + n, 0);
   return element('div', { class: 'knowledge-outcome', role: 'status' },
     element('p', { text: rows.length ? words.report : words.nothing }),
-    element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${n.toLocaleString()} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
+    element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${number(n)} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
       left > 0 && rows.length ? element('li', { text: words.skipped(left) }) : null),
     rows.length ? button(knowledgeStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
 }
@@ -100,7 +101,7 @@ function statsNode(stats) {
   const searchable = vectors?.model ? words.vectors(vectors.embedded, vectors.pending) : words.noVectors;
   return [
     element('dl', { class: 'knowledge-stats' }, ...rows.map((name) =>
-      element('div', {}, element('dt', { text: spoken(words.stats[name]) }), element('dd', { text: stats[name].toLocaleString() })))),
+      element('div', {}, element('dt', { text: spoken(words.stats[name]) }), element('dd', { text: number(stats[name]) })))),
     element('p', { class: 'knowledge-note', text: searchable }),
   ];
 }

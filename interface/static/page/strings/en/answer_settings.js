@@ -1,5 +1,7 @@
 /** What the settings of a conversation's answers, presets and the prompt library say. Loaded with their dialogs. */
 
+import { number } from './count.js';
+
 export const answerSettingsStrings = {
   title: 'Settings of this conversation',
   preset: 'Preset',
@@ -23,7 +25,7 @@ export const answerSettingsStrings = {
   discardTitle: 'Throw away what you changed?',
   discard: 'Throw away',
   wrong: {
-    systemPrompt: (most) => `A system prompt has at most ${most.toLocaleString()} characters.`,
+    systemPrompt: (most) => `A system prompt has at most ${number(most)} characters.`,
     temperature: () => 'The temperature is a number from 0 to 2.',
     answerTokens: () => 'The longest answer is a whole number of tokens.',
   },

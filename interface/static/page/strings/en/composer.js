@@ -1,6 +1,6 @@
 /** What the composer's commands, files, models and options say; `conversation.js` has what stands there from the beginning. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 const GIGA = 1e9;
 const size = (bytes) => (bytes >= GIGA ? `${(bytes / GIGA).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
@@ -51,9 +51,9 @@ export const composerStrings = {
     tooMany: (most) => `At most ${count(most, 'file goes', 'files go')} with a message.`,
     notText: (name) => `“${name}” is not a text file: only text can go with a message.`,
     empty: (name) => `There is nothing in “${name}”.`,
-    tooBig: (name, most) => `“${name}” is too big: a message with its files holds at most ${most.toLocaleString()} characters.`,
+    tooBig: (name, most) => `“${name}” is too big: a message with its files holds at most ${number(most)} characters.`,
     unreadable: (name) => `“${name}” could not be read. It may have been moved, or be a folder.`,
-    size: (chars) => `${chars.toLocaleString()} characters`,
+    size: (chars) => `${number(chars)} characters`,
     remove: (name) => `Do not attach ${name}`,
     preview: (name) => `Show what is in ${name}`,
     previewTitle: (name) => `Contents of ${name}`,
@@ -61,10 +61,10 @@ export const composerStrings = {
     removed: (name) => `${name} is not attached any more.`,
     leftBehind: 'You turned to another conversation before the files were read. Attach them again where they belong.',
     notKept: 'The attached files are too big to be kept in the draft: they are gone when this page is left.',
-    pasted: (chars) => `You pasted ${chars.toLocaleString()} characters.`,
+    pasted: (chars) => `You pasted ${number(chars)} characters.`,
     attachPasted: 'Attach as a file',
     pastedName: 'pasted text.txt',
-    tooLong: (limit) => `A message and its files hold at most ${limit.toLocaleString()} characters together.`,
+    tooLong: (limit) => `A message and its files hold at most ${number(limit)} characters together.`,
   },
 
   models: {

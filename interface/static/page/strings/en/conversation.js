@@ -1,6 +1,6 @@
 /** What the page says about conversations, messages and references, in one place. What depends on a value is a function. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 export const strings = {
   product: 'Anaphora',
@@ -43,7 +43,7 @@ export const strings = {
   },
 
   usage: {
-    tokens: (asked, answered) => `${asked.toLocaleString()} → ${answered.toLocaleString()} tokens`,
+    tokens: (asked, answered) => `${number(asked)} → ${number(answered)} tokens`,
     speed: (tokens) => `${tokens < 10 ? tokens.toFixed(1) : Math.round(tokens)} tokens/s`,
     title: 'Tokens that the model read → tokens that it wrote',
   },
@@ -119,7 +119,7 @@ export const strings = {
   },
 
   fold: {
-    all: (lines) => `Show all ${lines.toLocaleString()} lines`,
+    all: (lines) => `Show all ${number(lines)} lines`,
     less: 'Show less',
   },
 
@@ -194,7 +194,7 @@ export const strings = {
     sendLater: 'Send when the answer is done',
     failedPart: (message) => `A part of the page could not be loaded. ${message}`,
     again: 'Try again',
-    tooLong: (limit) => `A message holds at most ${limit.toLocaleString()} characters.`,
+    tooLong: (limit) => `A message holds at most ${number(limit)} characters.`,
     stopFailed: (message) => `The answer could not be stopped. ${message}`,
   },
 
@@ -321,7 +321,7 @@ export const strings = {
     memories: (n) => count(n, 'memory', 'memories'),
     candidates: (names) => `It could be ${names.join(', ')}.`,
     openKnowledge: 'Show in your memories',
-    details: (chars) => `${chars.toLocaleString()} characters`,
+    details: (chars) => `${number(chars)} characters`,
     many: (n) => count(n, 'message', 'messages'),
     open: 'Open',
     looking: 'Looking it up…',

@@ -1,4 +1,7 @@
-import { createCount } from '../../core/plural.js';
+import { createCount, createNumber } from '../../core/plural.js';
 
+export const language = 'en';
+/** “1,200”, as English writes it. */
+export const number = createNumber(language);
 /** “2 days”, as English says it. */
-export const count = createCount('en');
+export const count = createCount(language);

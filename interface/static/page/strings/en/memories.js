@@ -1,6 +1,6 @@
 /** What the Memories panel says, in one place. What depends on a value is a function. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'memory', 'memories');
 
@@ -31,7 +31,7 @@ export const knowledgeStrings = {
   },
 
   count: {
-    range: (first, last, total) => `${first.toLocaleString()}–${last.toLocaleString()} of ${total.toLocaleString()}`,
+    range: (first, last, total) => `${number(first)}–${number(last)} of ${number(total)}`,
   },
 
   search: {
@@ -110,12 +110,12 @@ export const knowledgeStrings = {
     previous: 'Previous page',
     next: 'Next page',
     go: 'Page',
-    of: (pages) => `of ${pages.toLocaleString()}`,
+    of: (pages) => `of ${number(pages)}`,
   },
 
   bulk: {
     label: 'Selected memories',
-    count: (n) => `${n.toLocaleString()} selected`,
+    count: (n) => `${number(n)} selected`,
     tag: 'Add tag',
     context: 'Add to context',
     domain: 'Set domain',
@@ -124,8 +124,8 @@ export const knowledgeStrings = {
     conflict: 'They contradict each other',
     opposed: (n) => `${memories(n)} are to be decided on, under Conflicts`,
     clear: 'Clear selection',
-    all: (n) => `Select all ${n.toLocaleString()}`,
-    first: (n) => `Select the first ${n.toLocaleString()}`,
+    all: (n) => `Select all ${number(n)}`,
+    first: (n) => `Select the first ${number(n)}`,
     limit: (most) => `At most ${most} can be changed at once.`,
     done: {
       retract: (n) => `Retracted ${memories(n)}`, add_tag: (n) => `Tagged ${memories(n)}`,

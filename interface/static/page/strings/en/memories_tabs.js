@@ -1,6 +1,6 @@
 /** What the tabs of the Memories panel beside the list of memories say; `memories.js` has the rest. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'memory', 'memories');
 
@@ -76,7 +76,7 @@ export const knowledgeTabStrings = {
     empty: 'No tags yet',
     emptyText: 'Tags are short words across all contexts. A tag can have others below it; its reference brings the memories of all.',
     cycle: 'A tag cannot go below itself.',
-    partial: (shown, total) => `The first ${shown.toLocaleString()} of ${total.toLocaleString()} are shown.`,
+    partial: (shown, total) => `The first ${number(shown)} of ${number(total)} are shown.`,
   },
 
   conflicts: {
@@ -182,7 +182,7 @@ export const knowledgeTabStrings = {
     importing: (name) => `Importing “${name}”…`,
     notOurs: (name) => `“${name}” is no JSON export.`,
     report: 'Imported',
-    skipped: (n) => `${n.toLocaleString()} were there already`,
+    skipped: (n) => `${number(n)} were there already`,
     nothing: 'Everything in it was there already.',
     storeTitle: 'What is there',
     stats: {
@@ -190,7 +190,7 @@ export const knowledgeTabStrings = {
       conflict_sets: 'conflicts', conflict_set_members: 'memories in conflicts', claim_links: 'links between memories', claim_tags: 'tags of memories',
       claim_entities: 'entities of memories', context_claims: 'memories filed', catalogs: 'types and domains',
     },
-    vectors: (embedded, pending) => (pending ? `${embedded.toLocaleString()} can be found by meaning, ${pending.toLocaleString()} soon` : `All can be found by meaning`),
+    vectors: (embedded, pending) => (pending ? `${number(embedded)} can be found by meaning, ${number(pending)} soon` : `All can be found by meaning`),
     noVectors: 'Search by meaning is off: no model for it is there. Search by words works.',
   },
 };

@@ -1,6 +1,6 @@
 /** What the sidebar's actions on many conversations, its forking and its lesser menu items say; loaded with the menus. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 const conversations = (n) => count(n, 'conversation', 'conversations');
 
 export const sidebarStrings = {
@@ -15,7 +15,7 @@ export const sidebarStrings = {
 
   many: {
     running: (n) => `Changing ${conversations(n)}…`,
-    left: (n, total) => `${count(n, 'conversation', 'conversations')} of ${total.toLocaleString('en')} could not be changed.`,
+    left: (n, total) => `${count(n, 'conversation', 'conversations')} of ${number(total)} could not be changed.`,
     gone: 'They may be gone, or belong elsewhere.',
     goneOne: 'That did not work. The conversation may be gone.',
     moved: (n, name) => `Moved ${conversations(n)} to “${name}”`,

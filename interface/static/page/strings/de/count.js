@@ -1,0 +1,6 @@
+import { createCount, createNumber } from '../../core/plural.js';
+
+export const language = 'de';
+/** Numbers as German writes them. */
+export const number = createNumber(language);
+export const count = createCount(language);

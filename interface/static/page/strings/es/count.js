@@ -1,0 +1,6 @@
+import { createCount, createNumber } from '../../core/plural.js';
+
+export const language = 'es';
+/** Numbers as Spanish writes them. */
+export const number = createNumber(language);
+export const count = createCount(language);

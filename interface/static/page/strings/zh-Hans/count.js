@@ -1,0 +1,6 @@
+import { createCount, createNumber } from '../../core/plural.js';
+
+export const language = 'zh-Hans';
+/** Numbers as Chinese writes them. */
+export const number = createNumber(language);
+export const count = createCount(language);
