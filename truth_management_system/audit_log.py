@@ -35,6 +35,7 @@ __all__ = [
     "ChangeSet",
     "RecordedChange",
     "history",
+    "is_recorded",
     "last_change",
     "mark_delivered",
     "recording",
@@ -99,9 +100,11 @@ def recording(
     object_id: str | None = None,
     title: str = "",
     detail: Mapping[str, Any] | None = None,
+    audit_id: str | None = None,
 ) -> Iterator[ChangeSet]:
     """One change by `user_email`: everything inside is one transaction and one entry of the audit log.
 
+    audit_id: the id of the entry; None: a random one.
     A recording inside another one is part of it. A change that touched nothing leaves no entry.
     """
     outer: ChangeSet | None = getattr(_open, "changes", None)
@@ -111,7 +114,7 @@ def recording(
     changes = ChangeSet(
         db,
         user_email=user_email,
-        audit_id=str(uuid.uuid4()),
+        audit_id=audit_id or str(uuid.uuid4()),
         object_id=object_id,
         title=title,
         detail=dict(detail or {}),
@@ -145,6 +148,11 @@ def history(
     rows = db.rows(_HISTORY, user=user_email, action=action, before=2**62 if before is None else before, limit=limit)
     entries = (dict(zip(_SHOWN, row, strict=True)) for row in rows)
     return [{**entry, "detail": json.loads(entry["detail"])} for entry in entries]
+
+
+def is_recorded(db: PKBDatabase, *, user_email: str, audit_id: str) -> bool:
+    """Whether the user's audit log has this entry."""
+    return db.row(_ENTRY, audit_id=audit_id, user=user_email) is not None
 
 
 def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:

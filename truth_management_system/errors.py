@@ -45,6 +45,18 @@ class DuplicateNameError(KnowledgeError):
     code = "conflict"
 
 
+class ClientIdTakenError(KnowledgeError):
+    """Another claim was added under this client_id, or the claim that was is gone."""
+
+    code = "conflict"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This client_id belongs to another memory, or to one whose adding was undone. "
+            "Add this one under an id of its own."
+        )
+
+
 class UndoConflictError(KnowledgeError):
     """What is to be undone was changed again since, or was undone already."""
 

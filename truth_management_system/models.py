@@ -93,6 +93,7 @@ class Claim(Stored):
         claim_type: str,
         context_domain: str,
         *,
+        claim_id: str | None = None,
         user_email: str | None = None,
         friendly_id: str | None = None,
         claim_types: Sequence[str] | str | None = None,
@@ -105,7 +106,7 @@ class Claim(Stored):
         Further `fields` are columns; those that are None keep their defaults.
         """
         return cls(
-            claim_id=generate_uuid(),
+            claim_id=claim_id or generate_uuid(),
             statement=statement,
             claim_type=claim_type,
             claim_types=_primary_first(claim_type, claim_types),

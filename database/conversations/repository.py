@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import string
 from collections.abc import Callable, Mapping
@@ -15,7 +16,13 @@ from database.changes import CONVERSATION, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
 from database.engine.statements import Prepared
-from database.errors import ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError, WorkspaceNotFoundError
+from database.errors import (
+    ConflictError,
+    ConversationNotFoundError,
+    FriendlyIdTakenError,
+    InvalidChangeError,
+    WorkspaceNotFoundError,
+)
 from database.schema import conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
@@ -43,34 +50,77 @@ _LIVE_ROW = Prepared(select_conversations().where(_LIVE))
 _LIVE_VERSION = Prepared(select(conversations.c.version).where(_LIVE))
 
 
-def new_conversation_id(user_email: str) -> str:
-    """An id that nobody can guess: the e-mail address, "_" and 36 random letters and digits."""
-    return f"{user_email}_{''.join(secrets.choice(_ALPHANUMERIC) for _ in range(_ID_LENGTH))}"
+def new_conversation_id(user_email: str, *, client_id: str | None = None) -> str:
+    """An id for a new conversation: the e-mail address, "_" and 36 letters and digits.
+
+    They are random, and derived from `client_id` where a client gave one: asked again, the client gets the same id.
+    """
+    if client_id is not None:
+        unique = hashlib.sha256(f"{user_email}\n{client_id}".encode()).hexdigest()[:_ID_LENGTH]
+    else:
+        unique = "".join(secrets.choice(_ALPHANUMERIC) for _ in range(_ID_LENGTH))
+    return f"{user_email}_{unique}"
 
 
 def create_conversation(
-    *, database: Database, user_email: str, domain: str, workspace_id: str | None = None, title: str = ""
+    *,
+    database: Database,
+    user_email: str,
+    domain: str,
+    workspace_id: str | None = None,
+    title: str = "",
+    client_id: str | None = None,
 ) -> ConversationRow:
     """A new, empty conversation in `workspace_id`, or in the default workspace of `domain`.
+
+    client_id: unique among the user's conversations; the conversation that was created under it before is returned.
 
     Raises:
         WorkspaceNotFoundError: this user has no such workspace.
         InvalidChangeError: the workspace belongs to another domain.
+        ConflictError: the conversation of this client_id is of another domain, or was deleted.
     """
-    conversation_id = new_conversation_id(user_email)
+    values = {"user_email": user_email, "domain": domain, "title": title}
 
     def job(connection: Connection) -> ConversationRow:
-        values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain, "title": title}
-        insert_conversation(connection, values, workspace_id=workspace_id)
-        return _created(connection, user_email=user_email, conversation_id=conversation_id)
+        return _create(connection, values, workspace_id=workspace_id, client_id=client_id)
 
     return database.write(job)
+
+
+def _create(
+    connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None, client_id: str | None
+) -> ConversationRow:
+    user_email = values["user_email"]
+    conversation_id = new_conversation_id(user_email, client_id=client_id)
+    if client_id is not None:
+        created = _created_before(connection, user_email, conversation_id, domain=values["domain"])
+        if created is not None:
+            return created
+    insert_conversation(connection, {**values, "conversation_id": conversation_id}, workspace_id=workspace_id)
+    return _created(connection, user_email=user_email, conversation_id=conversation_id)
 
 
 def _created(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
     row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
     record_listed(connection, [row])
     return row
+
+
+def _created_before(
+    connection: Connection, user_email: str, conversation_id: str, *, domain: str
+) -> ConversationRow | None:
+    """The conversation with this id, if there is one. Raises ConflictError where it is not what is asked for."""
+    query = select(conversations.c.domain, conversations.c.deleted_at).where(_own(user_email, conversation_id))
+    found = connection.execute(query).one_or_none()
+    if found is None:
+        return None
+    if found.domain != domain or found.deleted_at is not None:
+        raise ConflictError(
+            "This client_id belongs to a conversation of another domain, or to one that was deleted. "
+            "Create this one under an id of its own."
+        )
+    return read_live(connection, user_email=user_email, conversation_id=conversation_id)
 
 
 def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
@@ -424,18 +474,12 @@ def _changed(
 _HOURS = 24
 
 
-def create_temporary_conversation(*, database: Database, user_email: str, domain: str) -> ConversationRow:
-    """A new, empty conversation that ends when it is deleted, or else in 24 hours."""
-    conversation_id = new_conversation_id(user_email)
-    values = {
-        "conversation_id": conversation_id,
-        "user_email": user_email,
-        "domain": domain,
-        "expires_at": iso_in(hours=_HOURS),
-    }
+def create_temporary_conversation(
+    *, database: Database, user_email: str, domain: str, client_id: str | None = None
+) -> ConversationRow:
+    """A new, empty conversation that ends when it is deleted, or else in 24 hours.
 
-    def job(connection: Connection) -> ConversationRow:
-        insert_conversation(connection, values, workspace_id=None)
-        return _created(connection, user_email=user_email, conversation_id=conversation_id)
-
-    return database.write(job)
+    client_id: as `create_conversation` takes it. Raises ConflictError as `create_conversation` does.
+    """
+    values = {"user_email": user_email, "domain": domain, "expires_at": iso_in(hours=_HOURS)}
+    return database.write(lambda connection: _create(connection, values, workspace_id=None, client_id=client_id))

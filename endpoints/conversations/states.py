@@ -100,10 +100,12 @@ def change_conversations(body: conversation_models.BulkChange) -> object:
 
 
 @blueprint.post("/create_temporary_conversation/<domain>")
+@takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
-def create_temporary_conversation(domain: str) -> object:
+@fails("conflict")
+def create_temporary_conversation(domain: str, body: conversation_models.NewConversation) -> object:
     """A new conversation that no list shows: gone when it is deleted, or after a day."""
-    row = create_temporary(**current_user_scope(), domain=check_domain(domain))
+    row = create_temporary(**current_user_scope(), domain=check_domain(domain), client_id=body.client_id)
     return conversation.conversation_metadata(row)
 
 

@@ -50,17 +50,23 @@ def list_conversation_by_user(domain: str, query: conversation_models.Conversati
 
 
 @blueprint.post("/create_conversation/<domain>/")
+@takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
-def create_conversation(domain: str) -> Response:
+@fails("conflict")
+def create_conversation(domain: str, body: conversation_models.NewConversation) -> Response:
     """A new, empty conversation in the domain's default workspace."""
-    return _created(domain, workspace_id=None)
+    return _created(domain, workspace_id=None, client_id=body.client_id)
 
 
 @blueprint.post("/create_conversation/<domain>/<workspace_id>")
+@takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
-def create_conversation_in_workspace(domain: str, workspace_id: str) -> Response:
+@fails("conflict")
+def create_conversation_in_workspace(
+    domain: str, workspace_id: str, body: conversation_models.NewConversation
+) -> Response:
     """A new, empty conversation in a workspace."""
-    return _created(domain, workspace_id=workspace_id)
+    return _created(domain, workspace_id=workspace_id, client_id=body.client_id)
 
 
 @blueprint.get("/get_conversation_details/<conversation_id>")
@@ -144,9 +150,9 @@ def check_domain(domain: str) -> str:
     return domain
 
 
-def _created(domain: str, *, workspace_id: str | None) -> Response:
+def _created(domain: str, *, workspace_id: str | None, client_id: str | None) -> Response:
     row = conversations.create_conversation(
-        **current_user_scope(), domain=check_domain(domain), workspace_id=workspace_id
+        **current_user_scope(), domain=check_domain(domain), workspace_id=workspace_id, client_id=client_id
     )
     return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
 

@@ -63,7 +63,8 @@ Title = Annotated[Text, Field(max_length=500), AfterValidator(_not_blank)]
 Id = Annotated[Text, Field(min_length=1, max_length=400)]
 JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(_clean_json)]
 References = Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=10_000)]
-ClientMessageId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
+ClientId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
+"""What a client calls the thing that it creates; sent again under the same id, nothing is created twice."""
 
 
 class Body(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from endpoints.http.models import Body, Id, JsonObject, Query, Text
+from endpoints.http.models import Body, ClientId, Id, JsonObject, Query, Text
 
 Strategy = Literal["hybrid", "fts", "embedding", "rewrite", "mapreduce"]
 Status = Literal["active", "contested", "historical", "superseded", "retracted", "draft", "expired"]
@@ -48,12 +48,16 @@ class ClaimDraft(Body):
 
 
 class NewClaim(ClaimDraft):
-    """A new claim, with options. `contradicts`: a claim that says otherwise; the conflict of both is recorded."""
+    """A new claim, with options. `contradicts`: a claim that says otherwise; the conflict of both is recorded.
+
+    `client_id`: the same again, with the same statement, answers with the claim that was added under it.
+    """
 
     source_message_id: Id | None = None
     supersedes: Id | None = None
     contradicts: Id | None = None
     auto_extract: bool = False
+    client_id: ClientId | None = None
 
 
 class NewClaims(Body):

@@ -10,7 +10,7 @@ from endpoints.conversations.models import AnswerOptions
 from endpoints.http.models import (
     LARGEST_NUMBER,
     Body,
-    ClientMessageId,
+    ClientId,
     Done,
     Id,
     JsonObject,
@@ -36,7 +36,7 @@ class Outgoing(BaseModel):
     reply_to: Id | None = None
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None
-    client_message_id: ClientMessageId | None = None
+    client_message_id: ClientId | None = None
     options: AnswerOptions = AnswerOptions()
 
 
@@ -44,14 +44,14 @@ class Repetition(Body):
     """Which model makes an answer again; null: the one that the conversation has chosen, else the main one."""
 
     model: Annotated[Text, Field(max_length=200)] | None = None
-    client_message_id: ClientMessageId | None = None
+    client_message_id: ClientId | None = None
 
 
 class Alternative(Body):
     """A question in the place of another."""
 
     text: Text
-    client_message_id: ClientMessageId | None = None
+    client_message_id: ClientId | None = None
 
 
 class BranchItem(Shape):

@@ -20,7 +20,7 @@ from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page, Request, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -98,6 +98,11 @@ def lose_the_answer(route: Route) -> None:
     route.abort()
 
 
+def client_id_of(asked: Request) -> str:
+    client_id: str = asked.post_data_json["client_id"]
+    return client_id
+
+
 @pytest.mark.parametrize("fail", [refuse, lose_the_answer])
 def test_what_is_done_with_messages_is_tried_again_and_done_once(
     server: LiveServer,
@@ -127,6 +132,22 @@ def test_what_is_done_with_messages_is_tried_again_and_done_once(
     assert [each["text"] for each in told] == ["Understood.", "How much warm water?", "How much light?", "Understood."]
     assert [bool(each["pinned_at"]) for each in told] == [False, True, False, False]
     assert former_texts(server, told[1]["message_id"]) == ["How much water?"]
+
+
+def test_a_conversation_whose_making_nobody_heard_of_is_made_once(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    page = open_page(person)
+    tried: list[str] = []
+    page.on("request", lambda asked: "/create_conversation/" in asked.url and tried.append(client_id_of(asked)))
+    page.route("**/create_conversation/**", lose_the_answer, times=1)
+    page.locator("#composer-input").fill("How much water?")
+    page.locator("#composer-input").press("Enter")
+    expect(body(page, 2)).to_have_text("Understood.")  # it is sent again by itself
+    assert [each["message_count"] for each in person.get("/list_conversation_by_user/assistant").json()] == [2]
+    assert len(tried) == 2
+    assert len(set(tried)) == 1
 
 
 def test_a_copy_whose_making_nobody_heard_of_is_not_made_again_unasked(

@@ -16,7 +16,7 @@ from tests.browser.sidebar_page import SidebarPage, by_right_click, part, show_s
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -210,13 +210,20 @@ def test_what_could_not_be_loaded_or_begun_is_tried_again(
     toast_button(page, "Try again").click()
     expect(sidebar.row("Thrown away")).to_be_visible()
 
-    page.route("**/create_conversation/**", lambda route: route.abort())
+    tried: list[str] = []
+
+    def refuse(route: Route) -> None:
+        tried.append(route.request.post_data_json["client_id"])
+        route.abort()
+
+    page.route("**/create_conversation/**", refuse)
     page.get_by_role("button", name="New conversation").click()
     page.keyboard.type("How do I paint a fence?")
     expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
     page.unroute("**/create_conversation/**")
-    with page.expect_response("**/create_conversation/**"):
+    with page.expect_response("**/create_conversation/**") as created:
         toast_button(page, "Try again").click()
+    assert tried == [created.value.request.post_data_json["client_id"]]
     expect(page.locator("#composer-input")).to_have_value("How do I paint a fence?")
     page.locator("#composer-input").press("Enter")
     expect(page.locator(".message-card")).to_have_count(2)

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { differences, excerpt, isCurrent, marksOf, referenceTo, splitNames, spoken } from '../../interface/static/page/memories/memory_model.js';
 import { describeChange } from '../../interface/static/page/memories/tabs/history_model.js';
+import { sentAs } from '../../interface/static/page/memories/editor/save.js';
 import { splitLinks } from '../../interface/static/page/memories/editor/links_model.js';
 import {
   activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, nameIn, pageRange, parsePanel, showing, withoutFilter, withoutFilters,
@@ -11,6 +12,12 @@ import { ClaimSelection, MOST_SELECTED } from '../../interface/static/page/memor
 import { accept, openSuggestions, statementsIn, worthAsking } from '../../interface/static/page/memories/editor/suggestions_model.js';
 import { MOST_TEXT_BYTES, bytesOf, exportIn, refusalOf } from '../../interface/static/page/memories/tabs/ingest_model.js';
 import { KnowledgeTree } from '../../interface/static/page/memories/filing/tree_model.js';
+
+test('a memory that is sent again keeps its id, and one with another statement gets another', () => {
+  const first = sentAs('I like tea', null);
+  assert.equal(sentAs('I like tea', first), first);
+  assert.notEqual(sentAs('I like coffee', first).id, first.id);
+});
 
 const claims = (...ids) => ids.map((id) => ({ claim_id: id, statement: id }));
 

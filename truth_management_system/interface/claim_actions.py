@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID, uuid5
 
+from database.engine.text import storable
+
+from ..audit_log import is_recorded
 from ..constants import ClaimStatus
 from ..crud.base import listed_ids, required_text
 from ..crud.claim_fields import LONGEST_STATEMENT
 from ..crud.claims import EntityNames
 from ..crud.links import link_successor, supersession_heads
-from ..errors import ClaimNotFoundError, InvalidKnowledgeError
+from ..errors import ClaimNotFoundError, ClientIdTakenError, InvalidKnowledgeError
 from ..ingestion.similar import find_similar
 from ..models import CLAIM_COLUMNS, Claim
 from ..search.base import SearchFilters
+from ..utils import generate_uuid
 from .parts import ApiParts, Outcome, outcome, present, present_or
 
 FIELDS = frozenset(CLAIM_COLUMNS) - {
@@ -26,6 +31,25 @@ FIELDS = frozenset(CLAIM_COLUMNS) - {
     "retracted_at",
 } | {"tags", "entities", "contexts"}
 """What can be given of a new claim."""
+
+
+_CLIENT_IDS = UUID("0f4dfb4e-6a0b-4c1c-9f43-5d2f1f0a7c11")
+"""The namespace of the ids that are derived from those of clients."""
+
+
+class _Identity(NamedTuple):
+    """The ids of a new claim and of the audit entry that records its adding."""
+
+    claim_id: str
+    audit_id: str
+
+
+def _identity(user_email: str, client_id: str | None, statement: str) -> _Identity:
+    """Random ids, or derived ones: the claim's from the client's id, the entry's from that and from the statement."""
+    if client_id is None:
+        return _Identity(generate_uuid(), generate_uuid())
+    claim_id = uuid5(_CLIENT_IDS, storable(f"{user_email}\n{client_id}"))
+    return _Identity(str(claim_id), str(uuid5(claim_id, storable(statement))))
 
 
 class ClaimActions(ApiParts):
@@ -45,6 +69,7 @@ class ClaimActions(ApiParts):
         supersedes: str | None = None,
         contradicts: str | None = None,
         suggest_similar: bool = False,
+        client_id: str | None = None,
         **fields: Any,
     ) -> Outcome:
         """Add a claim; `.data` is the Claim.
@@ -52,7 +77,8 @@ class ClaimActions(ApiParts):
         tags: names. entities: `{"name", "type", "role"}`. auto_extract: have a model find tags and entities where none
         are given; without a model, a warning says so. contexts: ids. supersedes: id of the claim that this one
         replaces. contradicts: id of a claim that says otherwise: both are in a conflict then. suggest_similar: look for
-        near duplicates and contradictions; they are in `metadata["similar"]`.
+        near duplicates and contradictions; they are in `metadata["similar"]`. client_id: unique among the user's
+        claims; where this statement was added under it before, `.data` is that claim as it is now.
         fields: confidence, valid_from, valid_to, meta_json, friendly_id, possible_questions, claim_types,
         context_domains, subject_text, predicate, object_text, source_activity_id.
         """
@@ -64,15 +90,38 @@ class ClaimActions(ApiParts):
         if auto_extract:
             tags, entities = self._extracted(statement, tags, entities, warnings)
         similar = find_similar(self, statement) if suggest_similar else []
-        claim = Claim.create(statement, claim_type, context_domain, **present(fields))
-        with self._recording("add", "claim", claim.claim_id, statement):
-            added = self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
-            if supersedes is not None:
-                self._supersede(added.claim_id, supersedes)
-            if contradicts is not None:
-                self.conflicts.create([added.claim_id, contradicts])
-                added = self._claim(added.claim_id)
-        return Outcome(added, added.claim_id, warnings, {"similar": similar} if suggest_similar else {})
+        identity = _identity(self.owner, client_id, statement)
+        claim = Claim.create(statement, claim_type, context_domain, claim_id=identity.claim_id, **present(fields))
+        with self.db.transaction():
+            repeated = self._added_before(identity) if client_id is not None else None
+            if repeated is None:
+                with self._recording("add", "claim", claim.claim_id, statement, audit_id=identity.audit_id):
+                    self.claims.add(claim, tags=tags, entities=entities, contexts=contexts)
+                    claim = self._related(claim, supersedes=supersedes, contradicts=contradicts)
+        added = repeated or claim
+        metadata: dict[str, Any] = {"audit_id": identity.audit_id} if repeated else {}
+        if suggest_similar:
+            metadata["similar"] = [one for one in similar if one.claim.claim_id != added.claim_id]
+        return Outcome(added, added.claim_id, warnings, metadata)
+
+    def _added_before(self, identity: _Identity) -> Claim | None:
+        """The claim that was added under the same client_id. Raises ClientIdTakenError where that was another one."""
+        claim = self.claims.get(identity.claim_id)
+        is_same = is_recorded(self.db, user_email=self.owner, audit_id=identity.audit_id)
+        if claim is None and not is_same:
+            return None
+        if claim is None or not is_same:
+            raise ClientIdTakenError
+        return claim
+
+    def _related(self, added: Claim, *, supersedes: str | None, contradicts: str | None) -> Claim:
+        """The new claim, after it has replaced or contradicted another one."""
+        if supersedes is not None:
+            self._supersede(added.claim_id, supersedes)
+        if contradicts is None:
+            return added
+        self.conflicts.create([added.claim_id, contradicts])
+        return self._claim(added.claim_id)
 
     @outcome("edit", "claim")
     def edit_claim(self, claim_id: str, *, based_on: str | None = None, **changes: Any) -> Outcome:

@@ -146,9 +146,16 @@ class ApiParts:
         return type(self)(self.db, self.keys, self.config, user_email, models=self.llm.models)
 
     def _recording(
-        self, action: str, object_type: str, object_id: str | None, title: str = "", **detail: Any
+        self,
+        action: str,
+        object_type: str,
+        object_id: str | None,
+        title: str = "",
+        *,
+        audit_id: str | None = None,
+        **detail: Any,
     ) -> AbstractContextManager[ChangeSet]:
-        """One change by this user, with one undo."""
+        """One change by this user, with one undo. audit_id: the id of its entry in the audit log."""
         return recording(
             self.db,
             user_email=self.owner,
@@ -157,6 +164,7 @@ class ApiParts:
             object_id=object_id,
             title=title,
             detail=detail,
+            audit_id=audit_id,
         )
 
     def _claim(self, claim_id: str) -> Claim:

@@ -172,10 +172,10 @@ export class ConversationPage {
   }
 
   /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
-  #begin(made, isTemporary) {
+  #begin({ made, beginning, isTemporary }) {
     this.open(null);
     const opening = this.#opening;
-    this.#beginning = newId();
+    this.#beginning = beginning;
     if (isTemporary) this.#temporary.add(this.#beginning);
     this.#made.set(this.#beginning, made.then((conversationId) => {
       if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
@@ -345,8 +345,12 @@ export class ConversationPage {
   }
 
   async #create(beginning, { isTemporary }) {
-    const made = isTemporary ? this.#api.createTemporaryConversation(this.#domain) : this.#api.createConversation(this.#domain);
-    const { conversation_id: conversationId } = await made;
+    const create = isTemporary ? this.#api.createTemporaryConversation : this.#api.createConversation;
+    const createUnder = (clientId) => create(this.#domain, { clientId });
+    const { conversation_id: conversationId } = await createUnder(beginning).catch((error) => {
+      if (error.code !== 'conflict') throw error;
+      return createUnder(newId()); // The one of this beginning was deleted since.
+    });
     this.#events.emit('conversation:created', { conversationId });
     if (beginning === this.#beginning) this.#enter(conversationId, 'push');
     return conversationId;
@@ -361,7 +365,7 @@ export class ConversationPage {
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
-    this.#events.on('conversation:begun', ({ made, isTemporary }) => this.#begin(made, isTemporary));
+    this.#events.on('conversation:begun', (begun) => this.#begin(begun));
     this.#events.on('changes:lost', () => this.#catchUp());
     this.#store.subscribe(({ conversations }) => {
       this.#retitle(conversations);

@@ -200,8 +200,9 @@ function conversationCalls({ open, get, patch, post, put, remove }) {
       const response = await open('GET', `/list_conversation_by_user/${part(domain)}`, { query });
       return { conversations: await response.json(), cursor: nextCursor(response.headers.get('Link')) };
     },
-    createConversation: (domain, workspaceId) =>
-      post(`/create_conversation/${part(domain)}/${workspaceId ? part(workspaceId) : ''}`),
+    /** The conversation of this `clientId`, which the first request creates. */
+    createConversation: (domain, { clientId, workspaceId }) =>
+      post(`/create_conversation/${part(domain)}/${workspaceId ? part(workspaceId) : ''}`, { client_id: clientId }),
     getConversationDetails: (id, options) => get(`/get_conversation_details/${part(id)}`, {}, options),
     getConversationSettings: (id) => get(`/get_conversation_settings/${part(id)}`),
     /** Changes those settings that are given; null takes one away. */
@@ -221,7 +222,7 @@ function conversationStateCalls({ get, post, put, remove }) {
     unpinConversation: (id) => remove(`/conversations/${part(id)}/pin`),
     setTags: (id, tags) => put(`/conversations/${part(id)}/tags`, { tags }),
     listTags: (domain, options) => get(`/conversation_tags/${part(domain)}`, {}, options),
-    createTemporaryConversation: (domain) => post(`/create_temporary_conversation/${part(domain)}`),
+    createTemporaryConversation: (domain, { clientId }) => post(`/create_temporary_conversation/${part(domain)}`, { client_id: clientId }),
     listBin: (domain) => get(`/bin/${part(domain)}`),
     eraseConversation: (id) => remove(`/bin/${part(id)}`),
     emptyBin: (domain) => post(`/empty_bin/${part(domain)}`),

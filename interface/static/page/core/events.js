@@ -1,8 +1,8 @@
 /**
  * A tiny emitter: the only way in which the views of a page tell each other what happened.
  *
- * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made, isTemporary}` (a promise
- * of the id, null where there is none), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
+ * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made, beginning, isTemporary}` (`made`
+ * is a promise of the id, null where there is none; `beginning` the `client_id` that it is made under), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
  * `conversation:updated {conversationId, …}` with the fields that a view has changed, for the store; `changes:lost` when more
  * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open

@@ -92,36 +92,36 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
   }
 
   /** @returns {Promise<string|null>} the id of the new conversation; null where there is none, which has been said */
-  async function make(create, { isTemporary }) {
+  async function make(create, options) {
     try {
-      const conversation = await create();
+      const conversation = await create(options.beginning);
       await onMade(conversation);
       if (conversation.temporary) slot.hold(conversation.conversation_id);
       return conversation.conversation_id;
     } catch (error) {
-      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create, { isTemporary }), creates: true });
+      tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again: () => turnTo(create, options) });
       return null;
     }
   }
 
   /** The page turns to the conversation at once, so that what is typed meanwhile is written in it. */
-  function turnTo(create, { isTemporary = false } = {}) {
+  function turnTo(create, { isTemporary = false, beginning = newId() } = {}) {
     onBegin();
-    events.emit('conversation:begun', { made: make(create, { isTemporary }), isTemporary });
+    events.emit('conversation:begun', { made: make(create, { isTemporary, beginning }), isTemporary, beginning });
   }
 
   /** The conversation of a workspace that was begun and never used, else one more. */
-  async function unused(workspaceId) {
+  async function unused(workspaceId, clientId) {
     const [found] = inside(workspaceId);
     // Another window may have used it since, or thrown it away.
     const details = found && (await api.getConversationDetails(found.conversation_id).catch(() => null));
-    return details && isUntouched(details) ? details : api.createConversation(domain, workspaceId);
+    return details && isUntouched(details) ? details : api.createConversation(domain, { clientId, workspaceId });
   }
 
-  async function unusedOnce(workspaceId) {
+  async function unusedOnce(workspaceId, clientId) {
     // Whoever asks the second time is in no conversation, and so names no workspace.
     if (awaited && [undefined, awaited.workspaceId].includes(workspaceId)) return awaited.coming;
-    const mine = { workspaceId, coming: unused(workspaceId) };
+    const mine = { workspaceId, coming: unused(workspaceId, clientId) };
     awaited = mine;
     try {
       return await mine.coming;
@@ -132,7 +132,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
 
   function begin(workspaceId) {
     if (!inside(workspaceId).some(({ conversation_id: id }) => id === open)) {
-      turnTo(() => unusedOnce(workspaceId));
+      turnTo((clientId) => unusedOnce(workspaceId, clientId));
       return;
     }
     onBegin();
@@ -141,7 +141,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
 
   return {
     begin,
-    beginTemporary: () => turnTo(() => api.createTemporaryConversation(domain), { isTemporary: true }),
+    beginTemporary: () => turnTo((clientId) => api.createTemporaryConversation(domain, { clientId }), { isTemporary: true }),
     shown(conversationId) {
       open = conversationId;
       if (slot.held !== null && slot.held !== conversationId) leave();

@@ -10,7 +10,7 @@ import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { createMemoryForm } from './form.js';
 import { button } from '../controls.js';
-import { addOnce, saveChanges } from './save.js';
+import { saveChanges, sentAs } from './save.js';
 import { createSuggestions } from './suggestions.js';
 
 const words = knowledgeStrings.editor;
@@ -79,7 +79,7 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
     try {
       dialog.close(await save(form.value()));
     } catch (error) {
-      tell(failureText(error, knowledgeStrings.panel.failed, { creates: !existing }));
+      tell(failureText(error, knowledgeStrings.panel.failed));
     } finally {
       submit.disabled = false;
     }
@@ -101,21 +101,14 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
 export async function addMemory(page, { statement = '' } = {}) {
   const draft = page.store.get(DRAFT);
   const initial = statement ? { ...EMPTY, statement } : { ...EMPTY, ...draft };
-  let isTried = !statement && Boolean(draft?.isTried);
-  const keep = (form) => page.store.set(DRAFT, form.statement.trim() ? { ...form, isTried } : null);
+  let tried = (!statement && draft?.tried) || null;
+  const keep = (form) => page.store.set(DRAFT, form.statement.trim() ? { ...form, tried } : null);
 
-  async function save(form) {
-    const before = isTried;
+  function save(form) {
+    tried = sentAs(form.statement, tried);
     // Whoever closes the browser now does not know whether it arrived.
-    isTried = true;
     keep(form);
-    try {
-      return await addOnce(page.api, { ...payloadOf(form), auto_extract: false }, { isTried: before });
-    } catch (error) {
-      isTried = before || error.status === 0;
-      keep(form);
-      throw error;
-    }
+    return page.api.pkbAddClaim({ ...payloadOf(form), auto_extract: false, client_id: tried.id });
   }
 
   const answer = await openEditor(page, {

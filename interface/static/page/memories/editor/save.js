@@ -1,3 +1,4 @@
+import { newId } from '../../core/ids.js';
 import { splitLinks } from './links_model.js';
 
 /** The entity of that name, there already or new. */
@@ -7,21 +8,16 @@ async function entityNamed(api, { name, type = 'other' }) {
   return there ?? (await api.pkbAddEntity({ name, entity_type: type })).entity;
 }
 
-/** Among so many of the newest, a memory of an earlier try is looked for. */
-const NEWEST = 20;
-
 /**
- * Adds a memory once.
+ * The id that a new memory is sent under: that of the last try, as long as the statement is the same. The response to that try may
+ * have been lost, and the server adds a memory once for each id.
  *
- * @param {object} api
- * @param {object} claim the body of the request
- * @param {{isTried: boolean}} options whether it was sent before and no answer came: it may be there
- * @returns {Promise<{claim: object, similar: object[], audit_id: string|null}>}
+ * @param {string} statement
+ * @param {{statement: string, id: string}|null} tried
+ * @returns {{statement: string, id: string}}
  */
-export async function addOnce(api, claim, { isTried }) {
-  const { claims } = isTried ? await api.pkbListClaims({ limit: NEWEST }) : { claims: [] };
-  const there = claims.find(({ statement }) => statement === claim.statement);
-  return there ? { claim: there, similar: [], audit_id: null } : api.pkbAddClaim(claim);
+export function sentAs(statement, tried) {
+  return tried?.statement === statement ? tried : { statement, id: newId() };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createKnowledgeApi } from '../api.js';
-import { addOnce } from '../editor/save.js';
+import { sentAs } from '../editor/save.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
 import { composes, isMoreThanALine } from '../../core/typing.js';
@@ -25,8 +25,8 @@ class MemoryConfirm {
   /** The memory that says the same or otherwise, as it is shown. */
   #nearest = null;
   #replaces = null;
-  /** Whether an answer to it was lost. */
-  #isTried = false;
+  /** What was sent the last time; see `sentAs`. */
+  #tried = null;
   #decided = new Set();
   #controller = new AbortController();
   #fields;
@@ -140,13 +140,13 @@ class MemoryConfirm {
     setHidden(this.#problem, true);
     try {
       const body = claimFrom(this.#draft, { analysis: this.#analysis, analysed: this.#text, supersedes: this.#replaces });
-      const added = await addOnce(this.#knowledge, body, { isTried: this.#isTried });
+      this.#tried = sentAs(body.statement, this.#tried);
+      const added = await this.#knowledge.pkbAddClaim({ ...body, client_id: this.#tried.id });
       this.#options.onAdded();
       this.#leave();
       this.#tellAdded(added);
     } catch (error) {
-      this.#isTried ||= error.status === 0;
-      this.#problem.textContent = failureText(error, words.failed, { creates: true });
+      this.#problem.textContent = failureText(error, words.failed);
       setHidden(this.#problem, false);
     } finally {
       this.#tellWork(false);
