@@ -1,8 +1,9 @@
 """`python -m benchmarks.proofs [PART …]`: what takes too long for `make test`, each part a command that runs alone.
 
 What passed at the present commit is not run again unless it is named; an interrupted run goes on with what is missing.
-`benchmarks/proofs.json` records for each part when it passed, at which commit, how long it took and its figures: the
-last line of its output, and whatever it wrote as a JSON object to the file that PROOF_FIGURES names.
+`benchmarks/proofs.json` records every part: whether it passed, failed or was not run, and of its last run the commit,
+the time, the seconds and the figures: the last line of its output, and whatever it wrote as a JSON object to the file
+that PROOF_FIGURES names.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 from tests.live_server import ROOT
 
 RECORD = ROOT / "benchmarks" / "proofs.json"
+PASSED, FAILED = "passed", "failed"
+NEVER = {"outcome": "not run"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,10 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 PARTS: dict[str, Part] = {
     "kills": Part("200 kills lose nothing and double nothing", _pytest("tests/load/test_crash.py")),
+    "two-processes": Part(
+        "Of two processes that write into one store, either may be killed: nothing is lost or doubled",
+        _pytest("tests/load/test_two_processes.py", "tests/load/test_two_processes_under_fault.py"),
+    ),
     "examples": Part(
         "Properties and state machines hold for twenty times as many examples",
         _pytest("-n", "2", "--dist", "loadfile", "-m", "hypothesis"),
@@ -67,22 +74,22 @@ PARTS: dict[str, Part] = {
 
 
 def main(arguments: Sequence[str], *, parts: Mapping[str, Part] = PARTS, record: Path = RECORD) -> int:
-    """Run the parts that `arguments` name, or those that did not pass at this commit; 0 when all of them pass."""
+    """Run the parts that `arguments` name, or all that did not pass at this commit; 0 when each of those passes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(parts)}")
     named = parser.parse_args(arguments).parts
     if unknown := set(named) - parts.keys():
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    commit, passed = _commit(), read_record(record)
+    commit, runs = _commit(), read_record(record)
+    done = {name for name, run in runs.items() if run["outcome"] == PASSED and run["commit"] == commit}
     failed = []
-    for name in named or [name for name in parts if passed.get(name, {}).get("commit") != commit]:
+    for name in named or [name for name in parts if name not in done]:
         print(f"\n== {name}: {parts[name].meaning}", flush=True)
-        if outcome := _prove(parts[name]):
-            passed[name] = {"commit": commit, **outcome}
-            _write_record(record, {part: passed[part] for part in parts if part in passed})
-        else:
+        runs[name] = {"commit": commit, **_prove(parts[name])}
+        _write_record(record, {part: runs.get(part, NEVER) for part in parts})
+        if runs[name]["outcome"] == FAILED:
             failed.append(name)
-    print(_table(parts, passed))
+    print(_table(parts, runs))
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
@@ -100,18 +107,20 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _prove(part: Part) -> dict[str, Any] | None:
-    """When `part` passed, in how many seconds and with which figures; None where it failed."""
+def _prove(part: Part) -> dict[str, Any]:
+    """Whether `part` passed, when, in how many seconds and with which figures."""
     begun = time.monotonic()
     figures: dict[str, Any] = {}
+    outcome = PASSED
     for number in range(1, part.times + 1):
         status, last_line, written = _run(part.command)
+        figures |= written | {"output" if part.times == 1 else f"output {number}": last_line}
         if status:
             print(f"failed with status {status}", flush=True)
-            return None
-        figures |= written | {"output" if part.times == 1 else f"output {number}": last_line}
-    passed_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"passed_at": passed_at, "seconds": round(time.monotonic() - begun), "figures": figures}
+            outcome = FAILED
+            break
+    ended_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"outcome": outcome, "at": ended_at, "seconds": round(time.monotonic() - begun), "figures": figures}
 
 
 def _run(command: Sequence[str]) -> tuple[int, str, dict[str, Any]]:
@@ -137,22 +146,24 @@ def _run(command: Sequence[str]) -> tuple[int, str, dict[str, Any]]:
 
 
 def read_record(record: Path) -> dict[str, dict[str, Any]]:
-    """What has passed, by part."""
-    passed: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    return passed
+    """The last run of each part that was run."""
+    recorded: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    return {name: run for name, run in recorded.items() if run != NEVER}
 
 
-def _write_record(record: Path, passed: Mapping[str, Mapping[str, Any]]) -> None:
+def _write_record(record: Path, runs: Mapping[str, Mapping[str, Any]]) -> None:
     draft = record.with_suffix(".draft")
-    draft.write_text(json.dumps(passed, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     draft.replace(record)
 
 
-def _table(parts: Mapping[str, Part], passed: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = ["", "| Part | Passed at | Seconds | What it proves |", "| --- | --- | ---: | --- |"]
+def _table(parts: Mapping[str, Part], runs: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = ["", "| Part | Outcome | Commit | Seconds | What it proves |", "| --- | --- | --- | ---: | --- |"]
     for name, part in parts.items():
-        run = passed.get(name, {})
-        rows.append(f"| {name} | {run.get('commit', 'never')} | {run.get('seconds', '')} | {part.meaning} |")
+        run = runs.get(name, NEVER)
+        rows.append(
+            f"| {name} | {run['outcome']} | {run.get('commit', '')} | {run.get('seconds', '')} | {part.meaning} |"
+        )
     return "\n".join(rows)
 
 

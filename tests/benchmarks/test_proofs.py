@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,14 +37,26 @@ def test_what_passed_at_this_commit_runs_again_only_when_it_is_named(tmp_path: P
     assert read_record(record)["one"]["figures"] == {"output": "all well"}
 
 
-def test_what_failed_is_not_recorded_stops_no_other_part_and_is_tried_again(tmp_path: Path, record: Path) -> None:
+def test_what_failed_is_recorded_as_such_stops_no_other_part_and_is_tried_again(tmp_path: Path, record: Path) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
     parts = {"broken": counting(folder, fails=True), "whole": Part("passes", ("-c", ""))}
     assert main([], parts=parts, record=record) == 1
-    assert list(read_record(record)) == ["whole"]
+    assert {name: run["outcome"] for name, run in read_record(record).items()} == {
+        "broken": "failed",
+        "whole": "passed",
+    }
     assert main([], parts=parts, record=record) == 1
     assert runs(folder) == 2
+
+
+def test_what_was_not_run_is_recorded_as_not_run(record: Path) -> None:
+    parts = {"one": Part("passes", ("-c", "")), "other": Part("passes", ("-c", ""))}
+    assert main(["one"], parts=parts, record=record) == 0
+    recorded = json.loads(record.read_text(encoding="utf-8"))
+    assert {name: run["outcome"] for name, run in recorded.items()} == {"one": "passed", "other": "not run"}
+    assert main([], parts=parts, record=record) == 0
+    assert read_record(record)["other"]["outcome"] == "passed"
 
 
 def test_figures_that_a_part_writes_are_recorded(record: Path) -> None:
