@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from endpoints.accounts.sign_in import WELCOME
+from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
@@ -142,6 +144,18 @@ def test_signing_in_leads_nowhere_else(target: str, app: Flask, ada: Person) -> 
 def test_a_rebound_host_name_is_refused(ada: Person) -> None:
     answer = ada.get("/get_user_info", headers={"Host": "evil.example:5000"})
     assert (answer.status_code, answer.json["code"]) == (400, "bad_request")
+
+
+def test_on_all_addresses_the_allowed_hosts_alone_are_answered_where_there_are_any(ada: Person, app: Flask) -> None:
+    state = app.extensions[EXTENSION]
+
+    def status(host: str, *allowed: str) -> int:
+        settings = state.settings.model_copy(update={"host": "0.0.0.0", "allowed_hosts": allowed})
+        app.extensions[EXTENSION] = replace(state, settings=settings)
+        return app.test_client().get("/login", headers={"Host": host}).status_code
+
+    assert status("evil.example") == status("chat.example.org", "chat.example.org") == 200
+    assert status("evil.example", "chat.example.org") == 400
 
 
 def test_a_token_works_without_a_browser_until_it_is_revoked(app: Flask, ada: Person) -> None:

@@ -50,6 +50,22 @@ def test_each_operation_names_its_own_answers(app: Flask) -> None:
                 assert {"413", "415"} <= set(operation["responses"]), (method, path)
 
 
+def test_a_body_that_a_view_needs_is_described_as_required_and_one_that_may_be_left_out_is_not(
+    app: Flask, ada: Person
+) -> None:
+    paths = describe(app)["paths"]
+    for path, required in (("/pkb/claims", True), ("/create_conversation/{domain}/", False)):
+        assert paths[path]["post"]["requestBody"]["required"] is required
+        assert (ada.post(path.replace("{domain}", "assistant")).status_code == 400) is required
+
+
+def test_the_export_is_described_with_the_media_type_of_each_format(app: Flask, ada: Person) -> None:
+    success = describe(app)["paths"]["/export_conversation/{conversation_id}"]["get"]["responses"]["200"]
+    path = f"/export_conversation/{ada.new_conversation()}"
+    made = {ada.get(path, query_string={"format": each}).mimetype for each in ("markdown", "html", "json", "bundle")}
+    assert {media.partition(";")[0] for media in success["content"]} == made
+
+
 def test_every_code_that_a_view_names_is_in_the_table_of_errors(app: Flask) -> None:
     for path, method, view in routes(app):
         for code in error_codes(path, method, view):
