@@ -282,7 +282,7 @@ def test_what_is_to_be_remembered_is_proposed_under_the_answer_and_kept_when_acc
 def test_memories_are_proposed_after_every_answer_for_who_wants_that(open_page: OpenPage, person: Client) -> None:
     page = open_page(person, "/interface/?panel=knowledge&tab=add")
     page.get_by_role("checkbox", name="Propose memories after every answer").check()
-    page.get_by_role("button", name="Back to the conversation").click()
+    page.locator("#close-knowledge").click()
     write(page, "I moved to Leipzig in May. Where is a good lake?")
     sent(page)
     card = page.locator(".message-card.from-assistant .memory-proposals")

@@ -24,10 +24,13 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+# Where the panel has no room beside the conversation.
+COVERED: ViewportSize = {"width": 1100, "height": 800}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b> & "quoted" ${x} \''
 
 
@@ -238,7 +241,7 @@ def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_pag
 
 def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: Client, open_page: OpenPage) -> None:
     known = remember(person, "I am allergic to nuts")
-    page = open_page(person, address())
+    page = open_page(person, address(), viewport=COVERED)
     panel = KnowledgePanel(page)
     badge = panel.rows.first.locator(".knowledge-badge")
     badge.click()
@@ -308,7 +311,7 @@ def test_everything_is_done_by_keys_alone(person: Client, open_page: OpenPage) -
 
 def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "A long one", *[f"Question {n}\n\n" + "text\n\n" * 30 for n in range(3)])
-    page = open_page(person, talk.path)
+    page = open_page(person, talk.path, viewport=COVERED)
     expect(page.locator(".message-card")).to_have_count(6)
     page.locator("#chatView").evaluate("node => node.scrollTo(0, 500)")
     before = page.locator("#chatView").evaluate("node => node.scrollTop")
@@ -334,6 +337,49 @@ def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenP
     page.get_by_role("button", name="New conversation").click()
     expect(panel.node).to_be_hidden()
     expect(page.locator(".message-card")).to_have_count(0)
+
+
+def test_the_panel_stands_beside_the_conversation_where_there_is_room(person: Client, open_page: OpenPage) -> None:
+    nuts, tea = remember(person, "I am allergic to nuts"), remember(person, "I like green tea")
+    talk, other = hold_talk(person, "Baking bread"), hold_talk(person, "Growing tomatoes")
+    page = open_page(person, talk.path, viewport=WIDE)
+    panel = KnowledgePanel(page)
+    page.get_by_role("button", name="Memories", exact=True).click()
+    expect(panel.rows).to_have_count(2)
+    expect(page.locator("#chatView")).to_contain_text("Understood.")
+    column, box = panel.node.bounding_box(), page.locator("#composer").bounding_box()
+    assert column
+    assert box
+    assert box["x"] + box["width"] <= column["x"] + 1
+
+    chips = page.locator("#composer .claim-chip-name")
+    panel.row("I am allergic to nuts").get_by_role("button", name="Use now").click()
+    expect(chips).to_have_text([f"@{nuts['friendly_id']}"])
+    panel.row("I like green tea").locator(".memory-statement").drag_to(page.locator("#composer-input"))
+    expect(chips).to_have_text([f"@{nuts['friendly_id']}", f"@{tea['friendly_id']}"])
+    expect(page.locator("#composer-input")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(panel.node).to_be_visible()
+
+    # It stays while the person turns to another conversation, and gives its place to the rail.
+    page.locator("#workspaces-container a.jstree-anchor", has_text="Growing tomatoes").click()
+    expect(page).to_have_title("Growing tomatoes · Anaphora")
+    expect(page).to_have_url(re.compile(rf"{re.escape(other.path)}\?panel=knowledge$"))
+    expect(panel.node).to_be_visible()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    page.get_by_role("button", name="References, pins and branches").click()
+    expect(rail).to_be_visible()
+    expect(panel.node).to_be_hidden()
+    page.get_by_role("button", name="Memories", exact=True).click()
+    expect(panel.node).to_be_visible()
+    expect(rail).to_be_hidden()
+    page.set_viewport_size(COVERED)
+    expect(page).to_have_title("Memories · Anaphora")
+    page.set_viewport_size(WIDE)
+    expect(page.locator("#composer-input")).to_be_visible()
+    page.locator("#close-knowledge").click()
+    expect(panel.node).to_be_hidden()
+    expect(rail).to_be_visible()
 
 
 def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, page_problems: PageProblems) -> None:

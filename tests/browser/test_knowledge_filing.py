@@ -195,7 +195,7 @@ def test_reading_a_text_goes_on_while_the_person_is_elsewhere(person: Client, op
     page.locator("#ingest-text").fill("I prefer tea to coffee.")
     page.locator("#start-ingest").click()
     expect(panel.node).to_contain_text("Reading the text…")
-    page.get_by_role("button", name="Back to the conversation").click()
+    page.locator("#close-knowledge").click()
     expect(panel.node).to_be_hidden()
     held[0].continue_()
     expect(panel.toasts).to_contain_text("Your memories are ready to look at.")

@@ -32,7 +32,7 @@ const UNHURRIED_MS = 20_000;
 
 function offerPanels(page) {
   const wanted = () => new URLSearchParams(location.search).get('panel');
-  const shown = () => document.documentElement.dataset.panel;
+  const shown = () => document.documentElement.dataset.panel ?? document.documentElement.dataset.beside;
   const isPanel = (name) => Object.hasOwn(PANELS, name);
   const loaded = {};
   let path = location.pathname;

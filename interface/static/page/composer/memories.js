@@ -3,6 +3,7 @@ import { icon } from '../ui/icons.js';
 import { rememberedSwitch } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
+import { DRAGGED_MEMORIES } from '../memories/memory_model.js';
 import { element, setHidden } from '../ui/dom.js';
 
 const words = strings.composer;
@@ -80,6 +81,28 @@ export function createMemories({ place, buttons, input, page, onChange }) {
     onChange();
   }
 
+  /** Memories that are dragged onto the composer go with the message. */
+  function receive() {
+    const form = input.closest('form');
+    const mark = (on) => form.classList.toggle('takes-memories', on);
+    form.addEventListener('dragover', (event) => {
+      if (!event.dataTransfer.types.includes(DRAGGED_MEMORIES)) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = 'copy';
+      mark(true);
+    });
+    form.addEventListener('dragleave', (event) => !form.contains(event.relatedTarget) && mark(false));
+    form.addEventListener('drop', (event) => {
+      mark(false);
+      const dragged = event.dataTransfer.getData(DRAGGED_MEMORIES);
+      if (!dragged) return;
+      event.preventDefault();
+      JSON.parse(dragged).forEach(attach);
+      input.focus();
+    });
+  }
+
+  receive();
   page.events.on('claim:use-now', attach);
   // What proposes memories comes with the first question for some.
   page.events.on('memory:propose', async (asked) => (await bring(() => import('../memories/proposals/proposals.js'))).proposeMemories(asked, page));

@@ -27,6 +27,18 @@ export function formatAddress(conversationId, messageId = null) {
   return `/interface/${encodeURIComponent(conversationId)}${query}`;
 }
 
+/** What stands beside the conversation, as parameters of the address; '' for nothing. */
+let besideNow = () => '';
+
+/**
+ * Names what stands beside the conversation, so that it stays when another conversation is opened.
+ *
+ * @param {() => string} params such as `panel=knowledge&tab=tags`
+ */
+export function nameBeside(params) {
+  besideNow = params;
+}
+
 /**
  * Says in the browser's address what is open.
  *
@@ -35,7 +47,9 @@ export function formatAddress(conversationId, messageId = null) {
  * @param {string|null} messageId
  */
 export function writeAddress(keep, conversationId, messageId) {
-  const address = formatAddress(conversationId, messageId);
+  const plain = formatAddress(conversationId, messageId);
+  const beside = besideNow();
+  const address = beside ? `${plain}${plain.includes('?') ? '&' : '?'}${beside}` : plain;
   if (keep === 'none' || address === location.pathname + location.search) return;
   history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
 }

@@ -6,7 +6,8 @@
  * `conversation:updated {conversationId, …}` with the fields that a view has changed, for the store; `changes:lost` when more
  * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
- * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went.
+ * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went. `beside:taken {by}` and
+ * `beside:left` tell of the place beside the conversation: one thing stands there at a time.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
  *            off: (name: string, listener: (detail: any) => void) => void,

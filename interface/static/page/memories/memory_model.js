@@ -5,6 +5,9 @@ export function referenceTo({ friendly_id: friendlyId }) {
   return `@${friendlyId}`;
 }
 
+/** The kind of what is dragged when memories are: a JSON list of `{claim_id, friendly_id, statement}`. */
+export const DRAGGED_MEMORIES = 'application/x-anaphora-memories';
+
 /**
  * The marks of a claim, most important first: `{kind, by?}`; `by` the friendly id of what superseded it. `pinned_here` is the
  * page's own: the claim is pinned to the open conversation.

@@ -49,9 +49,9 @@ function createCatalogue(api) {
 
 /**
  * @param {{api: object, events: object, kept: object, state: () => object, go: (changes: object, options?: object) => void,
- *          refresh: () => void, close: () => void}} panel
+ *          refresh: () => void, close: () => void, writeMessage: () => void}} panel `writeMessage` leads to where messages are written
  */
-export function createKnowledgePage({ api, events, kept, state, go, refresh, close }) {
+export function createKnowledgePage({ api, events, kept, state, go, refresh, close, writeMessage }) {
   const knowledge = createKnowledgeApi(api);
   const catalogue = createCatalogue(knowledge);
   const conversationId = () => parseAddress(location).conversationId;
@@ -109,7 +109,7 @@ export function createKnowledgePage({ api, events, kept, state, go, refresh, clo
   }
 
   return {
-    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, changed, attempt, undo, tellDone, lookUpPins,
+    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins,
     store: createStore(kept),
     isPinnedHere: (claimId) => pinnedHere.has(claimId),
     setPinnedHere: (claimIds) => {

@@ -1,11 +1,12 @@
-/** The Memories panel: stands in the place of the conversation while the address says so. */
+/** The Memories panel: beside the conversation where there is room, in its place elsewhere, while the address says so. */
 
+import { nameBeside } from '../core/address.js';
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
-import { TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
-import { element } from '../ui/dom.js';
+import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
+import { element, setHidden } from '../ui/dom.js';
 import { createKnowledgePage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/tabs.js';
@@ -29,26 +30,31 @@ const isEditable = (target) => target.matches?.('textarea, select, [contentedita
 
 const FLOATING = 'dialog[open], [popover]:popover-open:not(#toasts), .vakata-context';
 
-/** Whether a key is for something that lies over the panel, or beside it. */
-const isElsewhere = (target) => Boolean(document.querySelector(FLOATING) || target.closest?.('#sidebar'));
+/** Where the conversation and the panel fit side by side. */
+const wide = matchMedia('(min-width: 1200px)');
 
 class KnowledgePanel {
   #page;
+  #events;
   #state = initialState();
   #shown = false;
   #heading = element('h1', { id: 'knowledge-title', tabindex: '-1', text: words.panel.title });
-  #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true });
+  #header = document.getElementById('conversation-header');
+  #head = element('div', { class: 'knowledge-panel-head', hidden: true });
+  #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true }, this.#head);
   #close;
   #tabs;
   #opened = new Map();
 
   constructor({ api, events, kept }) {
+    this.#events = events;
     this.#page = createKnowledgePage({
       api, events, kept,
       state: () => this.#state,
       go: (changes, options) => this.go(changes, options),
       refresh: () => this.#current()?.refresh?.(),
       close: () => this.close(),
+      writeMessage: () => this.#writeMessage(),
     });
     this.#tabs = createTabs({
       tabs: TABS.map((name) => ({ name, label: words.tab[name] })), label: words.panel.tabs, onChoose: (tab) => this.go({ ...initialState(), tab }),
@@ -57,11 +63,11 @@ class KnowledgePanel {
       type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', 'aria-label': words.panel.close, onclick: () => this.close(), hidden: true,
     }, icon('x-lg'), element('span', { text: words.panel.close }));
     this.#node.append(this.#tabs.node);
-    const header = document.getElementById('conversation-header');
-    header.querySelector('#conversation-title').before(this.#heading);
-    header.append(this.#close);
-    header.after(this.#node);
+    this.#header.after(this.#node);
     document.addEventListener('keydown', (event) => this.#onKey(event));
+    wide.addEventListener('change', () => this.#shown && this.#place());
+    nameBeside(() => (this.#isBeside ? formatPanel(this.#state).slice(1) : ''));
+    events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
     events.on('knowledge:changed', () => this.#shown && this.#countConflicts());
   }
 
@@ -74,7 +80,7 @@ class KnowledgePanel {
     }
     this.#state = state;
     this.#appear();
-    setPageTitle(words.tab[state.tab]);
+    this.#entitle();
     const place = this.#tabs.choose(state.tab);
     const tab = await this.#open(state.tab, place);
     if (tab && this.#shown && this.#state === state) tab.show(state);
@@ -94,9 +100,51 @@ class KnowledgePanel {
   }
 
   close() {
+    this.#leave();
+    document.getElementById('composer-input')?.focus();
+  }
+
+  #leave() {
     history.pushState(null, '', location.pathname);
     this.follow();
-    document.getElementById('composer-input')?.focus();
+  }
+
+  /** Leads to the conversation, of which nothing is seen where the panel covers it. */
+  #writeMessage() {
+    if (this.#isBeside) document.getElementById('composer-input')?.focus();
+    else this.close();
+  }
+
+  get #isBeside() {
+    return this.#shown && wide.matches;
+  }
+
+  /** Puts the panel beside the conversation, or in its place. */
+  #place() {
+    const beside = wide.matches;
+    const { dataset } = document.documentElement;
+    const hadFocus = document.activeElement;
+    if (beside) this.#head.append(this.#heading, this.#close);
+    else {
+      this.#header.querySelector('#conversation-title').before(this.#heading);
+      this.#header.append(this.#close);
+    }
+    if (this.#heading.contains(hadFocus) || this.#close.contains(hadFocus)) hadFocus.focus({ preventScroll: true });
+    setHidden(this.#head, !beside);
+    if (beside) dataset.beside = PANEL;
+    else dataset.panel = PANEL;
+    delete dataset[beside ? 'panel' : 'beside'];
+    this.#close.setAttribute('aria-label', beside ? words.panel.closeBeside : words.panel.close);
+    this.#entitle();
+    if (beside) this.#events.emit('beside:taken', { by: PANEL });
+    else this.#events.emit('beside:left');
+  }
+
+  /** The window is called after the conversation, unless the panel covers it. */
+  #entitle() {
+    const title = document.getElementById('conversation-title').textContent;
+    if (this.#shown && !wide.matches) setPageTitle(words.tab[this.#state.tab]);
+    else setPageTitle(title === strings.transcript.none ? '' : title);
   }
 
   #current() {
@@ -108,7 +156,7 @@ class KnowledgePanel {
     this.#shown = true;
     this.#node.hidden = false;
     this.#close.hidden = false;
-    document.documentElement.dataset.panel = 'knowledge';
+    this.#place();
     // On narrow screens the sidebar, where the panel was asked for, lies over it.
     if (document.querySelector('main').inert) document.getElementById('sidebar-backdrop').click();
     this.#heading.focus({ preventScroll: true });
@@ -123,11 +171,21 @@ class KnowledgePanel {
     this.#close.hidden = true;
     for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
     for (const tab of this.#opened.values()) tab.hide?.();
+    const { dataset } = document.documentElement;
+    if (dataset.beside === PANEL) {
+      delete dataset.beside;
+      this.#events.emit('beside:left');
+    }
     // Another panel may have taken its place.
-    if (document.documentElement.dataset.panel !== 'knowledge') return;
-    delete document.documentElement.dataset.panel;
-    const title = document.getElementById('conversation-title').textContent;
-    setPageTitle(title === strings.transcript.none ? '' : title);
+    if (dataset.panel !== PANEL) return;
+    delete dataset.panel;
+    this.#entitle();
+  }
+
+  /** Whether a key is for something that lies over the panel, or beside it. */
+  #isElsewhere(target) {
+    const leaves = this.#isBeside && target !== document.body && !this.#node.contains(target);
+    return Boolean(leaves || document.querySelector(FLOATING) || target.closest?.('#sidebar'));
   }
 
   async #countConflicts() {
@@ -157,7 +215,7 @@ class KnowledgePanel {
   }
 
   #onKey(event) {
-    if (!this.#shown || event.defaultPrevented || event.isComposing || isElsewhere(event.target)) return;
+    if (!this.#shown || event.defaultPrevented || event.isComposing || this.#isElsewhere(event.target)) return;
     if (event.key === 'Escape') this.#escape(event);
     else if (!event.ctrlKey && !event.metaKey && !event.altKey && !isEditable(event.target)) this.#current()?.handleKey?.(event);
   }

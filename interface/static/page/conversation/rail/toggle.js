@@ -7,6 +7,8 @@ import { attempt } from '../../ui/attempts.js';
 const isOpen = rememberedSwitch('anaphora:rail', false);
 /** Where the rail is a sheet that covers the conversation, it is not opened by itself. */
 const isNarrow = () => matchMedia('(max-width: 999.98px)').matches;
+/** Whether something else has the place beside the conversation. */
+const isTaken = () => Boolean(document.documentElement.dataset.beside);
 
 /**
  * The button that shows and hides the rail. What the rail is made of is loaded when it is first shown.
@@ -24,24 +26,33 @@ export function createRailToggle(button, rail, page) {
     made ??= createRail(rail, page, () => show(false));
   }
 
-  async function show(open) {
+  async function show(open, { remember = true } = {}) {
     if (open && !made && !(await attempt(load, { failed: strings.rail.failed }))) return;
     rail.hidden = !open;
-    isOpen.set(open);
+    if (remember) isOpen.set(open);
     button.setAttribute('aria-expanded', String(open));
     if (open) await made.refresh();
   }
 
   button.addEventListener('click', async () => {
     const open = rail.hidden;
+    if (open) page.events.emit('beside:taken', { by: 'rail' });
     await show(open);
     if (open) made?.takeFocus();
   });
 
+  /** Shows the rail where it is wanted and has room. */
+  function appear() {
+    if (rail.hidden && isOpen.get() && !isNarrow() && !isTaken()) show(true);
+  }
+
+  page.events.on('beside:taken', ({ by }) => by !== 'rail' && show(false, { remember: false }));
+  page.events.on('beside:left', appear);
+
   return {
     refresh() {
-      if (!rail.hidden) made.refresh();
-      else if (!made && isOpen.get() && !isNarrow()) show(true);
+      if (rail.hidden) appear();
+      else made.refresh();
     },
   };
 }

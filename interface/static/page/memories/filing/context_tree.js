@@ -2,6 +2,7 @@
 
 import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
+import { DRAGGED_MEMORIES } from '../memory_model.js';
 import { TREE_ROOT } from './tree_model.js';
 import { element } from '../../ui/dom.js';
 import { showToast } from '../../ui/toast.js';
@@ -10,8 +11,6 @@ const PREFIX = 'cx_';
 const OPEN_AFTER_MS = 700;
 /** A small tree is seen whole. */
 const MOST_OPEN = 40;
-/** The kind of what is dragged, so that only memories can be dropped. */
-export const DRAGGED_MEMORIES = 'application/x-anaphora-memories';
 
 const idOf = (nodeId) => (nodeId === TREE_ROOT ? null : nodeId.slice(PREFIX.length));
 
@@ -164,7 +163,7 @@ export class ContextTree {
       turnTo(null);
       if (!row) return;
       event.preventDefault();
-      this.#on.drop(idOf(row.id), JSON.parse(event.dataTransfer.getData(DRAGGED_MEMORIES)));
+      this.#on.drop(idOf(row.id), JSON.parse(event.dataTransfer.getData(DRAGGED_MEMORIES)).map(({ claim_id: id }) => id));
     });
   }
 }

@@ -5,7 +5,7 @@ import { PAGE_SIZE } from '../query_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryBrowser } from '../list/browser.js';
 import { createContextActions } from './context_actions.js';
-import { ContextTree, DRAGGED_MEMORIES } from './context_tree.js';
+import { ContextTree } from './context_tree.js';
 import { openMenu } from '../../ui/menu.js';
 import { button, checkbox, createLoader, emptyBlock, referenceBadge } from '../controls.js';
 import { referenceTo } from '../memory_model.js';
@@ -39,17 +39,6 @@ function createHeading(page, onDeep) {
   return { node, show, isDeep: () => deep.querySelector('input').checked };
 }
 
-/** Memories are dragged by their rows; one of several selected ones brings them all. */
-function makeDraggable(browser) {
-  browser.list.node.addEventListener('dragstart', (event) => {
-    const id = event.target.dataset?.claimId;
-    if (!id) return;
-    const ids = browser.selection.has(id) ? browser.selection.ids : [id];
-    event.dataTransfer.setData(DRAGGED_MEMORIES, JSON.stringify(ids));
-    event.dataTransfer.effectAllowed = 'link';
-  });
-}
-
 /** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
 export function createTab(page) {
   let model = null;
@@ -64,7 +53,6 @@ export function createTab(page) {
     drop: (id, claimIds) => browser.actions.fileUnder(model.get(id), claimIds),
   });
   const browser = createMemoryBrowser(page, {
-    draggable: true,
     pageNumber: () => page.state().page,
     onPage: (number, options) => page.go({ page: number }, options),
     ask: (options) => {
@@ -81,7 +69,6 @@ export function createTab(page) {
       return direct ? [null, { symbol: 'x-lg', label: words.remove, run: () => actions.removeClaim(context, claim) }] : [];
     },
   });
-  makeDraggable(browser);
   const none = element('div', { class: 'knowledge-tree-empty', hidden: true }, element('p', { class: 'knowledge-note', text: words.emptyText }));
   const loader = createLoader(element('div', {}, all, tree.node, none));
   const aside = element('div', { class: 'knowledge-aside' },

@@ -22,7 +22,7 @@ export function createMemoryActions(page, shown) {
     if (!isCurrent(claim)) return;
     const { claim_id: claimId, friendly_id: friendlyId, statement } = claim;
     events.emit('claim:use-now', { claim_id: claimId, friendly_id: friendlyId, statement });
-    showToast(words.used(referenceTo({ friendly_id: friendlyId })), { actionLabel: words.writeIt, onAction: page.close });
+    showToast(words.used(referenceTo({ friendly_id: friendlyId })), { actionLabel: words.writeIt, onAction: page.writeMessage });
   }
 
   async function togglePin({ claim_id: id, pinned }) {

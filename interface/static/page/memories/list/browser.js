@@ -23,10 +23,9 @@ const PORTION = 200;
  * @param {() => HTMLElement} options.empty what stands where there are none
  * @param {(claims: object[]) => void} [options.onShown]
  * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
- * @param {boolean} [options.draggable]
  */
 export function createMemoryBrowser(page, {
-  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [], draggable = false,
+  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [],
 }) {
   const selection = new ClaimSelection();
   let matching = 0;
@@ -38,7 +37,7 @@ export function createMemoryBrowser(page, {
   const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
   const list = new MemoryList({
-    actions, selection, draggable,
+    actions, selection,
     itemsOf: (claim) => [...actions.itemsOf(claim), ...moreItems(claim)],
     onSelection: (fits) => showSelection(fits),
     onFilter: (change) => page.go({ tab: 'memories', open: '', ...change }),

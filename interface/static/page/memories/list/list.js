@@ -1,5 +1,5 @@
 import { knowledgeStrings } from '../../strings/en/memories.js';
-import { excerpt } from '../memory_model.js';
+import { DRAGGED_MEMORIES, excerpt } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { openMenu } from '../../ui/menu.js';
 import { memoryRow } from './row.js';
@@ -18,9 +18,10 @@ export class MemoryList {
   #parts;
   #current = 0;
 
-  constructor({ actions, itemsOf, selection, onSelection, onFilter, draggable = false }) {
-    this.#parts = { actions, itemsOf, selection, onSelection, onFilter, draggable };
+  constructor({ actions, itemsOf, selection, onSelection, onFilter }) {
+    this.#parts = { actions, itemsOf, selection, onSelection, onFilter };
     this.node.addEventListener('contextmenu', (event) => this.#onContextMenu(event));
+    this.node.addEventListener('dragstart', (event) => this.#drag(event));
     this.node.addEventListener('focusin', (event) => this.#setCurrent(this.#indexOf(event.target.closest('.memory'))));
     this.node.addEventListener('dblclick', (event) => {
       const claim = this.#claimOf(event.target);
@@ -128,7 +129,7 @@ export class MemoryList {
   }
 
   #row(claim) {
-    const { actions, selection, onFilter, draggable } = this.#parts;
+    const { actions, selection, onFilter } = this.#parts;
     const row = memoryRow(claim, {
       selected: selection.has(claim.claim_id),
       on: {
@@ -140,7 +141,7 @@ export class MemoryList {
         onMenu: (each, anchor) => this.#openMenu(each, anchor),
       },
     });
-    row.draggable = draggable;
+    row.draggable = true;
     return row;
   }
 
@@ -150,6 +151,17 @@ export class MemoryList {
 
   #openMenu(claim, anchor, at) {
     openMenu(anchor, this.#parts.itemsOf(claim), { label: knowledgeStrings.panel.menu(excerpt(claim.statement, 40)), at });
+  }
+
+  /** Memories are dragged by their rows; one of several selected ones brings them all. */
+  #drag(event) {
+    const claim = event.target.closest?.('.memory') === event.target && this.#claimOf(event.target);
+    if (!claim) return;
+    const { selection } = this.#parts;
+    const dragged = selection.has(claim.claim_id) ? selection.claims : [claim];
+    const told = dragged.map(({ claim_id, friendly_id, statement }) => ({ claim_id, friendly_id, statement }));
+    event.dataTransfer.setData(DRAGGED_MEMORIES, JSON.stringify(told));
+    event.dataTransfer.effectAllowed = 'copyLink';
   }
 
   #onContextMenu(event) {

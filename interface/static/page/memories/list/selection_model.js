@@ -15,6 +15,10 @@ export class ClaimSelection {
     return [...this.#claims.keys()];
   }
 
+  get claims() {
+    return [...this.#claims.values()];
+  }
+
   has(claimId) {
     return this.#claims.has(claimId);
   }

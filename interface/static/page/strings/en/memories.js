@@ -8,6 +8,7 @@ export const knowledgeStrings = {
   panel: {
     title: 'Memories',
     close: 'Back to the conversation',
+    closeBeside: 'Close the memories',
     tabs: 'Parts of your memories',
     loading: 'Loading…',
     again: 'Try again',
