@@ -169,6 +169,7 @@ WITHOUT_ID = {
     ("PUT", "/get_user_info"),
     ("DELETE", "/account"),
     ("DELETE", "/sessions"),
+    ("PUT", "/language"),
     ("PUT", "/password"),
 }
 

@@ -23,8 +23,10 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = _copied_tree(Path(folder) / "tree")
         # Tests that fail without a mutation would count as having caught each.
-        if exit_code := _tested(sorted({test for one in chosen for test in one.tests}), tree):
-            print(f"without any mutation the tests end with {exit_code}: nothing is proved")
+        unchanged = _tested(sorted({test for one in chosen for test in one.tests}), tree)
+        if unchanged.returncode:
+            print(unchanged.stdout)
+            print(f"without any mutation the tests end with {unchanged.returncode}: nothing is proved")
             return 1
         fates = {one.name: _fate(one, tree) for one in chosen}
     caught = sum(fate == "caught" for fate in fates.values())
@@ -56,17 +58,15 @@ def _fate(mutation: Mutation, tree: Path) -> str:
         path = tree / changed.path
         original = path.read_text(encoding="utf-8")
         path.write_text(changed.text, encoding="utf-8")
-        fate = _told(_tested(mutation.tests, tree))
+        fate = _told(_tested(mutation.tests, tree).returncode)
         path.write_text(original, encoding="utf-8")
     print(f"{fate:9} {mutation.name}", flush=True)
     return fate
 
 
-def _tested(tests: Sequence[str], tree: Path) -> int:
+def _tested(tests: Sequence[str], tree: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    return subprocess.run(
-        command, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-    ).returncode
+    return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def _told(exit_code: int) -> str:
