@@ -34,7 +34,7 @@ KNOWLEDGE = ("memories", "contexts", "entities", "tags", "conflicts", "add", "hi
 # looks at what it promises.
 SCREENS = (
     "setup", "login", "login-refused", "not-found",
-    "empty", "welcome", "shortcuts-dialog",
+    "empty", "welcome", "shortcuts-dialog", "palette",
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
     "message-menu", "message-editor", "message-deleted",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",

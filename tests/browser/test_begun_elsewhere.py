@@ -185,7 +185,7 @@ def test_the_title_is_there_at_once_and_follows_what_another_tab_calls_it(person
     expect(page.locator("#conversation-title")).to_have_text("Growing beans")
 
     page.bring_to_front()
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+F")
     page.get_by_role("searchbox", name="Search everything").fill("When")
     expect(page.locator(".search-hit").first).to_contain_text("When?")
     page.keyboard.press("ArrowDown")

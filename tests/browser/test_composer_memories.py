@@ -62,7 +62,7 @@ def test_at_offers_conversations_and_memories_in_groups(open_page: OpenPage, per
     page = open_page(person)
     write(page, "About @tea")
     expect(option(page, TEA)).to_be_visible()
-    expect(page.locator(".suggestions-heading")).to_have_text(["Conversations", "Memories", "Tags"])
+    expect(page.locator(".listbox-heading")).to_have_text(["Conversations", "Memories", "Tags"])
     groups = page.get_by_role("listbox").get_by_role("group")
     for group in (groups.nth(0), groups.nth(1), groups.nth(2)):
         expect(group.get_by_role("option")).to_have_count(1)

@@ -180,7 +180,7 @@ def test_memories_in_the_dropdown_in_their_panel_and_in_the_report_below_a_messa
     page.keyboard.type("How far shall I go today? @run")
     expect(page.get_by_role("option").filter(has_text="Running club")).to_be_visible()
     kinds = ["Memories", "Contexts", "Entities", "Tags", "Domains"]
-    expect(page.locator(".suggestions-heading")).to_have_text(kinds)
+    expect(page.locator(".listbox-heading")).to_have_text(kinds)
     keep(page, "memories-dropdown")
 
     page.goto(address())

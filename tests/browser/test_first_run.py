@@ -149,7 +149,7 @@ def test_keys_lead_everywhere(person: Client, open_page: OpenPage) -> None:
     page.keyboard.press("Control+b")
     page.keyboard.press("Control+Shift+O")
     expect(page.locator("#conversation-title")).to_have_text("New conversation")
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+F")
     expect(page).to_have_url(re.compile("panel=search"))
     page.keyboard.press("Control+Shift+Comma")
     expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()

@@ -115,7 +115,7 @@ def test_commands_and_keys_lead_to_the_search_and_escape_leads_back(
     page.keyboard.press("Escape")
     expect(page.locator("#search-panel")).to_be_hidden()
     expect(composer).to_be_focused()
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+F")
     expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
     page.keyboard.press("Escape")
     expect(composer).to_be_focused()

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { shortcutStrings } from '../../interface/static/page/strings/en/shortcuts.js';
-import { SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/page/app/shortcuts/shortcuts_model.js';
+import { ACTIONS, SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/page/app/shortcuts/shortcuts_model.js';
 
 const body = { closest: () => null };
 const field = { closest: () => field };
 const press = (key, more = {}) => ({ key, code: '', target: body, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
 
 test('a shortcut is known by its keys, on either kind of keyboard', () => {
-  assert.equal(shortcutOf(press('k', { ctrlKey: true })), 'search');
-  assert.equal(shortcutOf(press('k', { metaKey: true })), 'search');
+  assert.equal(shortcutOf(press('k', { ctrlKey: true })), 'palette');
+  assert.equal(shortcutOf(press('k', { metaKey: true })), 'palette');
+  assert.equal(shortcutOf(press('F', { ctrlKey: true, shiftKey: true })), 'search');
   assert.equal(shortcutOf(press('O', { ctrlKey: true, shiftKey: true })), 'newConversation');
   assert.equal(shortcutOf(press('ArrowDown', { code: 'ArrowDown', altKey: true })), 'next');
   assert.equal(shortcutOf(press('<', { code: 'Comma', ctrlKey: true, shiftKey: true })), 'settings');
@@ -43,6 +44,7 @@ test('every key has its words, and no two shortcuts the same keys', () => {
   for (const sendsOnEnter of [true, false]) {
     for (const { name } of allKeys({ sendsOnEnter })) assert.ok(shortcutStrings.of[name], name);
   }
+  for (const { name } of ACTIONS) assert.ok(shortcutStrings.of[name], name);
   assert.equal(new Set(SHORTCUTS.map(({ keys }) => keys.join('+'))).size, SHORTCUTS.length);
 });
 

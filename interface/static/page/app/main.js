@@ -102,10 +102,12 @@ function offerShortcuts(page) {
     event.preventDefault();
     run(name);
   });
-  document.getElementById('open-shortcuts').addEventListener('click', () => {
-    document.getElementById('user-menu').hidePopover();
-    run('help');
-  });
+  for (const [id, name] of [['open-palette', 'palette'], ['open-shortcuts', 'help']]) {
+    document.getElementById(id).addEventListener('click', () => {
+      document.getElementById('user-menu').hidePopover();
+      run(name);
+    });
+  }
 }
 
 /** Opens the welcome conversation for a new account, and offers the messages that a conversation suggests. */
@@ -175,7 +177,7 @@ async function start() {
   const sidebar = mountSidebar({ api, store, events, bootstrap, kept });
   sidebar.refresh();
   mountModelStatus(document.getElementById('model-status'), api, events);
-  const page = { api, events, store, bootstrap, kept };
+  const page = { api, events, store, bootstrap, kept, conversationMenu: sidebar.conversationMenu };
   offerPanels(page);
   offerShortcuts(page);
   offerWelcome(page);

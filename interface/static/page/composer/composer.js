@@ -140,16 +140,20 @@ export function mountComposer(page, { place, onStop }) {
   }
 
   /** Enter: a command is carried out, everything else is sent. */
-  async function submit() {
+  function submit() {
     if (!COMMAND.test(input.value)) return send();
+    const [typed, written] = [input.value, conversationId];
+    return runCommand(typed, () => served(typed, written));
+  }
+
+  async function runCommand(text, onDone = () => {}) {
     references?.close();
     try {
       commands ??= (await bring(() => import('./commands/commands.js'))).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
     } catch (error) {
-      return tellNotLoaded(error, submit);
+      return tellNotLoaded(error, () => runCommand(text, onDone));
     }
-    const [typed, written] = [input.value, conversationId];
-    return commands.run(typed, { onDone: () => served(typed, written) });
+    return commands.run(text, { onDone });
   }
 
   /** A command that was carried out has no more to do where it was written. */
@@ -223,6 +227,7 @@ export function mountComposer(page, { place, onStop }) {
     submit();
   });
   stopButton.addEventListener('click', onStop);
+  page.events.on('command:run', ({ text }) => runCommand(text));
   addEventListener('resize', () => growWith(input));
   // What is written, or sent, in another window is not written here a second time.
   drafts.followElsewhere((id) => id === conversationId && showDraft());

@@ -4,7 +4,8 @@
  * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made, beginning, isTemporary}` (`made`
  * is a promise of the id, null where there is none; `beginning` the `client_id` that it is made under), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
  * `conversation:updated {conversationId, …}` with the fields that a view has changed, for the store; `changes:lost` when more
- * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
+ * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `message:written {conversationId, text}` when one goes into the outbox, `command:run {text}` carries out
+ * a command that nobody wrote; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
  * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went. `beside:taken {by}` and
  * `beside:left` tell of the place beside the conversation: one thing stands there at a time.

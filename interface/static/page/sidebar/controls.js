@@ -27,7 +27,7 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
  * @param {string} parts.domain
  * @param {import('./tree_model.js').TreeModel} parts.model
  * @param {object} parts.sidebar what is done to the sidebar itself
- * @returns {{command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
+ * @returns {{conversationMenu: (id: string) => Promise<object>, command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
  *            shelvesChanged: (...sections: string[]) => void}} `command` does a job with the sidebar's commands
  */
 export function mountControls({ api, store, events, domain, model, sidebar }) {
@@ -93,6 +93,8 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
 
+  const conversationMenu = async (id) => (await loadCommands()).menuOf({ kind: 'conversation', id }, [id]);
+
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });
-  return { command, drawSections: sections.draw, shelvesChanged: sections.changed };
+  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed };
 }

@@ -74,6 +74,11 @@ class Sidebar {
     }
   }
 
+  /** @returns {Promise<object>} the items of a conversation's menu, by name */
+  conversationMenu(conversationId) {
+    return this.#controls.conversationMenu(conversationId);
+  }
+
   async #select() {
     const conversationId = this.#store.openId;
     this.#beginning.shown(conversationId);
@@ -236,9 +241,9 @@ class Sidebar {
  *
  * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: {user_email: string, domain: string},
  *   kept: object}} page
- * @returns {{refresh: () => Promise<void>}} `refresh` asks for the lists, at first or again
+ * @returns {{refresh: () => Promise<void>, conversationMenu: (conversationId: string) => Promise<object>}} `refresh` asks for the lists, at first or again
  */
 export function mountSidebar(page) {
   const sidebar = new Sidebar(page);
-  return { refresh: () => sidebar.refresh() };
+  return { refresh: () => sidebar.refresh(), conversationMenu: (conversationId) => sidebar.conversationMenu(conversationId) };
 }

@@ -56,6 +56,9 @@ export function icon(name) {
   return drawn.get(name).cloneNode(true);
 }
 
+/** @param {string} classes with a name of Font Awesome's @returns {string|undefined} the sprite's symbol for it */
+export const spriteName = (classes) => classes.split(' ').map((each) => FONT_AWESOME[each]).find(Boolean);
+
 /**
  * Draw the icon that an element's `fa-…` class names, once.
  *
@@ -63,6 +66,6 @@ export function icon(name) {
  */
 export function drawNamedIcon(element) {
   if (element.firstElementChild) return;
-  const name = [...element.classList].map((each) => FONT_AWESOME[each]).find(Boolean);
+  const name = spriteName(element.className);
   if (name) element.append(icon(name));
 }

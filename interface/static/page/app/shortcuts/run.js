@@ -1,3 +1,4 @@
+import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
 import { openDialog } from '../../ui/dialog.js';
@@ -41,8 +42,24 @@ async function help() {
   dialog.node.scrollTop = 0;
 }
 
+/** As if somebody had chosen it in the menu of the account. */
+function chooseTheme(value) {
+  const radio = document.querySelector(`input[name="theme"][value="${value}"]`);
+  radio.checked = true;
+  radio.dispatchEvent(new Event('change', { bubbles: true }));
+}
+
 const JOBS = {
+  palette: async (page) => (await bring(() => import('../palette/palette.js'))).openPalette(page),
   search: ({ events }) => events.emit('search:open', null),
+  memories: () => press('#open-knowledge'),
+  newWorkspace: () => press('#new-workspace'),
+  rail: () => press('#rail-toggle'),
+  collapseWorkspaces: () => press('#collapse-workspaces'),
+  lightTheme: () => chooseTheme('light'),
+  darkTheme: () => chooseTheme('dark'),
+  systemTheme: () => chooseTheme('system'),
+  logOut: () => document.querySelector('form[action="/logout"]').requestSubmit(),
   newConversation: () => press('#new-conversation'),
   previous: (page) => openListed(-1, page),
   next: (page) => openListed(1, page),
@@ -54,10 +71,10 @@ const JOBS = {
 };
 
 /**
- * Does what a shortcut stands for. Loaded with the first one that is pressed.
+ * Does what a shortcut or an entry of the palette stands for. Loaded with the first one.
  *
- * @param {string} name of `app/shortcuts/shortcuts_model.js`
- * @param {{events: object, store: import('../../core/store.js').Store}} page
+ * @param {string} name of `ACTIONS` in `app/shortcuts/shortcuts_model.js`
+ * @param {object} page what the page's parts share, and `conversationMenu(conversationId)`
  * @returns {Promise<void>}
  */
 export async function runShortcut(name, page) {

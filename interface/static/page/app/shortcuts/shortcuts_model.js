@@ -1,17 +1,28 @@
-/** What keys do: one table for what listens, for the list that `?` shows, and for the settings. */
+/** What the page can do: one table for what listens to keys, for the list that `?` shows, for the settings and the palette. */
 
-/** `Mod` is Ctrl, and ⌘ on a Mac. The last key is the one that is pressed with the others held. */
-export const SHORTCUTS = [
-  { name: 'search', keys: ['Mod', 'K'] },
-  { name: 'newConversation', keys: ['Mod', 'Shift', 'O'] },
-  { name: 'previous', keys: ['Alt', '↑'] },
-  { name: 'next', keys: ['Alt', '↓'] },
-  { name: 'sidebar', keys: ['Mod', 'B'] },
-  { name: 'copyReference', keys: ['Mod', 'Shift', '.'] },
-  { name: 'settings', keys: ['Mod', 'Shift', ','] },
-  { name: 'compose', keys: ['/'] },
-  { name: 'help', keys: ['?'] },
+/** `Mod` is Ctrl, and ⌘ on a Mac. The last key is the one that is pressed with the others held. `icon`: in the palette. */
+export const ACTIONS = [
+  { name: 'palette', keys: ['Mod', 'K'], icon: 'slash-square' },
+  { name: 'search', keys: ['Mod', 'Shift', 'F'], icon: 'search' },
+  { name: 'newConversation', keys: ['Mod', 'Shift', 'O'], icon: 'plus-lg' },
+  { name: 'newWorkspace', icon: 'folder-plus' },
+  { name: 'memories', icon: 'bookmark' },
+  { name: 'previous', keys: ['Alt', '↑'], icon: 'arrow-up' },
+  { name: 'next', keys: ['Alt', '↓'], icon: 'arrow-down' },
+  { name: 'sidebar', keys: ['Mod', 'B'], icon: 'layout-sidebar' },
+  { name: 'rail', icon: 'layout-sidebar-reverse' },
+  { name: 'collapseWorkspaces', icon: 'arrows-collapse' },
+  { name: 'copyReference', keys: ['Mod', 'Shift', '.'], icon: 'at' },
+  { name: 'settings', keys: ['Mod', 'Shift', ','], icon: 'gear' },
+  { name: 'compose', keys: ['/'], icon: 'pencil' },
+  { name: 'lightTheme', icon: 'sun' },
+  { name: 'darkTheme', icon: 'moon' },
+  { name: 'systemTheme', icon: 'circle-half' },
+  { name: 'help', keys: ['?'], icon: 'keyboard' },
+  { name: 'logOut', icon: 'box-arrow-right' },
 ];
+
+export const SHORTCUTS = ACTIONS.filter(({ keys }) => keys);
 
 /** Where these stand on the keyboard: with Shift they give other characters. */
 const CODES = { ',': 'Comma', '.': 'Period', '↑': 'ArrowUp', '↓': 'ArrowDown' };
@@ -46,7 +57,7 @@ export function shortcutOf(event) {
  */
 export function allKeys({ sendsOnEnter }) {
   return [
-    ...SHORTCUTS,
+    ...SHORTCUTS.map(({ name, keys }) => ({ name, keys })),
     { name: 'send', keys: sendsOnEnter ? ['Enter'] : ['Mod', 'Enter'] },
     { name: 'newLine', keys: sendsOnEnter ? ['Shift', 'Enter'] : ['Enter'] },
     { name: 'mention', keys: ['@'] },

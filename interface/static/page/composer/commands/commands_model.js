@@ -27,6 +27,9 @@ export const COMMANDS = [
   { name: 'help', takes: '' },
 ];
 
+/** Commands that the palette has already: shortcuts and the menu of the conversation do the same. */
+export const ALSO_ELSEWHERE = new Set(['title', 'export', 'search', 'fork', 'new', 'share', 'stateless', 'pin', 'archive']);
+
 /** @param {string} name @returns {typeof COMMANDS[number]|undefined} */
 export function commandNamed(name) {
   return COMMANDS.find((command) => command.name === name.toLowerCase());

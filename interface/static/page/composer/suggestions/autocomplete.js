@@ -3,7 +3,7 @@ import { createLatest } from '../../core/latest.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
 import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
-import { createListbox } from './listbox.js';
+import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
 import { attempt } from '../../ui/attempts.js';
 
@@ -22,23 +22,23 @@ const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, ca
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
 export function createAutocomplete(input, { api, events }, { onComplete }) {
-  const listbox = createListbox(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
+  const suggestions = createSuggestions(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
   let mention = null;
   let dismissed = -1;
 
   const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, signal }), {
     delay: 150,
     onAnswer: show,
-    onError: (error, asked) => (error.status === 404 ? show([], asked) : listbox.tell(words.searchFailed)),
+    onError: (error, asked) => (error.status === 404 ? show([], asked) : suggestions.tell(words.searchFailed)),
   });
 
   function show(answer, asked) {
     const offer = OFFERS[asked.kind];
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) listbox.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) });
-    else if (isSearch(asked) && offer.none) listbox.tell([...failed, offer.none].join(' '));
-    else listbox.close();
+    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) });
+    else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none].join(' '));
+    else suggestions.close();
   }
 
   /** Somebody who writes "@home" and a sentence after it is not searching. */
@@ -46,7 +46,7 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
 
   function close() {
     latest.cancel();
-    listbox.close();
+    suggestions.close();
     mention = null;
   }
 
@@ -57,17 +57,17 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
       close();
       return;
     }
-    const isShown = listbox.isOpen() && isSameMention(mention, found);
+    const isShown = suggestions.isOpen() && isSameMention(mention, found);
     mention = found;
     if (isShown) return;
-    listbox.expire();
+    suggestions.expire();
     const { known } = OFFERS[found.kind];
     if (known) {
       latest.cancel();
       showKnown(found);
       return;
     }
-    if (!listbox.isOpen() && !isComplete(found)) listbox.tell(words.searching);
+    if (!suggestions.isOpen() && !isComplete(found)) suggestions.tell(words.searching);
     latest.request(found);
   }
 
@@ -119,13 +119,13 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
   }
 
   function handleKey(event) {
-    if (event.key === 'Escape' && listbox.isOpen()) {
+    if (event.key === 'Escape' && suggestions.isOpen()) {
       dismissed = mention?.start ?? -1;
       close();
       event.preventDefault();
       return true;
     }
-    return listbox.handleKey(event);
+    return suggestions.handleKey(event);
   }
 
   input.addEventListener('blur', () => setTimeout(() => document.activeElement !== input && close(), 150));

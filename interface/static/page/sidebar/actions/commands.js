@@ -7,7 +7,7 @@ import { createWorkspaceActions } from './workspaces.js';
 
 /**
  * @param {object} parts what `createConversationActions` needs
- * @returns {object} the actions by name; `menuOf(subject)`, vakata's items for a row, and `newMenu()`, those beside "New
+ * @returns {object} the actions by name; `menuOf(subject, chosen)`, vakata's items for a row and those that are chosen with it, and `newMenu()`, those beside "New
  *   conversation"; `renameSubject(subject)` and `removeSubject(subject)` for keys, `moveSubjects(subjects, workspaceId)` for the mouse
  */
 export function createCommands(parts) {
@@ -15,11 +15,11 @@ export function createCommands(parts) {
   const actions = { ...createConversationActions(parts), ...createWorkspaceActions(parts) };
   dressMenus();
 
-  function menuOf({ kind, id }) {
+  function menuOf({ kind, id }, chosen = sidebar.chosenWith(id)) {
     const outline = model.outline();
     if (kind === 'conversation') {
       const home = model.workspaceOf(id);
-      return conversationMenu(store.conversation(id), { chosen: sidebar.chosenWith(id), home, outline, actions });
+      return conversationMenu(store.conversation(id), { chosen, home, outline, actions });
     }
     return workspaceMenu(model.workspace(id), {
       outline,

@@ -1,4 +1,7 @@
-/** The items of the sidebar's context menus, as vakata wants them. Labels are HTML to vakata: they are escaped here. */
+/**
+ * The items of the sidebar's context menus, as vakata wants them. Labels are HTML to vakata: they are escaped here; `text` is
+ * what the palette shows.
+ */
 
 import { exportStrings } from '../../strings/en/export.js';
 import { shellStrings } from '../../strings/en/shell.js';
@@ -13,7 +16,7 @@ export function escapeHtml(text) {
 }
 
 function item(label, iconClass, action, extra = {}) {
-  return { label: escapeHtml(label), icon: iconClass, action, ...extra };
+  return { label: escapeHtml(label), text: label, icon: iconClass, action, ...extra };
 }
 
 /** One item for each workspace of `outline`, indented like the tree; those in `closedTo` cannot be chosen. */

@@ -1,0 +1,74 @@
+import { strings } from '../../strings/en/conversation.js';
+import { element } from '../../ui/dom.js';
+import { createListbox } from '../../ui/listbox.js';
+
+/**
+ * Suggestions above a text field, which keeps the focus.
+ *
+ * In ARIA's words an editable combobox; but a field of several lines may not have that role, so that it stays a text box
+ * that has a listbox, and what is offered is announced.
+ *
+ * @param {HTMLElement} input
+ * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void}} options
+ */
+export function createSuggestions(input, { label, onChoose, onAction }) {
+  const list = createListbox({ id: 'composer-suggestions', label, field: input, onChoose, onAction });
+  const note = element('p', { class: 'suggestions-note' });
+  const said = element('p', { class: 'visually-hidden', role: 'status' });
+  const box = element('div', { class: 'suggestions', hidden: true }, list.node, note);
+  box.addEventListener('mousedown', (event) => event.preventDefault());
+  input.parentElement.append(box, said);
+  for (const [name, value] of Object.entries({
+    'aria-autocomplete': 'list', 'aria-haspopup': 'listbox', 'aria-controls': list.node.id,
+  })) input.setAttribute(name, value);
+  /** Whether Enter and Tab take a row: those of an earlier query are shown, and not taken. */
+  let isCurrent = true;
+
+  const isOpen = () => !box.hidden;
+
+  /**
+   * @param {Array<{label?: string, options: import('../../ui/listbox.js').Option[]}>} groups
+   * @param {{keys: string, more?: string, preselects?: boolean}} said what the keys do, for who has some, and what else there is to say;
+   *   `preselects`: Enter takes the first row, also where nobody went to it by the arrows
+   */
+  function show(groups, { keys, more = '', preselects = true }) {
+    list.show(groups);
+    note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
+    said.textContent = strings.composer.choices(list.length);
+    box.hidden = false;
+    isCurrent = true;
+    if (preselects) list.activate(0);
+  }
+
+  /** What is shown answers an earlier query. */
+  function expire() {
+    isCurrent = false;
+  }
+
+  /** @param {string} text in the place of suggestions */
+  function tell(text) {
+    list.clear();
+    note.textContent = text;
+    said.textContent = text;
+    box.hidden = false;
+  }
+
+  function close() {
+    list.clear();
+    said.textContent = '';
+    box.hidden = true;
+  }
+
+  /** @returns {boolean} whether the key was for the list */
+  function handleKey(event) {
+    if (!isOpen()) return false;
+    if (!isCurrent && event.key === 'Enter') return false;
+    const takes = event.key === 'Tab' && isCurrent && list.active >= 0 && !event.shiftKey && !event.isComposing;
+    if (!takes) return list.handleKey(event);
+    list.choose(event);
+    event.preventDefault();
+    return true;
+  }
+
+  return { show, tell, expire, close, isOpen, handleKey };
+}
