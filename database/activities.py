@@ -213,8 +213,8 @@ _CHANGE_OF_ACTION: Mapping[str, ChangeType] = {"add": "created", "delete": "gone
 def store_changes(*, database: Database, user_email: str, changes: Sequence[dict[str, Any]]) -> int:
     """Store changes of `user_email`'s memories as activities; how many were new.
 
-    Each is `{id, action, object_type, object_id, title, detail, created_at}`; its id becomes the activity's. They
-    stand in a room of their own, beside the conversations.
+    Each is `{id, action, object_type, object_id, title, detail, claim_ids, created_at}`; its id becomes the
+    activity's. They stand in a room of their own, beside the conversations.
     """
 
     def job(connection: Connection) -> int:
@@ -222,14 +222,13 @@ def store_changes(*, database: Database, user_email: str, changes: Sequence[dict
         known = set(
             connection.execute(select(activities.c.activity_id).where(activities.c.activity_id.in_(ids))).scalars()
         )
-        born = [_activity(user_email, change) for change in changes if change["id"] not in known]
+        fresh = [change for change in changes if change["id"] not in known]
+        born = [_activity(user_email, change) for change in fresh]
         insert_activities(connection, born, user_email=user_email, conversation_id=_room(user_email))
-        for new in born:
-            fields = {name: new.payload[name] for name in ("object_type", "action")}
-            change = _CHANGE_OF_ACTION.get(fields["action"], "changed")
-            record(
-                connection, MEMORY, change, user_email=user_email, ids=[new.payload["object_id"] or ""], fields=fields
-            )
+        for new in fresh:
+            fields = {name: new[name] for name in ("object_type", "action", "claim_ids")}
+            change = _CHANGE_OF_ACTION.get(new["action"], "changed")
+            record(connection, MEMORY, change, user_email=user_email, ids=[new["object_id"] or ""], fields=fields)
         return len(born)
 
     return database.write(job, urgency=Urgency.INDEX)

@@ -89,7 +89,11 @@ MESSAGE = change_kind(
     "message",
     fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`, `chosen_branch`; `moved`",
 )
-MEMORY = change_kind("memory", fields="`object_type` and `action`, as in `GET /pkb/audit`")
+MEMORY = change_kind(
+    "memory",
+    fields="`object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, empty "
+    "where there are more than 20",
+)
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
 PRESET = change_kind("preset", fields="`name`")
 PROMPT = change_kind("prompt", fields="`name`")

@@ -276,11 +276,16 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
 
 
 _AT_ONCE = 200
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedChange:
-    """One entry of the audit log, for others. audit_id: names it for ever. detail: what changed, small."""
+    """One entry of the audit log, for others.
+
+    audit_id: names it for ever. detail: what changed, small. claim_ids: the claims that it touched; empty where it
+    touched none, or more than 20.
+    """
 
     audit_id: str
     user_email: str
@@ -290,13 +295,13 @@ class RecordedChange:
     title: str
     detail: dict[str, Any]
     created_at: str
+    claim_ids: list[str]
 
 
-_HANDED_OVER = tuple(one.name for one in fields(RecordedChange))
-_DETAIL_PLACE = _HANDED_OVER.index("detail")
+_HANDED_OVER = tuple(one.name for one in fields(RecordedChange) if one.name != "claim_ids")
 _LAST = Prepared(select(func.max(audit_log.c.audit_seq)))
 _UNDELIVERED = Prepared(
-    select(*(audit_log.c[name] for name in _HANDED_OVER))
+    select(*(audit_log.c[name] for name in _HANDED_OVER), audit_log.c.images)
     .where(audit_log.c.delivered_at.is_(None))
     .order_by(audit_log.c.audit_seq)
     .limit(literal_column(str(_AT_ONCE)))
@@ -312,10 +317,14 @@ def last_change(db: PKBDatabase) -> int:
 
 def undelivered(db: PKBDatabase) -> list[RecordedChange]:
     """The oldest changes that nobody has taken yet, at most 200."""
-    return [
-        RecordedChange(**{**dict(zip(_HANDED_OVER, row, strict=True)), "detail": json.loads(row[_DETAIL_PLACE])})
-        for row in db.rows(_UNDELIVERED)
-    ]
+    return [_recorded(dict(zip((*_HANDED_OVER, "images"), row, strict=True))) for row in db.rows(_UNDELIVERED)]
+
+
+def _recorded(entry: dict[str, Any]) -> RecordedChange:
+    images: Sequence[StoredImage] = json.loads(entry.pop("images"))
+    claim_ids = sorted({key["claim_id"] for _, key, _, _ in images if "claim_id" in key})
+    claim_ids = claim_ids if len(claim_ids) <= _MOST_NAMED else []
+    return RecordedChange(**{**entry, "detail": json.loads(entry["detail"]), "claim_ids": claim_ids})
 
 
 def mark_delivered(db: PKBDatabase, audit_ids: Sequence[str]) -> None:

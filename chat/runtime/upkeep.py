@@ -25,6 +25,8 @@ from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 
 log = logging.getLogger(__name__)
 _EVERY = 1.0
+# What other windows are to see within a second.
+_TELL_EVERY = 0.5
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
@@ -56,7 +58,7 @@ async def keep_up(
         quickly(look_for_changes, what="the streams of changes"),
         quickly(close_abandoned_turns, what="turns of processes that are gone"),
         quickly(jobs.run_due, what="jobs"),
-        quickly(tell_and_erase, what="memories"),
+        _keep_doing(tell_and_erase, what="memories", every=_TELL_EVERY, after_failure=_AFTER_FAILURE),
         # Loading the model must not delay the first page.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
         quickly(

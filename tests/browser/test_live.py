@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, make_workspace, messages
+from tests.browser.knowledge_panel import KnowledgePanel
 from tests.browser.sidebar_page import SidebarPage, titles
 from tests.browser.transcript import body, card
 from tests.fakes import RecordingModel, saying
@@ -201,3 +202,39 @@ def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Clien
     do(person, "POST", "/conversations/bulk", {"conversation_ids": ids, "change": "restore"})
     expect(SidebarPage(page).row("General (301)")).to_be_visible()
     assert again == []
+
+
+def test_memories_that_change_elsewhere_are_seen_and_only_they_are_asked_for(
+    person: Client, open_page: OpenPage
+) -> None:
+    bread, salt = (
+        person.post("/pkb/claims", {"statement": statement}).json()["claim"]
+        for statement in ("I bake bread", "I eat salt")
+    )
+    talk = hold_talk(person, "Growing tomatoes", f"What of @{bread['friendly_id']}?")
+    page = open_page(person, talk.path)
+    chip = card(page, 1).locator(".reference-chip").first
+    expect(chip).to_contain_text("I bake bread")
+    page.click("#open-knowledge")
+    panel = KnowledgePanel(page)
+    expect(panel.rows).to_have_count(2)
+    panel.row("I bake bread").get_by_role("button", name="Use now").click()
+    attached = page.locator(".claim-chip")
+    expect(attached).to_contain_text("I bake bread")
+    panel.row("I eat salt").focus()
+    lists = asked_for(page, "/pkb/claims?", *LISTS)
+    single = asked_for(page, "/pkb/claims/")
+
+    do(person, "PUT", f"/pkb/claims/{bread['claim_id']}", {"statement": "I bake rye bread"})
+    expect(panel.row("I bake rye bread")).to_be_visible()
+    expect(attached).to_contain_text("I bake rye bread")
+    expect(chip).to_contain_text("I bake rye bread")
+    do(person, "POST", "/pkb/claims", {"statement": "I grow basil"})
+    expect(panel.row("I grow basil")).to_be_visible()
+    expect(panel.node.get_by_role("status").filter(has_text="3")).to_be_visible()
+    do(person, "DELETE", f"/pkb/claims/{bread['claim_id']}")
+    expect(panel.row("I bake rye bread")).to_have_count(0)
+    expect(attached).to_contain_text("deleted")
+    expect(panel.row("I eat salt")).to_be_focused()
+    assert lists == []
+    assert all(salt["claim_id"] not in url for url in single)

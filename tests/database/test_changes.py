@@ -285,12 +285,13 @@ def test_settings_and_memories_tell_that_they_changed_and_not_to_what(
     create_user(database=database, user_email=ANN, password="correct horse battery")
     modify_user_preference(database=database, user_email=ANN, preference={"text": SECRET})
     told = {"id": "a1", "action": "add", "object_type": "claim", "object_id": "c1", "title": SECRET, "detail": {}}
+    told["claim_ids"] = ["c1", "c2"]
     told["created_at"] = "2026-02-08T10:00:00.000000Z"
     store_changes(database=database, user_email=ANN, changes=[told])
     store_changes(database=database, user_email=ANN, changes=[told])
     assert short(news()) == [
         ("settings", "changed", "preference", {}),
-        ("memory", "created", "c1", {"object_type": "claim", "action": "add"}),
+        ("memory", "created", "c1", {"object_type": "claim", "action": "add", "claim_ids": ["c1", "c2"]}),
     ]
 
 

@@ -26,6 +26,7 @@ def change(title: str) -> dict[str, Any]:
         "object_id": "c1",
         "title": title,
         "detail": {"fields": {}},
+        "claim_ids": ["c1"],
         "created_at": "2026-02-08T10:00:00.000000Z",
     }
 

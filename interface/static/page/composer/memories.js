@@ -31,8 +31,9 @@ function chipFor(claim, { onOpen, onRemove }) {
   const name = element('button', { type: 'button', class: 'claim-chip-name', title: claim.statement, text: `@${claim.friendly_id}`, onclick: onOpen });
   const label = words.detach(claim.friendly_id);
   const remove = element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: onRemove }, icon('x-lg'));
-  const chip = element('li', { class: 'composer-chip claim-chip' }, icon('lightbulb'), name,
-    element('span', { class: 'claim-chip-statement', text: excerpt(claim.statement ?? '', 120) }), remove);
+  const statement = element(claim.isDeleted ? 'del' : 'span', { class: 'claim-chip-statement', text: excerpt(claim.statement ?? '', 120) });
+  const deleted = claim.isDeleted ? element('span', { class: 'claim-chip-note', text: words.attachedDeleted }) : null;
+  const chip = element('li', { class: 'composer-chip claim-chip' }, icon('lightbulb'), name, statement, deleted, remove);
   chip.addEventListener('keydown', (event) => {
     if (event.key !== 'Delete' && event.key !== 'Backspace') return;
     event.preventDefault();
@@ -103,6 +104,26 @@ export function createMemories({ place, buttons, input, page, onChange }) {
   }
 
   receive();
+  /** Chips show what their memories say now, also where somebody changed that elsewhere. */
+  async function follow(changes) {
+    const isTouched = ({ claim_id: id }) => changes.some(({ id: changed, fields }) => changed === id || fields.claim_ids?.includes(id));
+    const found = await Promise.all(attached.filter(isTouched).map(({ claim_id: id }) => page.api.get(`/pkb/claims/${encodeURIComponent(id)}`, {}, { quiet: true })));
+    const now = new Map(found.map(({ claim }) => [claim.claim_id, claim]));
+    const renewed = attached.map((claim) => {
+      if (!now.has(claim.claim_id)) return claim;
+      const { claim_id, friendly_id, statement, status } = now.get(claim.claim_id);
+      return { claim_id, friendly_id, statement, ...(status === 'retracted' ? { isDeleted: true } : {}) };
+    });
+    if (now.size === 0 || JSON.stringify(renewed) === JSON.stringify(attached)) return;
+    set(renewed);
+    onChange();
+  }
+
+  page.store.subscribe(({ told }) => {
+    const changes = told.filter(({ kind }) => kind === 'memory');
+    // A memory that can't be had now is shown as it was.
+    if (changes.length > 0 && attached.length > 0) follow(changes).catch(() => {});
+  });
   page.events.on('claim:use-now', attach);
   // What proposes memories comes with the first question for some.
   page.events.on('memory:propose', async (asked) => (await bring(() => import('../memories/proposals/proposals.js'))).proposeMemories(asked, page));

@@ -66,6 +66,11 @@ export function createPreview(form, input, page) {
   }
 
   input.addEventListener('blur', () => show(input.value));
+  page.store.subscribe(({ told }) => {
+    if (!told.some(({ kind }) => kind === 'memory')) return;
+    shown = '';
+    show(input.value);
+  });
 
   return { show };
 }

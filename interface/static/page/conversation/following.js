@@ -58,6 +58,12 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     });
   };
 
+  /** References to memories that have changed are looked up anew: those that are shown at once. */
+  function renewMemories(changes) {
+    page.references.clear();
+    transcript.renewMemories(new Set(changes.flatMap(({ id, fields }) => [id, ...(fields.claim_ids ?? [])])));
+  }
+
   store.select(({ openId }) => openId, () => {
     left.clear();
     isBehind = false;
@@ -67,5 +73,7 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     const { openId } = store;
     const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
     if (here.length > 0) queue(() => follow(openId, here));
+    const memories = told.filter(({ kind }) => kind === 'memory');
+    if (memories.length > 0) renewMemories(memories);
   });
 }

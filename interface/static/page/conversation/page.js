@@ -83,6 +83,7 @@ export class ConversationPage {
     const page = {
       api: this.#api,
       events: this.#events,
+      store: this.#store,
       kept,
       edits: createEditDrafts(kept),
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),

@@ -46,7 +46,7 @@ class KnowledgePanel {
   #tabs;
   #opened = new Map();
 
-  constructor({ api, events, kept }) {
+  constructor({ api, events, kept, store }) {
     this.#events = events;
     this.#page = createKnowledgePage({
       api, events, kept,
@@ -69,6 +69,11 @@ class KnowledgePanel {
     nameBeside(() => (this.#isBeside ? formatPanel(this.#state).slice(1) : ''));
     events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
     events.on('knowledge:changed', () => this.#shown && this.#countConflicts());
+    store.subscribe(({ told, conversations }) => {
+      const changes = told.filter(({ kind }) => kind === 'memory');
+      if (changes.length > 0) this.#showChanges(changes);
+      if (conversations.has(store.openId)) this.#showPins(store.conversation(store.openId));
+    });
   }
 
   /** Shows what the address says: a tab of the panel, or the conversation. */
@@ -145,6 +150,22 @@ class KnowledgePanel {
     const title = document.getElementById('conversation-title').textContent;
     if (this.#shown && !wide.matches) setPageTitle(words.tab[this.#state.tab]);
     else setPageTitle(title === strings.transcript.none ? '' : title);
+  }
+
+  /** What another window, another device or a program changed. While the panel is hidden there is nothing to do: it asks when it comes. */
+  #showChanges(changes) {
+    if (changes.some(({ fields }) => fields.object_type !== 'claim')) this.#page.catalogue.forget();
+    const tab = this.#current();
+    if (!this.#shown) return;
+    this.#countConflicts();
+    if (tab?.follow) tab.follow(changes);
+    else tab?.refresh?.();
+  }
+
+  #showPins(conversation) {
+    if (!this.#shown || !conversation?.pinned_claim_ids) return;
+    this.#page.setPinnedHere(conversation.pinned_claim_ids);
+    this.#current()?.showPins?.();
   }
 
   #current() {
@@ -229,7 +250,7 @@ class KnowledgePanel {
 }
 
 /**
- * @param {{api: object, events: object, kept: object}} page
+ * @param {{api: object, events: object, kept: object, store: import('../core/store.js').Store}} page
  * @returns {Promise<{follow: () => Promise<void>, open: (target: {kind: string, id: string}) => void}>} `follow` shows what the address
  *   says, `open` something that is named elsewhere on the page
  */

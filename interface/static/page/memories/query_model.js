@@ -84,6 +84,31 @@ export function isNarrowed(state) {
   return state.q.trim() !== '' || activeFilters(state).length > 0;
 }
 
+const isAmong = (things, idName, name) => (things ?? []).some((thing) => thing[idName] === name || thing.friendly_id === name);
+
+/** Whether a memory passes a filter, by the filter's name. */
+const PASSES = {
+  claim: (claim, name) => [claim.claim_id, claim.friendly_id, String(claim.claim_number)].includes(name),
+  status: ({ status }, wanted) => wanted === 'all' || status === wanted || (wanted === 'active' && status === 'contested'),
+  type: (claim, name) => (claim.claim_types ?? [claim.claim_type]).includes(name),
+  domain: (claim, name) => (claim.context_domains ?? [claim.context_domain]).includes(name),
+  pinned: ({ pinned }) => Boolean(pinned),
+  tag: ({ tags }, name) => isAmong(tags, 'tag_id', name),
+  entity: ({ entities }, name) => isAmong(entities, 'entity_id', name),
+  context: ({ contexts }, name) => isAmong(contexts, 'context_id', name),
+};
+
+/**
+ * Whether a list with these filters shows a memory, as far as the memory itself tells; the words of a search are not looked at.
+ *
+ * @param {PanelState} state
+ * @param {object} claim
+ */
+export function isShownBy(state, claim) {
+  const names = state.claim ? ['claim'] : Object.keys(PASSES).filter((name) => state[name]);
+  return names.every((name) => PASSES[name](claim, state[name]));
+}
+
 /** The changes that take search and filters away. */
 export function withoutFilters() {
   const names = ['q', ...Object.keys(FILTERS)];

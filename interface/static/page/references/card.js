@@ -107,6 +107,11 @@ export function openTarget(entry, { goTo, events }) {
   else goTo(entry.target);
 }
 
+/** What a chip leads to is different now: its card says so, if it is shown. */
+export function renewCard(chip, entry, page) {
+  if (anchor === chip && popup?.matches(':popover-open')) popup.replaceChildren(element('div', {}, ...describeEntry(entry, page)));
+}
+
 async function open(chip, lookUp, page) {
   clearTimeout(timer);
   const card = thePopup();

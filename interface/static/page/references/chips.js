@@ -4,7 +4,7 @@ import { strings } from '../strings/en/conversation.js';
 import { findReferences } from './grammar.js';
 import { bareReference, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, labelOf, looksLikeKnowledge } from './report_model.js';
 import { element } from '../ui/dom.js';
-import { attachReferenceCard, leadsSomewhere, openTarget } from './card.js';
+import { attachReferenceCard, leadsSomewhere, openTarget, renewCard } from './card.js';
 
 const CONVERSATION = /^conv(?:ersation)?_/;
 const SIGNS = /[@#]/;
@@ -33,6 +33,11 @@ const inView = new IntersectionObserver((entries) => {
 /** Shows the new title of a conversation in all chips below `root` that lead to it. */
 export function retitleChips(root, conversationId, title) {
   for (const node of root.querySelectorAll('.reference-chip')) chips.get(node)?.retitle(conversationId, title);
+}
+
+/** Memories have changed: all chips below `root` that lead to one of them say what it says now. @param {Set<string>} claimIds */
+export function renewMemoryChips(root, claimIds) {
+  for (const node of root.querySelectorAll('.reference-chip')) chips.get(node)?.renewMemory(claimIds);
 }
 
 /**
@@ -98,7 +103,15 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     if (known?.target?.conversation_id === conversationId) show({ ...known, title });
   }
 
-  chips.set(chip, { renew, retitle });
+  async function renewMemory(claimIds) {
+    if (!claimIds.has(known?.target?.claim_id)) return;
+    const now = await page.references.get(name).catch(() => null);
+    if (!now || !isGiven(now) || !chip.isConnected) return;
+    show({ ...known, title: now.title, preview: now.preview });
+    renewCard(chip, known, page);
+  }
+
+  chips.set(chip, { renew, retitle, renewMemory });
   if (entry) show(entry);
   if (entry?.target?.conversation_id) inView.observe(chip);
   return { node: chip, show };

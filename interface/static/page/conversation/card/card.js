@@ -10,7 +10,7 @@ import { createMemoriesUsed } from './memories.js';
 import { createReplyLine } from './reply.js';
 import { createBranchSwitch, createVariantSwitch } from './variants.js';
 import { MessageContent } from './content.js';
-import { decorateReferences, retitleChips } from '../../references/chips.js';
+import { decorateReferences, renewMemoryChips, retitleChips } from '../../references/chips.js';
 import { createReport } from '../../references/report.js';
 
 /** As long as the animation of that name. */
@@ -152,6 +152,11 @@ export class MessageCard {
   /** A conversation has another title: chips that lead to it say so. */
   retitle(conversationId, title) {
     retitleChips(this.node, conversationId, title);
+  }
+
+  /** Memories have changed: chips that lead to them say so. @param {Set<string>} claimIds */
+  renewMemories(claimIds) {
+    renewMemoryChips(this.node, claimIds);
   }
 
   setSelected(selected) {

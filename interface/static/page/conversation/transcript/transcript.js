@@ -174,6 +174,11 @@ export class Transcript {
     for (const { message_id: messageId } of this.messages) this.card(messageId)?.retitle(conversationId, title);
   }
 
+  /** Memories have changed: references to them say so. @param {Set<string>} claimIds */
+  renewMemories(claimIds) {
+    for (const { message_id: messageId } of this.messages) this.card(messageId)?.renewMemories(claimIds);
+  }
+
   /** For when what had the focus has gone. */
   takeFocus() {
     if (document.activeElement === document.body) this.#container.focus({ preventScroll: true });

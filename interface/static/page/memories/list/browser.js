@@ -1,4 +1,5 @@
 import { knowledgeStrings } from '../../strings/en/memories.js';
+import { touchedClaims, withChanges } from '../changes_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
 import { element, setHidden } from '../../ui/dom.js';
@@ -23,12 +24,16 @@ const PORTION = 200;
  * @param {() => HTMLElement} options.empty what stands where there are none
  * @param {(claims: object[]) => void} [options.onShown]
  * @param {(claim: object) => object[]} [options.moreItems] further items of a memory's menu
+ * @param {(claim: object) => boolean} [options.belongs] whether the list shows such a memory; without, the server has to say
+ * @param {() => boolean} [options.takesNew] whether the list shows the newest memories
  */
 export function createMemoryBrowser(page, {
-  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [],
+  ask, askFor = null, pageNumber, onPage, empty, onShown = () => {}, moreItems = () => [], belongs = null, takesNew = () => false,
 }) {
   const selection = new ClaimSelection();
   let matching = 0;
+  let total = 0;
+  let followed = Promise.resolve();
   const counted = element('p', { class: 'knowledge-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
   const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
@@ -75,18 +80,23 @@ export function createMemoryBrowser(page, {
     showSelection();
   }
 
-  function show({ claims, total_count: total, warnings: said = [] }) {
-    if (claims.length === 0 && total > 0 && pageNumber() > 1) {
-      onPage(Math.max(1, Math.ceil(total / PAGE_SIZE)), { replace: true });
+  function show({ claims, total_count: counts, warnings: said = [] }) {
+    if (claims.length === 0 && counts > 0 && pageNumber() > 1) {
+      onPage(Math.max(1, Math.ceil(counts / PAGE_SIZE)), { replace: true });
       return;
     }
+    warnings.replaceChildren(...said.map((text) => element('li', { text })));
+    setHidden(warnings, said.length === 0);
+    showPage(claims, counts);
+  }
+
+  function showPage(claims, counts) {
+    total = counts;
     list.show(claims.map(withPin));
     const range = pager.show({ page: pageNumber(), total, shown: claims.length });
     matching = askFor ? total : 0;
     counted.textContent = words.count.range(range.first, range.last, total);
     setHidden(head, claims.length === 0);
-    warnings.replaceChildren(...said.map((text) => element('li', { text })));
-    setHidden(warnings, said.length === 0);
     showSelection();
     onShown(claims);
     if (claims.length === 0) loader.say(empty());
@@ -94,6 +104,34 @@ export function createMemoryBrowser(page, {
 
   function refresh() {
     return loader.load(ask, show);
+  }
+
+  /** @returns {Promise<[string, object|null]>} null for a memory that is gone */
+  async function lookUp(claimId) {
+    try {
+      return [claimId, (await page.api.pkbGetClaim(claimId, { quiet: true })).claim];
+    } catch (error) {
+      if (error.code === 'claim_not_found') return [claimId, null];
+      throw error;
+    }
+  }
+
+  async function showChanges(changes) {
+    const claimIds = belongs && touchedClaims(changes);
+    if (!claimIds) return refresh();
+    const state = page.state();
+    const found = new Map(await Promise.all(claimIds.map(lookUp)));
+    if (state !== page.state()) return refresh();
+    const after = withChanges({ claims: list.claims, total }, found, { belongs, takesNew: takesNew(), size: PAGE_SIZE });
+    if (after.claims.length === 0 && after.total > 0) return refresh();
+    loader.say(null);
+    return showPage(after.claims, after.total);
+  }
+
+  /** Shows what changed elsewhere: the memories that are named are asked for alone. */
+  function follow(changes) {
+    followed = followed.then(() => showChanges(changes)).catch(refresh);
+    return followed;
   }
 
   function handleKey(event) {
@@ -109,5 +147,5 @@ export function createMemoryBrowser(page, {
     return true;
   }
 
-  return { node, list, actions, selection, refresh, handleKey, escape, toTop: () => list.rewind() };
+  return { node, list, actions, selection, refresh, follow, showPins: () => list.show(list.claims.map(withPin)), handleKey, escape, toTop: () => list.rewind() };
 }

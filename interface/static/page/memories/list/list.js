@@ -35,18 +35,29 @@ export class MemoryList {
 
   /** @param {object[]} claims */
   show(claims) {
-    const focused = this.node.contains(document.activeElement);
+    const { activeElement } = document;
+    const focused = this.node.contains(activeElement);
+    const drawn = new Map(this.#claims.map((claim, at) => [claim.claim_id, { claim, row: this.node.children[at] }]));
+    const isDrawn = (claim) => JSON.stringify(drawn.get(claim.claim_id)?.claim) === JSON.stringify(claim);
+    const isSame = claims.length === this.#claims.length && claims.every((claim, at) => claim.claim_id === this.#claims[at].claim_id && isDrawn(claim));
+    if (isSame) return;
+    const current = this.#claims[this.#current]?.claim_id;
     this.#claims = claims;
     this.#parts.selection.list(claims);
-    this.node.replaceChildren(...claims.map((claim) => this.#row(claim)));
-    this.#setCurrent(Math.min(this.#current, claims.length - 1));
-    if (focused) this.focus();
+    const rows = claims.map((claim) => (isDrawn(claim) ? drawn.get(claim.claim_id).row : this.#row(claim)));
+    this.node.replaceChildren(...rows);
+    for (const row of rows) row.tabIndex = -1;
+    const at = claims.findIndex(({ claim_id: id }) => id === current);
+    this.#setCurrent(at < 0 ? Math.min(this.#current, claims.length - 1) : at);
+    if (focused && activeElement.isConnected) activeElement.focus({ preventScroll: true });
+    else if (focused) this.focus();
   }
 
   /** A memory changed: its row is drawn anew, in its place. */
   replace(claim) {
     const at = this.#claims.findIndex(({ claim_id: id }) => id === claim.claim_id);
     if (at < 0) return;
+    if (JSON.stringify({ ...this.#claims[at], ...claim }) === JSON.stringify(this.#claims[at])) return;
     const before = this.node.children[at];
     const focused = before.contains(document.activeElement);
     this.#claims[at] = { ...this.#claims[at], ...claim };

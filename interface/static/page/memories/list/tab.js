@@ -2,7 +2,7 @@
 
 import { bring } from '../../core/api.js';
 import { knowledgeStrings } from '../../strings/en/memories.js';
-import { claimParams, isNarrowed, withoutFilters } from '../query_model.js';
+import { claimParams, isNarrowed, isShownBy, withoutFilters } from '../query_model.js';
 import { element } from '../../ui/dom.js';
 import { createMemoryBrowser } from './browser.js';
 import { createFilters } from './filters.js';
@@ -46,6 +46,8 @@ export function createTab(page) {
     pageNumber: () => page.state().page,
     onPage: (number, options) => page.go({ page: number }, options),
     onShown: (claims) => filters.name(page.state(), claims),
+    belongs: (claim) => isShownBy(page.state(), claim),
+    takesNew: () => page.state().page === 1 && page.state().q.trim() === '',
     empty: () => (isNarrowed(page.state()) ? noMatch(page) : noMemories(page, add)),
   });
 
@@ -92,5 +94,5 @@ export function createTab(page) {
     });
   }
 
-  return { node, show, refresh: browser.refresh, handleKey, escape: browser.escape };
+  return { node, show, refresh: browser.refresh, follow: browser.follow, showPins: browser.showPins, handleKey, escape: browser.escape };
 }

@@ -79,5 +79,11 @@ export function createTab(page) {
     return loader.load((options) => page.api.pkbConflicts(options), show);
   }
 
-  return { node, show: refresh, refresh };
+  /** What changed elsewhere waits while a decision is being made. */
+  function follow() {
+    const isBegun = list.querySelector('input:checked') || [...list.querySelectorAll('input[type="text"]')].some(({ value }) => value);
+    if (!isBegun) refresh();
+  }
+
+  return { node, show: refresh, refresh, follow };
 }

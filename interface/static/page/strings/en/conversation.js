@@ -242,6 +242,7 @@ export const strings = {
     attached: 'Memories that go with your message',
     attachedAlready: (friendlyId) => `@${friendlyId} goes with your next message already.`,
     attachedNow: (friendlyId) => `@${friendlyId} goes with your next message.`,
+    attachedDeleted: 'deleted',
     detach: (friendlyId) => `Do not attach @${friendlyId}`,
     tooManyAttached: (most) => `At most ${most} memories go with a message.`,
   },
