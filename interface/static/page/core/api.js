@@ -3,6 +3,7 @@
  */
 
 import { strings } from '../strings/en/conversation.js';
+import { errorWords } from '../strings/en/errors.js';
 
 /** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
 export class ApiError extends Error {
@@ -80,13 +81,23 @@ function withQuery(path, query = {}) {
   return search ? `${path}?${search}` : path;
 }
 
+/**
+ * What an error of the server says: in words of the page's language where there are any for its code.
+ *
+ * @param {{code?: string, message?: string}|null|undefined} error
+ * @returns {string|undefined}
+ */
+export function errorText(error) {
+  return errorWords[error?.code] ?? error?.message;
+}
+
 async function errorFrom(response) {
   const body = await response.json().catch(() => ({}));
   const seconds = Number(response.headers.get('Retry-After'));
   return new ApiError({
     status: response.status,
     code: body.code ?? `http_${response.status}`,
-    message: body.message ?? response.statusText,
+    message: errorText(body) ?? response.statusText,
     details: body.details ?? null,
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
   });

@@ -1,5 +1,7 @@
 /** What is said about a memory: how it is referred to, what marks it bears, where it came from. */
 
+import { categoryNames } from '../strings/en/categories.js';
+
 /** @param {{friendly_id: string}} thing a claim, context, entity, tag or domain @returns {string} what a message names it by */
 export function referenceTo({ friendly_id: friendlyId }) {
   return `@${friendlyId}`;
@@ -43,10 +45,19 @@ export function excerpt(text, length = 60) {
   return `${(space > length / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }
 
-/** A name of the server's as people read it: `life_ops` is "Life ops". */
-export function spoken(name) {
+const capitalised = (name) => {
   const words = String(name ?? '').replaceAll('_', ' ').trim();
   return words ? words[0].toUpperCase() + words.slice(1) : '';
+};
+
+/** A name of the server's as people read it: `life_ops` is "Life ops". */
+export function spoken(name) {
+  return Object.hasOwn(categoryNames, name) ? categoryNames[name] : capitalised(name);
+}
+
+/** A type or a domain as people read it: by the label that a person gave it, where they did. */
+export function categoryLabel({ name, label }) {
+  return label && label !== capitalised(name) ? label : spoken(name);
 }
 
 /** `fitness, running` as the names of tags: trimmed, without `#`, each once. @returns {string[]} */

@@ -3,7 +3,7 @@
 import { parseAddress } from '../core/address.js';
 import { createKnowledgeApi } from './api.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
-import { spoken } from './memory_model.js';
+import { categoryLabel } from './memory_model.js';
 import { VIEW } from '../core/kept.js';
 import { KnowledgeTree } from './filing/tree_model.js';
 import { attempt as attemptWith } from '../ui/attempts.js';
@@ -35,7 +35,7 @@ function createCatalogue(api) {
     return kept.get(name);
   }
 
-  const options = (list) => list.map(({ name, label }) => [name, label || spoken(name)]);
+  const options = (list) => list.map((each) => [each.name, categoryLabel(each)]);
   return {
     /** @returns {Promise<Array<[string, string]>>} name and label */
     types: () => once('types', async () => options((await api.pkbTypes()).types)),

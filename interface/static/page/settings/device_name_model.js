@@ -1,3 +1,5 @@
+import { settingsStrings } from '../strings/en/settings.js';
+
 // In this order: most browsers name others as well, to be taken for them.
 const BROWSERS = [['Edg/', 'Edge'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
 const SYSTEMS = [
@@ -20,6 +22,6 @@ const LONGEST = 60;
 export function deviceName(userAgent) {
   const find = (table) => table.find(([mark]) => userAgent.includes(mark))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
-  if (browser && system) return `${browser} on ${system}`;
+  if (browser && system) return settingsStrings.devices.named(browser, system);
   return browser ?? system ?? userAgent.slice(0, LONGEST);
 }

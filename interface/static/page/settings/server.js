@@ -58,7 +58,7 @@ export function mountLimits(section, { settings }) {
   const figure = (value) => (value === null ? words.limits.byModel : number(value));
   fill(place, () => settings.limits(), (limits) => {
     const rows = limits.settings.map(({ setting, value, meaning }) => {
-      const [name, more] = meaning.replace(/\.$/, '').split('; ');
+      const [name, more] = (words.limits.of[setting] ?? meaning).replace(/\.$/, '').split('; ');
       return record({ name, note: [words.models.setBy(setting), more].filter(Boolean).join(' · '), value: figure(value) });
     });
     rows.unshift(

@@ -1,10 +1,11 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../core/address.js';
+import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 
 export const ROOT = '#';
-export const UNTITLED = '(untitled)';
+export const UNTITLED = strings.transcript.untitled;
 
 /** The title as a row shows it: trimmed, and never empty. */
 export const shownTitle = (title) => title?.trim() || UNTITLED;
@@ -78,9 +79,9 @@ export function moreNode(workspaceId, { parent, remaining }) {
   return {
     id: moreNodeId(workspaceId),
     parent,
-    text: `Show more (${remaining})`,
+    text: shellStrings.sidebar.moreOf(remaining),
     type: 'more',
     li_attr: { 'data-more-of': workspaceId },
-    a_attr: { title: 'Show more conversations' },
+    a_attr: { title: shellStrings.sidebar.moreConversations },
   };
 }

@@ -1,3 +1,4 @@
+import { errorText } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isCut, isFromUser, isUnkept, usageOf } from '../message_model.js';
 import { createBacklinks } from '../../references/backlinks.js';
@@ -19,7 +20,7 @@ const ENDINGS = new Set(['cancelled', 'interrupted']);
 
 function endingOf(message) {
   if (isFromUser(message)) return '';
-  if (message.status === 'failed') return message.error ?? message.config?.error?.message ?? strings.answer.failed;
+  if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
   if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
   return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/api.js';
+import { ApiError, errorText } from '../../core/api.js';
 import { AnswerLostError, followAnswer } from './answer_stream.js';
 import { proposesAlways } from '../../core/storage.js';
 import { strings } from '../../strings/en/conversation.js';
@@ -274,7 +274,7 @@ export class Turns {
     if (this.#following.get(answer.message_id) === turn) this.#following.delete(answer.message_id);
     const transcript = this.#page.transcript();
     if (state.done) {
-      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, usage: state.usage, error: state.error?.message ?? null });
+      transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: state.outcome, usage: state.usage, error: errorText(state.error) ?? null });
     }
     transcript.card(answer.message_id)?.endStreaming();
     this.#page.onRunning(this.running);
@@ -293,7 +293,7 @@ export class Turns {
 
   /** The answer of before is back in its place, which doesn't say why. */
   #tellOfFailedAttempt({ again, state }) {
-    if (again && state.error) showToast(strings.variants.regenerateFailed(state.error.message), { kind: 'error' });
+    if (again && state.error) showToast(strings.variants.regenerateFailed(errorText(state.error)), { kind: 'error' });
   }
 
   #propose({ message_id: messageId }) {

@@ -16,14 +16,14 @@ function markNode({ kind, by }) {
 /** Something that a memory is filed under; a click shows what else is. */
 function filedUnder(kind, symbol, { name, friendly_id: friendlyId }, onFilter) {
   return element('button', {
-    type: 'button', class: `memory-filed filed-${kind}`, title: words.filterBy(knowledgeStrings.search.filter[kind].toLowerCase(), name),
+    type: 'button', class: `memory-filed filed-${kind}`, title: words.filterBy(knowledgeStrings.search.filter[kind], name),
     onclick: () => onFilter({ [kind]: friendlyId }),
   }, icon(symbol), element('span', { text: name }));
 }
 
 function plainFilter(name, value, onFilter) {
   return element('button', {
-    type: 'button', class: 'memory-filed', title: words.filterBy(knowledgeStrings.search.filter[name].toLowerCase(), spoken(value)),
+    type: 'button', class: 'memory-filed', title: words.filterBy(knowledgeStrings.search.filter[name], spoken(value)),
     text: spoken(value), onclick: () => onFilter({ [name]: value }),
   });
 }

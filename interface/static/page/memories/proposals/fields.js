@@ -1,5 +1,5 @@
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
-import { spoken } from '../memory_model.js';
+import { categoryLabel } from '../memory_model.js';
 import { DOMAINS, tagsIn, TYPES } from './draft_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 
@@ -13,7 +13,7 @@ function field(label, control) {
 function addOptions(select, choices) {
   const known = new Set([...select.options].map(({ value }) => value));
   const added = choices.filter(({ name }) => !known.has(name));
-  select.append(...added.map(({ name, label }) => element('option', { value: name, text: label || spoken(name) })));
+  select.append(...added.map((each) => element('option', { value: each.name, text: categoryLabel(each) })));
 }
 
 function choice(names) {

@@ -88,7 +88,7 @@ export const knowledgeStrings = {
     fromMessage: 'From a message',
     openSource: 'Show the message it came from',
     more: 'More actions',
-    filterBy: (what, name) => `Show memories with the ${what} ${name}`,
+    filterBy: (what, name) => `Show memories with the ${what.toLowerCase()} ${name}`,
     none: 'Nothing matches.',
     noneHint: 'Try fewer words, or take filters away.',
     empty: 'No memories yet',

@@ -26,6 +26,7 @@ export const settingsStrings = {
   devices: {
     unknown: 'Unknown device',
     current: 'this device',
+    named: (browser, system) => `${browser} on ${system}`,
     endTitle: 'Log out this device?',
     endText: 'It has to log in again.',
     endOthers: 'Log out all other devices',
@@ -62,6 +63,19 @@ export const settingsStrings = {
     readOnlyNote: 'Whoever asks may look, and change nothing.',
     byModel: 'by the model',
     fixed: 'fixed',
+    // As the server says them, by their settings; a part behind “; ” is a remark.
+    of: {
+      ANAPHORA_DISTILL_BUDGET: 'Tokens of gathered context above which it is condensed; a quarter of the context window when empty',
+      ANAPHORA_DISTILL_TIMEOUT: 'Seconds that condensing may take before it is given up',
+      ANAPHORA_TITLE_TIMEOUT: 'Seconds that making a title may take before it is given up',
+      ANAPHORA_REFERENCE_CAP: 'Characters of one referenced message',
+      ANAPHORA_CONVERSATION_CAP: 'Characters of one referenced conversation',
+      ANAPHORA_MEMORIES_OF_GROUP: 'Memories of one referenced context, entity, tag or domain that a model is given; the newest',
+      ANAPHORA_MEMORIES_ATTACHED: 'Attached memories that a model is given',
+      ANAPHORA_MEMORIES_PINNED: 'Pinned memories that a model is given',
+      ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION: 'Memories pinned to the conversation that a model is given',
+      ANAPHORA_MEMORIES_FOUND: 'Memories found by search that a model is given; 0: none',
+    },
   },
   people: {
     you: 'you',

@@ -1,6 +1,6 @@
 /** What the sidebar and the dialogs say; `conversation.js` has what the conversation itself says. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 export const shellStrings = {
   dialog: { cancel: 'Cancel', save: 'Save', confirm: 'Continue' },
@@ -40,6 +40,8 @@ export const shellStrings = {
     selected: (n) => `${n} conversations selected`,
     newTemporary: 'Temporary conversation',
     more: 'Show more',
+    moreOf: (n) => `Show more (${number(n)})`,
+    moreConversations: 'Show more conversations',
   },
 
   shelves: {

@@ -1,0 +1,26 @@
+/** The names of the types, domains and kinds that every knowledge base has. People add further ones, which are said as they are. */
+
+export const categoryNames = {
+  fact: 'Fact',
+  preference: 'Preference',
+  decision: 'Decision',
+  memory: 'Memory',
+  task: 'Task',
+  reminder: 'Reminder',
+  habit: 'Habit',
+  observation: 'Observation',
+  personal: 'Personal',
+  health: 'Health',
+  relationships: 'Relationships',
+  learning: 'Learning',
+  life_ops: 'Life ops',
+  work: 'Work',
+  finance: 'Finance',
+  person: 'Person',
+  org: 'Org',
+  place: 'Place',
+  topic: 'Topic',
+  project: 'Project',
+  system: 'System',
+  other: 'Other',
+};
