@@ -1,0 +1,53 @@
+import { answerSettingsStrings as english } from '../en/answer_settings.js';
+import { fill } from '../fill.js';
+import { number } from './count.js';
+
+export const answerSettingsStrings = fill(english, {
+  title: 'Einstellungen dieser Unterhaltung',
+  preset: 'Vorlage',
+  noPreset: 'Keine',
+  systemPrompt: 'Systemprompt',
+  systemPromptHelp: 'Was dem Modell vor jeder Nachricht gesagt wird, anstelle seiner üblichen Anweisungen.',
+  temperature: 'Temperatur',
+  temperatureHelp: '0 ist ruhig, 2 ist wild. Leer: wie das Modell es mag.',
+  answerTokens: 'Längste Antwort',
+  answerTokensHelp: 'In Tokens. Leer: so lang das Modell kann.',
+  model: 'Modell',
+  save: 'Speichern',
+  cancel: 'Abbrechen',
+  savePreset: 'Als Vorlage speichern …',
+  deletePreset: 'Vorlage löschen',
+  presetName: 'Name der Vorlage',
+  presetSaved: (name) => `Die Vorlage „${name}“ ist gespeichert.`,
+  presetDeleted: (name) => `Die Vorlage „${name}“ ist gelöscht.`,
+  undo: 'Rückgängig',
+  failed: (message) => `Das hat nicht geklappt. ${message}`,
+  discardTitle: 'Verwerfen, was du geändert hast?',
+  discard: 'Verwerfen',
+  wrong: {
+    systemPrompt: (most) => `Ein Systemprompt hat höchstens ${number(most)} Zeichen.`,
+    temperature: () => 'Die Temperatur ist eine Zahl von 0 bis 2.',
+    answerTokens: () => 'Die längste Antwort ist eine ganze Zahl von Tokens.',
+  },
+
+  prompts: {
+    title: 'Prompt-Bibliothek',
+    empty: 'Noch keine Prompts. Schreibe unten einen; dann tippe / und seinen Namen in eine Nachricht.',
+    name: 'Name',
+    nameHelp: 'Ein Wort. Du tippst es hinter einem Schrägstrich.',
+    text: 'Text',
+    textHelp: 'Schreibe {{sprache}}, wo etwas einzusetzen ist.',
+    add: 'Prompt hinzufügen',
+    change: 'Prompt speichern',
+    edit: (name) => `/${name} bearbeiten`,
+    remove: (name) => `/${name} löschen`,
+    use: (name) => `/${name} verwenden`,
+    deleted: (name) => `/${name} gelöscht`,
+    saved: (name) => `/${name} ist gespeichert.`,
+    wrongName: 'Ein Name ist ein Wort, das mit einem Buchstaben beginnt, aus Buchstaben, Ziffern, „-“ und „_“.',
+    noText: 'Schreibe den Text des Prompts.',
+    close: 'Schließen',
+    fill: (name) => `/${name}`,
+    insert: 'Einsetzen',
+  },
+});

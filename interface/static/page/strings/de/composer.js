@@ -1,0 +1,102 @@
+import { composerStrings as english } from '../en/composer.js';
+import { fill } from '../fill.js';
+import { count, number } from './count.js';
+
+const GIGA = 1e9;
+const size = (bytes) => (bytes >= GIGA ? `${number(bytes / GIGA)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
+
+export const composerStrings = fill(english, {
+  again: 'Erneut versuchen',
+  close: 'Schließen',
+
+  commands: {
+    about: {
+      title: 'Diese Unterhaltung benennen; ohne Text ihren Namen bearbeiten',
+      memory: 'Einen Text merken; ohne Text das zuletzt Gesagte',
+      export: 'Diese Unterhaltung als Datei speichern',
+      search: 'Alles durchsuchen',
+      clear: 'Im selben Arbeitsbereich neu beginnen; diese Unterhaltung bleibt',
+      fork: 'Diese Unterhaltung bis zur letzten Nachricht kopieren und dort weitermachen',
+      model: 'Das Modell wählen, das hier antwortet',
+      temp: 'Eine temporäre Unterhaltung beginnen',
+      new: 'Eine neue Unterhaltung beginnen',
+      share: 'Eine Momentaufnahme dieser Unterhaltung über einen Link teilen',
+      stateless: 'Ab jetzt nichts Gesagtes speichern, oder es wieder speichern',
+      pin: 'Diese Unterhaltung über den anderen anheften, oder sie lösen',
+      archive: 'Diese Unterhaltung ins Archiv legen',
+      settings: 'Systemprompt, Temperatur, längste Antwort und Vorlagen dieser Unterhaltung',
+      prompts: 'Die Prompt-Bibliothek öffnen; /Name setzt einen Prompt in die Nachricht ein',
+      help: 'Die Befehle zeigen',
+    },
+    keys: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
+    nothingYet: 'Es gibt noch keine Unterhaltung: Schreibe zuerst eine Nachricht.',
+    noMessage: 'Hier wurde noch nichts gesagt.',
+    notOneOf: (name, known) => `/${name} nimmt eines von diesen: ${known.join(', ')}.`,
+    noArgument: (name) => `Hinter /${name} steht nichts.`,
+    ambiguousModel: (name, found) => `„${name}“ könnte ${found.join(', ')} sein. Schreibe mehr vom Namen.`,
+    noModel: (name) => `Kein Modell heißt „${name}“. Schreibe /model und ein Leerzeichen, um zu sehen, welche es gibt.`,
+    titled: (title) => `Die Unterhaltung heißt „${title}“.`,
+    pinned: 'Angeheftet.',
+    unpinned: 'Gelöst.',
+    archived: 'Archiviert.',
+    undo: 'Rückgängig',
+    stateless: { on: 'Was von jetzt an gesagt wird, wird nicht gespeichert.', off: 'Was von jetzt an gesagt wird, wird gespeichert.' },
+    failed: (message) => `Das hat nicht geklappt. ${message}`,
+    running: 'Einen Moment …',
+    values: { on: 'Ab jetzt nichts speichern', off: 'Gesagtes speichern' },
+  },
+
+  files: {
+    list: 'Dateien, die mit deiner Nachricht gehen',
+    tooMany: (most) => `Höchstens ${count(most, 'Datei geht', 'Dateien gehen')} mit einer Nachricht.`,
+    notText: (name) => `„${name}“ ist keine Textdatei: Nur Text kann mit einer Nachricht gehen.`,
+    empty: (name) => `In „${name}“ steht nichts.`,
+    tooBig: (name, most) => `„${name}“ ist zu groß: Eine Nachricht mit ihren Dateien hat höchstens ${number(most)} Zeichen.`,
+    unreadable: (name) => `„${name}“ konnte nicht gelesen werden. Vielleicht wurde die Datei verschoben, oder es ist ein Ordner.`,
+    size: (chars) => `${number(chars)} Zeichen`,
+    remove: (name) => `${name} nicht anhängen`,
+    preview: (name) => `Inhalt von ${name} zeigen`,
+    previewTitle: (name) => `Inhalt von ${name}`,
+    added: (names) => `Angehängt: ${names.join(', ')}.`,
+    removed: (name) => `${name} ist nicht mehr angehängt.`,
+    leftBehind: 'Du bist zu einer anderen Unterhaltung gewechselt, bevor die Dateien gelesen waren. Hänge sie dort an, wo sie hingehören.',
+    notKept: 'Die angehängten Dateien sind zu groß für den Entwurf: Sie sind weg, wenn du diese Seite verlässt.',
+    pasted: (chars) => `Du hast ${number(chars)} Zeichen eingefügt.`,
+    attachPasted: 'Als Datei anhängen',
+    pastedName: 'eingefügter Text.txt',
+    tooLong: (limit) => `Eine Nachricht und ihre Dateien haben zusammen höchstens ${number(limit)} Zeichen.`,
+  },
+
+  models: {
+    label: 'Modelle',
+    answers: (name) => `${name} antwortet hier. Anderes Modell wählen`,
+    gone: (id, name) => `${id} gibt es nicht mehr: Hier antwortet ${name}. Anderes Modell wählen`,
+    groups: { own: 'Dieser Server', embedded: 'Auf diesem Server, wenn gewählt', openai: 'Anbieter', anthropic: 'Anthropic' },
+    role: { main: 'Hauptmodell', cheap: 'für kleine Aufgaben' },
+    fetching: (percent) => (percent === null ? 'wird heruntergeladen' : `wird heruntergeladen: ${percent} %`),
+    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    phase: {
+      ready: 'bereit', waiting: 'wird bei Bedarf geladen', loading: 'wird geladen', none: 'nicht eingerichtet', failed: 'nicht verfügbar',
+    },
+    absent: (bytes) => (bytes ? `noch nicht heruntergeladen, ${size(bytes)}` : 'noch nicht heruntergeladen'),
+    window: (tokens) => `Kontext ${Math.round(tokens / 1000)}k`,
+    asking: 'Der Anbieter wird nach seinen Modellen gefragt …',
+    providerFailed: (detail) => `Die Modelle des Anbieters konnten nicht aufgelistet werden. ${detail}`,
+    keys: '↑ ↓ oder Buchstaben zum Wählen, Enter übernimmt, Esc schließt',
+    forNew: 'Auch für alle neuen Unterhaltungen auf diesem Gerät',
+    loadFailed: (message) => `Die Modelle konnten nicht aufgelistet werden. ${message}`,
+    saveFailed: (message) => `Das Modell konnte nicht gewählt werden. ${message}`,
+    fetchFailed: (message) => `Das Modell konnte nicht heruntergeladen werden. ${message}`,
+    chosen: (name) => `Ab jetzt antwortet ${name}.`,
+    beginsToFetch: (name) => `${name} wird heruntergeladen. Deine Nachricht wartet, bis es da ist.`,
+    loading: 'Modelle werden gesucht …',
+  },
+
+  options: {
+    label: 'Optionen des Eingabefelds',
+    settings: 'Einstellungen dieser Unterhaltung …',
+    propose: 'Nach jeder Antwort Erinnerungen vorschlagen',
+    enter: 'Enter sendet (Umschalt+Enter bricht die Zeile um)',
+    enterHelp: 'Strg+Enter (⌘ Enter) sendet immer.',
+  },
+});

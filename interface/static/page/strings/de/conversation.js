@@ -1,0 +1,362 @@
+import { strings as english } from '../en/conversation.js';
+import { fill } from '../fill.js';
+import { count, number } from './count.js';
+
+export const strings = fill(english, {
+  product: 'Anaphora',
+  unreachable: 'Der Server ist nicht erreichbar.',
+  timedOut: 'Der Server hat nicht rechtzeitig geantwortet.',
+  busy: 'Einen Moment …',
+
+  attempt: {
+    again: 'Erneut versuchen',
+    perhapsDone: 'Vielleicht ist es trotzdem geschehen: Ein neuer Versuch kann es doppelt tun.',
+  },
+
+  sender: { user: 'Du', assistant: 'Assistent' },
+
+  badge: {
+    title: 'Klicken, um den Verweis auf die Nachricht zu kopieren',
+    described: (index, hash) => (hash ? `Nachricht ${index}, Kennung ${hash}. Verweis kopieren` : `Nachricht ${index}. Verweis kopieren`),
+    copied: 'Kopiert!',
+    tooEarly: 'Diese Nachricht bekommt ihren Verweis, sobald die erste Antwort der Unterhaltung fertig ist.',
+  },
+
+  copy: {
+    text: 'Text kopieren',
+    code: 'Code kopieren',
+    copied: 'Kopiert',
+    done: (what) => `${what} kopiert`,
+    permalink: 'Permalink kopiert',
+    manualTitle: 'Von Hand kopieren',
+    manualHelp: 'Dieser Browser lässt die Seite nicht an die Zwischenablage. Der Text unten ist ausgewählt: Drücke Strg+C (⌘C).',
+    close: 'Schließen',
+  },
+
+  code: {
+    download: 'Herunterladen',
+    wrap: 'Zeilen umbrechen',
+    preview: 'Vorschau',
+    previewTitle: 'Vorschau des Codes',
+    csv: 'Als CSV kopieren',
+    latex: 'LaTeX kopieren',
+  },
+
+  usage: {
+    tokens: (asked, answered) => `${number(asked)} → ${number(answered)} Tokens`,
+    speed: (tokens) => `${number(tokens < 10 ? tokens : Math.round(tokens))} Tokens/s`,
+    title: 'Tokens, die das Modell gelesen hat → Tokens, die es geschrieben hat',
+  },
+
+  actions: {
+    open: 'Aktionen der Nachricht',
+    copyId: (shortId) => `Nachrichtenkennung #${shortId} kopieren`,
+    aboutId: 'Für Programme, und so wie „Antwort auf“ sie zeigt. Um auf die Nachricht zu verweisen, kopiere den Verweis am Kennzeichen.',
+    copyPermalink: 'Permalink kopieren',
+    reply: 'Antworten',
+    readAloud: 'Vorlesen oder damit aufhören',
+    remember: 'Als Erinnerung merken',
+    edit: 'Bearbeiten',
+    fork: 'Ab hier abzweigen',
+    pin: 'Anheften',
+    unpin: 'Lösen',
+    hide: 'Vor dem Modell verbergen',
+    show: 'Dem Modell zeigen',
+    moveUp: 'Nach oben',
+    moveDown: 'Nach unten',
+    delete: 'Löschen',
+    selectThis: 'Auswählen',
+    select: (index) => `Nachricht ${index} auswählen`,
+  },
+
+  edit: {
+    label: 'Text der Nachricht',
+    save: 'Speichern',
+    saveAndAsk: 'Speichern und neu antworten lassen',
+    unsaved: 'Deine Änderungen sind nicht gespeichert. Drücke noch einmal Esc, um sie zu verwerfen.',
+    discard: 'Änderungen verwerfen',
+    cancel: 'Abbrechen',
+    edited: 'bearbeitet',
+    changed: 'Diese Nachricht wurde inzwischen anderswo geändert.',
+    gone: 'Diese Nachricht wurde inzwischen anderswo gelöscht.',
+    saveAnyway: 'Trotzdem speichern',
+    restore: 'Wiederherstellen und speichern',
+    copy: 'Deinen Text kopieren',
+    showOther: 'Den anderen Text zeigen',
+    hideOther: 'Den anderen Text ausblenden',
+    elsewhere: 'Die Nachricht wurde inzwischen geändert oder gelöscht. Dein Text wartet bei ihr.',
+    failed: (message) => `Die Nachricht konnte nicht geändert werden. ${message}`,
+  },
+
+  history: {
+    open: 'Bearbeitet. Früheren Text zeigen',
+    title: 'Frühere Texte',
+    until: 'Bis',
+    none: 'Kein früherer Text ist gespeichert.',
+    failed: (message) => `Die früheren Texte konnten nicht geladen werden. ${message}`,
+  },
+
+  unkept: {
+    label: 'nicht gespeichert',
+    title: 'Weg, sobald du die Seite verlässt oder neu lädst',
+    cancelled: 'Angehalten.',
+    interrupted: 'Unterbrochen.',
+  },
+
+  hidden: {
+    note: 'Vor dem Modell verborgen.',
+    show: 'Zeigen',
+    failed: (message) => `Die Nachricht konnte nicht verborgen oder gezeigt werden. ${message}`,
+  },
+
+  pins: {
+    label: 'Angeheftete Nachrichten',
+    pinned: 'Angeheftet',
+    open: 'Zu dieser Nachricht',
+    remove: (index) => `Nachricht ${index} lösen`,
+    failed: (message) => `Das Anheften konnte nicht geändert werden. ${message}`,
+    loadFailed: (message) => `Die angehefteten Nachrichten konnten nicht geladen werden. ${message}`,
+  },
+
+  fold: {
+    all: (lines) => `Alle ${number(lines)} Zeilen zeigen`,
+    less: 'Weniger zeigen',
+  },
+
+  variants: {
+    label: 'Varianten dieser Antwort',
+    place: (number, total) => `${number}/${total}`,
+    previous: 'Vorige Variante',
+    next: 'Nächste Variante',
+    failed: (message) => `Die Variante konnte nicht gewählt werden. ${message}`,
+    regenerateFailed: (message) => `Es konnte nicht neu geantwortet werden. ${message}`,
+  },
+
+  branches: {
+    label: 'Fassungen dieser Frage',
+    place: (number, total) => `${number}/${total}`,
+    previous: 'Vorige Fassung der Frage',
+    next: 'Nächste Fassung der Frage',
+    tree: 'Alle Zweige zeigen',
+    title: 'Zweige dieser Unterhaltung',
+    failed: (message) => `Der Zweig konnte nicht gewählt werden. ${message}`,
+    treeFailed: (message) => `Die Zweige konnten nicht geladen werden. ${message}`,
+    askFailed: (message) => `Die Frage konnte nicht neu gestellt werden. ${message}`,
+  },
+
+  rail: {
+    label: 'Neben der Unterhaltung',
+    close: 'Schließen',
+    references: 'Verweise',
+    pins: 'Angeheftet',
+    branches: 'Zweige',
+    noReferences: 'In den gezeigten Nachrichten verweist noch nichts auf etwas. Schreibe @, um eine Unterhaltung, eine Nachricht oder eine Erinnerung zu nennen.',
+    noPins: 'Keine Nachricht ist angeheftet. Hefte eine über ihr Menü an.',
+    noBranches: 'Noch keine Frage wurde anders noch einmal gestellt. Bearbeite eine Frage und wähle „Speichern und neu antworten lassen“.',
+    failed: (message) => `Das konnte nicht geladen werden. ${message}`,
+  },
+
+  move: { failed: (message) => `Die Nachrichten konnten nicht verschoben werden. ${message}` },
+
+  reply: {
+    to: (name, shortId) => (shortId ? `Antwort auf ${name} (#${shortId})` : `Antwort auf ${name}`),
+    unknown: 'eine Nachricht',
+    deleted: '(gelöscht)',
+    cancel: 'Nicht auf diese Nachricht antworten',
+  },
+
+  answer: {
+    waiting: 'Warten auf das Modell …',
+    reconnecting: 'Die Verbindung ist abgebrochen und wird wiederhergestellt …',
+    cancelled: 'Angehalten. Das bisher Gesagte bleibt erhalten.',
+    interrupted: 'Unterbrochen. Das bisher Gesagte bleibt erhalten.',
+    failed: 'Die Antwort ist fehlgeschlagen.',
+    again: 'Neu antworten lassen',
+    goOn: 'Fortsetzen',
+    empty: 'Die Antwort ist leer.',
+    finished: 'Die Antwort ist fertig.',
+  },
+
+  parts: {
+    thinking: 'Gedankengang',
+    notice: (sentence) => `Hinweis: ${sentence}`,
+    other: (kind, name) => `${{ tool_call: 'Werkzeug', file: 'Datei', image: 'Bild' }[kind] ?? kind}: ${name}`,
+  },
+
+  answerSettings: {
+    saved: 'Die Einstellungen dieser Unterhaltung sind gespeichert.',
+    failed: (message) => `Das hat nicht geklappt. ${message}`,
+  },
+
+  send: {
+    send: 'Nachricht senden',
+    stop: 'Antwort anhalten',
+    sendLater: 'Senden, wenn die Antwort fertig ist',
+    failedPart: (message) => `Ein Teil der Seite konnte nicht geladen werden. ${message}`,
+    again: 'Erneut versuchen',
+    tooLong: (limit) => `Eine Nachricht hat höchstens ${number(limit)} Zeichen.`,
+    stopFailed: (message) => `Die Antwort konnte nicht angehalten werden. ${message}`,
+  },
+
+  outbox: {
+    label: 'Nachrichten, die noch nicht gesendet sind',
+    sending: () => 'Wird gesendet …',
+    queued: () => 'Wird gesendet, sobald die Antwort fertig ist.',
+    delayed: (message) => `Noch nicht gesendet. ${message} Sie bleibt hier und geht hinaus, sobald es klappt.`,
+    refused: (message) => `Nicht gesendet. ${message}`,
+    elsewhere: (message) => `Eine Nachricht ist noch nicht gesendet und wartet dort, wo du sie geschrieben hast. ${message}`,
+    goThere: 'Dorthin',
+    now: 'Jetzt senden',
+    edit: 'Zurückholen und bearbeiten',
+    remove: 'Entfernen',
+  },
+
+  composer: {
+    label: 'Nachricht',
+    placeholder: 'Schreibe eine Nachricht. Mit @ nennst du Unterhaltungen und Erinnerungen.',
+    references: 'Verweise in deiner Nachricht',
+    suggestions: 'Vorschläge',
+    prompts: 'Prompts',
+    noConversations: 'Keine Unterhaltung passt.',
+    nothing: 'Nichts passt.',
+    noMessages: 'Keine Nachricht passt.',
+    searching: 'Suche läuft …',
+    searchFailed: 'Die Suche ist fehlgeschlagen.',
+    sourceFailed: {
+      conversations: 'Die Unterhaltungen konnten nicht durchsucht werden.',
+      knowledge: 'Die Erinnerungen konnten nicht durchsucht werden.',
+      messages: 'Die Nachrichten konnten nicht durchsucht werden.',
+    },
+    choices: (n) => count(n, 'Vorschlag', 'Vorschläge'),
+    keysConversation: '↑ ↓ zum Wählen, Enter zeigt ihre Nachrichten, Esc schließt',
+    keysMessage: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
+    keysUseNow: '↑ ↓ zum Wählen, Enter fügt ein, Strg+Enter verwendet eine Erinnerung jetzt, Esc schließt',
+    groups: {
+      conversation: 'Unterhaltungen', claim: 'Erinnerungen', context: 'Kontexte', entity: 'Entitäten', tag: 'Schlagwörter', domain: 'Bereiche',
+      found: 'Nachrichten',
+    },
+    useNow: 'Jetzt verwenden',
+    useNowTitle: 'Deiner nächsten Nachricht beilegen',
+    memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
+    useMemories: {
+      on: 'Erinnerungen werden verwendet. Ausschalten', off: 'Erinnerungen werden nicht verwendet. Einschalten', name: 'Erinnerungen verwenden',
+    },
+    attached: 'Erinnerungen, die mit deiner Nachricht gehen',
+    attachedAlready: (friendlyId) => `@${friendlyId} geht schon mit deiner nächsten Nachricht.`,
+    attachedNow: (friendlyId) => `@${friendlyId} geht mit deiner nächsten Nachricht.`,
+    detach: (friendlyId) => `@${friendlyId} nicht beilegen`,
+    tooManyAttached: (most) => `Höchstens ${most} Erinnerungen gehen mit einer Nachricht.`,
+  },
+
+  transcript: {
+    label: 'Nachrichten',
+    loading: 'Nachrichten werden geladen …',
+    earlier: 'Frühere Nachrichten werden geladen …',
+    later: 'Spätere Nachrichten werden geladen …',
+    toNewest: 'Zur neuesten Nachricht',
+    sideFailed: { earlier: 'Frühere Nachrichten konnten nicht geladen werden.', later: 'Spätere Nachrichten konnten nicht geladen werden.' },
+    failed: (message) => `Die Nachrichten konnten nicht geladen werden. ${message}`,
+    stale: (message) => `Was hier steht, ist vielleicht nicht mehr aktuell: Es konnte nicht neu geladen werden. ${message}`,
+    again: 'Erneut versuchen',
+    gone: 'Diese Unterhaltung gibt es nicht, oder sie wurde gelöscht.',
+    messageGone: 'Diese Nachricht gibt es nicht mehr.',
+    untitled: '(ohne Titel)',
+    none: 'Neue Unterhaltung',
+  },
+
+  empty: {
+    title: 'Worüber möchtest du sprechen?',
+    intro: 'Schreibe unten. Was in einer Unterhaltung gesagt wurde, kannst du in jeder anderen fragen:',
+    steps: [
+      ['Schreibe @', 'und ein paar Wörter, um eine Unterhaltung und eine ihrer Nachrichten zu finden, oder etwas, das du dir gemerkt hast.'],
+      ['Drücke Strg+K', '(⌘K auf einem Mac) für alle Befehle und Unterhaltungen, Strg+Umschalt+F, um alles zu durchsuchen, was gesagt wurde; ? zeigt alle Tasten.', 'keyboard'],
+      ['Schreibe /help', 'um die Befehle zu sehen, mit denen eine Nachricht beginnen kann.'],
+    ],
+    models: {
+      ready: 'Das Modell ist bereit.',
+      prepared: 'Das Modell wird vorbereitet. Du kannst schon schreiben: Es antwortet, sobald es bereit ist.',
+      failed: 'Das Modell ist gerade nicht verfügbar. Alles andere funktioniert.',
+      none: 'Kein Modell ist eingerichtet, also antwortet niemand. Alles andere funktioniert: Verweise, Erinnerungen, Suche.',
+    },
+  },
+
+  references: {
+    summary: (total) => count(total, 'Verweis', 'Verweise'),
+    memoriesMissing: 'Erinnerungen fehlen',
+    problem: {
+      not_found: (n) => `${n} nicht gefunden`,
+      out_of_range: (n) => `${n} außerhalb des Bereichs`,
+      malformed: (n) => `${n} unvollständig`,
+      ambiguous: (n) => `${n} mehrdeutig`,
+      deleted: (n) => `${n} gelöscht`,
+      empty: (n) => `${n} leer`,
+      unavailable: (n) => `${n} nicht verfügbar`,
+      truncated: (n) => `${n} gekürzt`,
+      streaming: (n) => `${n} noch nicht fertig geschrieben`,
+    },
+    status: {
+      resolved: 'Das Modell bekommt es Wort für Wort',
+      truncated: 'Das Modell bekommt es gekürzt',
+      not_found: 'Nicht gefunden',
+      out_of_range: 'Eine Nachricht mit dieser Nummer gibt es nicht',
+      malformed: 'Kein vollständiger Verweis',
+      ambiguous: 'Mehreres heißt so',
+      deleted: 'Inzwischen gelöscht',
+      empty: 'Darin steht nichts',
+      unavailable: 'Konnte nicht nachgeschlagen werden',
+      streaming: 'Wird noch geschrieben',
+    },
+    kind: {
+      message: 'Nachricht',
+      message_range: 'Nachrichten',
+      conversation: 'Unterhaltung',
+      claim: 'Erinnerung',
+      context: 'Kontext',
+      entity: 'Entität',
+      tag: 'Schlagwort',
+      domain: 'Bereich',
+      document: 'Dokument',
+      activity: 'Aktivität',
+      agent: 'Agent',
+    },
+    note: { edited: 'seither bearbeitet', retracted: 'zurückgezogen' },
+    memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
+    candidates: (names) => `Gemeint sein könnte ${names.join(', ')}.`,
+    openKnowledge: 'In deinen Erinnerungen zeigen',
+    details: (chars) => `${number(chars)} Zeichen`,
+    many: (n) => count(n, 'Nachricht', 'Nachrichten'),
+    open: 'Öffnen',
+    looking: 'Wird nachgeschlagen …',
+    lookupFailed: (message) => `Das konnte gerade nicht nachgeschlagen werden. ${message}`,
+  },
+
+  used: {
+    begin: 'Verwendet:',
+    memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
+    source: {
+      referenced: 'in deiner Nachricht genannt',
+      attached: 'deiner Nachricht beigelegt',
+      pinned: 'angeheftet',
+      conv_pinned: 'an diese Unterhaltung angeheftet',
+      auto: 'gefunden, weil sie passt',
+    },
+  },
+
+  backlinks: {
+    count: (n) => `↩ ${n}`,
+    label: (n) => `${count(n, 'Nachricht verweist', 'Nachrichten verweisen')} auf diese`,
+    title: 'Darauf verweisen',
+    none: 'Keine Nachricht verweist mehr auf diese.',
+    failed: (message) => `Die Liste konnte nicht geladen werden. ${message}`,
+  },
+
+  models: {
+    fetching: (name, percent) => (percent === null ? `${name} wird heruntergeladen …` : `${name} wird heruntergeladen: ${percent} %`),
+    loading: (name) => `${name} wird geladen …`,
+    failed: (name) => `${name} ist nicht verfügbar.`,
+    none: 'Kein Modell ist eingerichtet. Alles andere funktioniert; setze ANAPHORA_MAIN_MODEL und starte neu, um Antworten zu bekommen.',
+    progress: 'Fortschritt des Modells',
+  },
+
+  mermaid: { alt: 'Diagramm', source: 'Quelltext', failed: 'Dieses Diagramm konnte nicht gezeichnet werden.' },
+});
