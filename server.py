@@ -14,7 +14,7 @@ from flask import Flask
 import commands
 import endpoints
 from chat.context.gather import lost_report
-from chat.ports import ConversationLoader
+from chat.ports import ConversationLoader, TurnServices
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
@@ -74,19 +74,11 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     metrics = Metrics()
     models = models or _models(settings)
     knowledge = KnowledgeAccess(
-        settings.users_dir,
-        models=partial(_knowledge_models, models),
-        synchronous=settings.synchronous,
+        settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous
     )
-
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors)
-    turns = TurnRunner(
-        database=database,
-        metrics=metrics,
-        report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
-        most_per_person=settings.turns_per_person,
-    )
+    turns = _turn_runner(settings, database, services)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -96,15 +88,6 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         compact_up_to=settings.compact_up_to,
         forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
         is_busy=requests.has_any,
-    )
-    upkeep = partial(
-        keep_up,
-        database=database,
-        knowledge=knowledge,
-        vectors=vectors,
-        erase_closed_accounts=account_erasure.erase_closed,
-        look_for_changes=changes.look,
-        close_abandoned_turns=turns.close_abandoned,
     )
     return AppState(
         settings=settings,
@@ -119,15 +102,46 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vectors=vectors,
         account_erasure=account_erasure,
         requests=requests,
-        server=ServerProcess(
-            data_dir=settings.data_dir,
+        server=_server_process(settings, database, turns, models, knowledge, vectors, changes, account_erasure),
+    )
+
+
+def _turn_runner(settings: Settings, database: Database, services: TurnServices) -> TurnRunner:
+    return TurnRunner(
+        database=database,
+        metrics=services.metrics,
+        report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
+        most_per_person=settings.turns_per_person,
+    )
+
+
+def _server_process(
+    settings: Settings,
+    database: Database,
+    turns: TurnRunner,
+    models: ModelRoles,
+    knowledge: KnowledgeAccess,
+    vectors: MessageVectors,
+    changes: ChangeFeed,
+    account_erasure: AccountErasure,
+) -> ServerProcess:
+    """What begins with the first request, with the upkeep that goes on beside all requests."""
+    return ServerProcess(
+        data_dir=settings.data_dir,
+        database=database,
+        turns=turns,
+        models=models,
+        knowledge=knowledge,
+        upkeep=partial(
+            keep_up,
             database=database,
-            turns=turns,
-            models=models,
             knowledge=knowledge,
-            upkeep=upkeep,
-            tidy=partial(restoring.tidy, settings.data_dir),
+            vectors=vectors,
+            erase_closed_accounts=account_erasure.erase_closed,
+            look_for_changes=changes.look,
+            close_abandoned_turns=turns.close_abandoned,
         ),
+        tidy=partial(restoring.tidy, settings.data_dir),
     )
 
 

@@ -25,7 +25,7 @@ from .ingestion.conversation_distiller import ConversationDistiller
 from .ingestion.text_ingestion import TextIngestionDistiller
 from .ingestion.text_orchestrator import TextOrchestrator
 from .interface.structured_api import StructuredAPI
-from .llm_helpers import LLMHelpers
+from .model_questions import LLMHelpers
 from .models import Claim, ConflictSet, Context, Entity, Note, Tag
 from .results import ActionResult
 from .search.base import SearchFilters, SearchResult

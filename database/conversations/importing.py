@@ -51,23 +51,12 @@ def import_conversation(
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
     _keep_short_ids(connection, imported, stored)
     rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)
-    active_branch = _choose_path(rows)
-    shown = sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows)
-    counts = {"message_count": shown, "last_ordinal": len(rows), "branch_id": active_branch}
-    here = conversations.c.conversation_id == conversation_id
-    connection.execute(update(conversations).where(here).values(**counts))
-    for row in rows:
-        if row["deleted_at"] is not None:
-            gone = activities.c.seq == row["seq"]
-            connection.execute(update(activities).where(gone).values(deleted_at=row["deleted_at"]))
+    _count_messages(connection, rows, conversation_id=conversation_id)
+    _delete_activities(connection, rows)
     everything = {
         messages: rows,
         threads: _threads(imported, rows, user_email=user_email),
-        message_references: [
-            reference
-            for row in rows
-            for reference in reference_rows(row["report"], message_id=row["message_id"], user_email=user_email)
-        ],
+        message_references: _references(rows, user_email=user_email),
         message_parts: [
             part
             for row, message in zip(rows, imported, strict=True)
@@ -79,6 +68,31 @@ def import_conversation(
             connection.execute(insert(table), new)
     record_listed(connection, [read_live(connection, **own)])
     return rows
+
+
+def _count_messages(connection: Connection, rows: Sequence[dict[str, Any]], *, conversation_id: str) -> None:
+    """Choose the path of the conversation, and count the messages that it shows."""
+    active_branch = _choose_path(rows)
+    shown = sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows)
+    counts = {"message_count": shown, "last_ordinal": len(rows), "branch_id": active_branch}
+    here = conversations.c.conversation_id == conversation_id
+    connection.execute(update(conversations).where(here).values(**counts))
+
+
+def _delete_activities(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """The activities of deleted messages are deleted too."""
+    for row in rows:
+        if row["deleted_at"] is not None:
+            gone = activities.c.seq == row["seq"]
+            connection.execute(update(activities).where(gone).values(deleted_at=row["deleted_at"]))
+
+
+def _references(rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
+    return [
+        reference
+        for row in rows
+        for reference in reference_rows(row["report"], message_id=row["message_id"], user_email=user_email)
+    ]
 
 
 def store_conversation(imported: Sequence[Message], *, database: Database, **conversation: Any) -> None:

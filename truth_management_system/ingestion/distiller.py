@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..asking import Patience
 from ..config import PKBConfig
 from ..constants import ClaimType, ContextDomain
-from ..llm_helpers import LLMHelpers
+from ..model_questions import LLMHelpers
 from .executing import Approved, carry_out
 from .plans import IngestCandidate, IngestResult, PlanStore, TextIngestionPlan
 from .proposing import Proposer

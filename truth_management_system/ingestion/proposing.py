@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..asking import Patience
 from ..config import PKBConfig
-from ..llm_helpers import LLMHelpers
+from ..model_questions import LLMHelpers
 from .comparing import Relation
 from .plans import IngestCandidate, IngestProposal, ProposedAction
 from .similar import SimilarClaim, find_similar_to_each

@@ -10,7 +10,7 @@ from language_models.ports import ChatModel
 
 from ..asking import TAGS, TEXT, Analysis, Question, items_in, list_of, object_of, one_of, tags_in, text_in
 from ..constants import ClaimType, ContextDomain
-from ..llm_helpers import LLMHelpers
+from ..model_questions import LLMHelpers
 from .comparing import content_words, values_of
 from .plans import IngestCandidate
 

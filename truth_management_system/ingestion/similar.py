@@ -18,7 +18,7 @@ from .comparing import Comparison, Relation, compare
 
 if TYPE_CHECKING:
     from ..interface.parts import ApiParts
-    from ..llm_helpers import LLMHelpers
+    from ..model_questions import LLMHelpers
 
 log = logging.getLogger(__name__)
 Kind = Literal["duplicate", "contradiction", "related"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..asking import Question, UnansweredError, object_of, text_in
 from ..config import PKBConfig
-from ..llm_helpers import LLMHelpers
+from ..model_questions import LLMHelpers
 from ..models import Claim
 from ..results import ActionResult, ReadByName
 from .distiller import helpers_for

@@ -20,7 +20,7 @@ from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..database import PKBDatabase
 from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeNotFoundError
-from ..llm_helpers import KnowledgeModels, LLMHelpers
+from ..model_questions import KnowledgeModels, LLMHelpers
 from ..models import Claim
 from ..resolution import ReferenceResolver
 from ..results import ActionResult

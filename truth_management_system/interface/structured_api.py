@@ -28,7 +28,7 @@ from ..errors import (
     ReferenceNotFoundError,
     group_not_found,
 )
-from ..llm_helpers import KnowledgeModels
+from ..model_questions import KnowledgeModels
 from ..portability import export_data, export_markdown, import_data
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete

@@ -14,7 +14,7 @@ from .model_search import MapReduceSearchStrategy, RewriteSearchStrategy
 from .notes_search import FoundNotes, NoteSearch
 
 if TYPE_CHECKING:
-    from ..llm_helpers import KnowledgeModels
+    from ..model_questions import KnowledgeModels
 
 
 class ClaimSearch:

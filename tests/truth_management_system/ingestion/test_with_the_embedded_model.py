@@ -19,7 +19,7 @@ from truth_management_system import (
     TextIngestionDistiller,
 )
 from truth_management_system.ingestion.comparing import content_words
-from truth_management_system.llm_helpers import KnowledgeModels
+from truth_management_system.model_questions import KnowledgeModels
 
 pytestmark = [pytest.mark.embedded, pytest.mark.proof]
 
