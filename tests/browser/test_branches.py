@@ -10,12 +10,12 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import messages
-from tests.browser.transcript import body, card, choose, open_talk, send, texts_of
+from tests.browser.transcript import answer_again, body, card, choose, open_talk, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -61,6 +61,33 @@ def test_a_question_is_asked_again_and_both_ways_are_kept(
     # An address of a message in another branch turns to it.
     page.goto(f"/r/{talk.friendly_id}/{talk.hashes[2]}")
     expect(bodies).to_have_text(["How much water?", "Understood.", "And light?", "Understood."])
+
+
+def test_a_question_that_is_asked_again_waits_in_the_outbox_and_is_asked_once(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk, page = open_talk(person, open_page, "How much water?")
+    bodies = page.locator(".message-body")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/branch/**", lose, times=1)
+    ask_instead(page, 1, "How much salt?")
+    expect(page.locator("#outbox")).to_contain_text("How much salt?")
+    expect(page.get_by_label("Text of the message")).to_have_count(0)
+    expect(bodies).to_have_text(["How much salt?", "Understood."])
+    expect(page.locator("#outbox")).to_be_hidden()
+    expect(versions(page, 1)).to_contain_text("2/2")
+
+    page.route("**/regenerate/**", lose, times=1)
+    answer_again(page, 2)
+    page.locator("#toasts").get_by_role("button", name="Try again").click()
+    variants = card(page, 2).get_by_role("group", name="Variants of this answer")
+    expect(variants).to_contain_text("2/2")
+    assert len(messages(person, talk.conversation_id)[1]["variants"]) == 2
 
 
 def test_a_long_edit_is_not_thrown_away_by_one_key(person: Client, open_page: OpenPage) -> None:

@@ -32,7 +32,7 @@ test('what is done with a message is asked of the route for it', async () => {
   await api.unpinMessage('m');
   await api.listPinnedMessages('c');
   await api.forkConversation('c', 'm');
-  await api.regenerate('c', 'm');
+  await api.regenerate('c', 'm', 'wish');
   await api.chooseVariant('m', 2);
   assert.deepEqual(requests.map(({ method, url }) => `${method} ${url}`), [
     'POST /restore_message/c/m', 'POST /show_hide_message_from_conversation/c/m/3', 'GET /messages/m/edits',

@@ -194,7 +194,11 @@ export function mountComposer(page, { place, onStop }) {
   }
 
   /** A message that was taken back comes before what has been written since. */
-  function write({ id, text, attached, files: wanted, replyTo, problem }) {
+  function write({ id, text, attached, files: wanted, replyTo, problem, insteadOf }) {
+    if (insteadOf && page.find(insteadOf)) {
+      page.edit(insteadOf, text);
+      return;
+    }
     const ids = new Set(attached.map(({ claim_id: claimId }) => claimId));
     const since = input.value;
     show({

@@ -24,6 +24,7 @@ const NEEDS_THE_PERSON = new Set(['unauthorized', 'other_account']);
  * @property {object[]} attached memories
  * @property {object|null} replyTo the message that it replies to
  * @property {object} fields further fields of the request
+ * @property {string} [insteadOf] the message in whose place it is asked
  * @property {number} at when it was written, in milliseconds
  * @property {{code: string, message: string, isRefused: boolean}|null} problem why it is not sent yet; refused: sending it again is no use
  */

@@ -18,6 +18,9 @@ import { createPins, emptyState, isGone, loadingFailure, showConversationTitle, 
 import { followMessages } from './following.js';
 import { Turns } from './turns/turns.js';
 
+/** A message of the outbox that is nothing but its text. */
+const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], replyTo: null, fields: {} };
+
 /** The open conversation: its transcript, its composer, the answers being written, its address. */
 export class ConversationPage {
   #api;
@@ -95,6 +98,12 @@ export class ConversationPage {
       light: (messageId, on) => this.#transcript.card(messageId)?.node.classList.toggle('lit', on),
       goTo: (target) => this.goTo(target),
       replyTo: (message) => this.#composer.replyTo(message),
+      /** Lets a text be changed in the message's place again. */
+      edit: (messageId, text) => {
+        page.edits.set(messageId, text, this.#transcript.find(messageId).text);
+        this.#transcript.card(messageId)?.edit();
+      },
+      ask: (message, also) => this.#outbox.add({ ...ALONE, ...message }, also),
       refresh: () => this.refresh(),
       reload: () => this.#reload(),
       look: () => this.#look({ quiet: true }),
@@ -304,20 +313,24 @@ export class ConversationPage {
   async #deliver(entry) {
     const conversationId = entry.conversationId ?? (await this.#conversationOf(entry));
     const request = await requestOf(entry);
-    if (conversationId === this.#conversation?.conversationId && !this.#transcript.atEnd) await this.#transcript.load();
+    const { insteadOf = null } = entry;
+    if (conversationId === this.#conversation?.conversationId && !insteadOf && !this.#transcript.atEnd) await this.#transcript.load();
     try {
-      if (!(await this.#turns.send(conversationId, request))) return;
+      if (await this.#turns.send(conversationId, request, { insteadOf })) this.#transcript.showState();
     } catch (error) {
-      // It had been sent before, and its answer is not kept.
-      if (error.code === 'stream_expired') {
-        if (conversationId === this.#store.openId) await this.refresh();
-        return;
-      }
-      if (conversationId === this.#conversation?.conversationId) await this.#tellRefused(error);
-      else if (!entry.problem) this.#tellDelayedElsewhere(conversationId, error);
-      throw error;
+      await this.#tellNotSent(conversationId, error, { isFirst: !entry.problem });
     }
-    this.#transcript.showState();
+  }
+
+  async #tellNotSent(conversationId, error, { isFirst }) {
+    // It had been sent before, and its answer is not kept.
+    if (error.code === 'stream_expired') {
+      if (conversationId === this.#store.openId) await this.refresh();
+      return;
+    }
+    if (conversationId === this.#conversation?.conversationId) await this.#tellRefused(error);
+    else if (isFirst) this.#tellDelayedElsewhere(conversationId, error);
+    throw error;
   }
 
   async #tellRefused(error) {

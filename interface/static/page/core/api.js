@@ -258,11 +258,11 @@ function messageCalls({ open, get, post, put, remove }) {
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
     listPinnedMessages: (id, options) => get(`/conversations/${part(id)}/pinned_messages`, {}, options),
     forkConversation: (id, messageId) => post(`/fork_conversation/${part(id)}/${part(messageId)}`),
-    /** Makes an answer again: the response whose body is its event stream. */
-    regenerate: (id, messageId, { signal } = {}) =>
-      open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
-    continueAnswer: (id, messageId, { signal } = {}) =>
-      open('POST', `/continue/${part(id)}/${part(messageId)}`, { body: {}, signal, accept: 'application/x-ndjson' }),
+    /** Makes an answer again: the response whose body is its event stream. `clientId` names the wish: sent twice, it is one. */
+    regenerate: (id, messageId, clientId, { signal } = {}) =>
+      open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: { client_message_id: clientId }, signal, accept: 'application/x-ndjson' }),
+    continueAnswer: (id, messageId, clientId, { signal } = {}) =>
+      open('POST', `/continue/${part(id)}/${part(messageId)}`, { body: { client_message_id: clientId }, signal, accept: 'application/x-ndjson' }),
     /** Asks a question in the place of another; `asked` is `{text, client_message_id}`. */
     askInstead: (id, messageId, asked, { signal } = {}) =>
       open('POST', `/branch/${part(id)}/${part(messageId)}`, { body: asked, signal, accept: 'application/x-ndjson' }),

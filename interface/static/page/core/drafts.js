@@ -59,5 +59,7 @@ export function createEditDrafts(kept) {
     drop(messageId, text = get(messageId)?.text) {
       if (get(messageId)?.text === text) kept.set(EDIT, messageId, null);
     },
+    /** What removes it, for `Kept.change`. */
+    removal: (messageId, text) => (get(messageId)?.text === text ? [[EDIT, messageId, null]] : []),
   };
 }

@@ -27,7 +27,7 @@ const isMuch = (text, before) => text !== before && isMoreThanALine(text);
  *
  * @param {HTMLElement} body that the field stands in for
  * @param {{message: () => object, edits: object, save: (edit: object) => Promise<'saved'|'changed'|'gone'|'failed'>,
- *   ask: (edit: object) => Promise<'saved'|'failed'>, onClose: () => void}} options `edits`: see `createEditDrafts`; `save` takes
+ *   ask: (edit: object) => 'saved', onClose: () => void}} options `edits`: see `createEditDrafts`; `save` takes
  *   `{text, basedOn, isGone}`; `ask` sends the text as another question in this place; `onClose` is called when it is over
  */
 export function createEditing(body, { message, edits, save, ask, onClose }) {

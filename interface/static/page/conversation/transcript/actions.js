@@ -121,28 +121,22 @@ function actionsIn(page, conversationId) {
   }
 
   /** @param {'regenerate'|'continueAnswer'} how */
-  async function remake(message, how) {
+  async function remake(message, how, id = newId()) {
     try {
-      await page.turns().remake(message, conversationId, how);
+      await page.turns().remake(message, conversationId, how, id);
     } catch (error) {
       // Who has left the conversation since finds it there.
       if (error.name === 'AbortError') return;
-      tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => remake(message, how) });
+      tellFailure(error, { failed: strings.variants.regenerateFailed, again: () => remake(message, how, id) });
       // It may have begun, and only the word of it was lost: then it is watched.
       if (place.isHere()) await page.refresh();
     }
   }
 
-  /** @returns {Promise<'saved'|'failed'>} whether it was asked */
-  async function askInstead(message, text, id = newId()) {
-    const job = async () => {
-      await page.turns().askInstead(message, { text, client_message_id: id }, conversationId);
-      return 'saved';
-    };
-    const outcome = await attempt(job, { failed: strings.branches.askFailed, again: () => askInstead(message, text, id) });
-    if (!outcome) return 'failed';
-    page.edits.drop(message.message_id, text);
-    return outcome;
+  /** From now on the outbox has the question: it is asked as soon as the server can be reached. */
+  function askInstead(message, text) {
+    page.ask({ conversationId, text, insteadOf: message.message_id }, page.edits.removal(message.message_id, text));
+    return 'saved';
   }
 
   async function chooseBranch(message, number) {

@@ -68,16 +68,22 @@ export class Turns {
    *
    * @param {string} conversationId
    * @param {object} message of the send route, with its `client_message_id`
+   * @param {{insteadOf?: string|null}} [options] the id of the question in whose place it is asked: what followed that one leaves
+   *   the page
    * @returns {Promise<boolean>} whether it is shown
    * @throws {ApiError} when it was not accepted
    */
-  async send(conversationId, message) {
+  async send(conversationId, message, { insteadOf = null } = {}) {
+    const open = (options) => (insteadOf
+      ? this.#page.api.askInstead(conversationId, insteadOf, { text: message.messageText, client_message_id: message.client_message_id }, options)
+      : this.#page.api.sendMessage(conversationId, message, options));
     const isShown = () => this.#page.conversationId() === conversationId;
     const { signal } = this.#controller;
     const wasShown = isShown();
     const request = new AbortController();
-    const response = await this.#ask(() => this.#page.api.sendMessage(conversationId, message, { signal: request.signal }));
-    if (!wasShown || signal.aborted) {
+    const response = await this.#ask(() => open({ signal: request.signal }));
+    const former = insteadOf && this.#page.find(insteadOf);
+    if (!wasShown || signal.aborted || (insteadOf && !former)) {
       await response.body.cancel();
       // Whoever came here meanwhile may have come before the server had it.
       if (isShown()) await this.#page.refresh();
@@ -86,11 +92,11 @@ export class Turns {
     const abort = () => request.abort();
     signal.addEventListener('abort', abort, { once: true });
     const transcript = this.#page.transcript();
-    const [question, answer] = this.#drafted(message);
+    if (former) transcript.cutFrom(insteadOf);
+    const [question, answer] = this.#drafted(message, former?.message_index);
     transcript.push(question, answer);
     this.#restart({ answer });
-    const reopen = (options) => this.#page.api.sendMessage(conversationId, message, options);
-    this.#follow({ answer, question, response, signal, reopen }).finally(() => signal.removeEventListener('abort', abort));
+    this.#follow({ answer, question, response, signal, reopen: open }).finally(() => signal.removeEventListener('abort', abort));
     return true;
   }
 
@@ -101,11 +107,12 @@ export class Turns {
    * @param {object} answer
    * @param {string} conversationId its own, which may not be the one that is shown
    * @param {'regenerate'|'continueAnswer'} how
+   * @param {string} id of this wish: asked again with the same one, it is the same
    * @throws {ApiError} when it does not; then nothing has changed
    */
-  async remake(answer, conversationId, how) {
+  async remake(answer, conversationId, how, id) {
     const { signal } = this.#controller;
-    const response = await this.#ask(() => this.#page.api[how](conversationId, answer.message_id, { signal }));
+    const response = await this.#ask(() => this.#page.api[how](conversationId, answer.message_id, id, { signal }));
     const message = this.#page.find(answer.message_id);
     if (!message) {
       await response.body.cancel();
@@ -114,31 +121,6 @@ export class Turns {
     this.#page.transcript().patch(message.message_id, { status: 'streaming', error: null });
     this.#restart({ answer: message });
     this.#follow({ answer: message, question: null, response, signal, again: true });
-  }
-
-  /**
-   * Asks a question in the place of another one: what followed that one leaves the page. Resolves when the server has
-   * accepted it.
-   *
-   * @param {object} former
-   * @param {{text: string, client_message_id: string}} asked the same id for the same try
-   * @param {string} conversationId
-   * @throws {ApiError} when it was not accepted; then nothing has changed
-   */
-  async askInstead(former, asked, conversationId) {
-    const { signal } = this.#controller;
-    const open = (options) => this.#page.api.askInstead(conversationId, former.message_id, asked, options);
-    const response = await this.#ask(() => open({ signal }));
-    if (!this.#page.find(former.message_id)) {
-      await response.body.cancel();
-      return;
-    }
-    const transcript = this.#page.transcript();
-    transcript.cutFrom(former.message_id);
-    const [question, answer] = this.#drafted({ messageText: asked.text }, former.message_index);
-    transcript.push(question, answer);
-    this.#restart({ answer });
-    this.#follow({ answer, question, response, signal, reopen: open });
   }
 
   /** Has the answer of the conversation that is shown stopped. */

@@ -141,7 +141,6 @@ export const strings = {
     title: 'Branches of this conversation',
     failed: (message) => `The branch could not be chosen. ${message}`,
     treeFailed: (message) => `The branches could not be loaded. ${message}`,
-    askFailed: (message) => `The question could not be asked again. ${message}`,
   },
 
   rail: {
