@@ -31,6 +31,11 @@ def work_of_list(parameters: Mapping[str, str]) -> Work:
     return work_of_search(parameters) if parameters.get("query", "").strip() else Work.SHORT
 
 
+def work_of_analysis(parameters: Mapping[str, str]) -> Work:
+    """The kind of work that the analysis of a statement with these query parameters is."""
+    return Work.SEARCH if parameters.get("use_model") == "false" else Work.MODEL
+
+
 def unwrap(result: ActionResult) -> Any:
     """The data of an action that succeeded; raises the KnowledgeError of one that failed."""
     if not result.success:

@@ -10,10 +10,10 @@ from chat.runtime.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
-from endpoints.http.validation import answers, fails, takes
+from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import described_all, knowledge, unwrap
+from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
 from .claims import similar_claims
@@ -25,14 +25,19 @@ _READ_TOKENS, _WRITTEN_TOKENS = 500, 100
 
 
 @blueprint.post("/analyze_statement")
+@asks(requests.AnalysisMode)
 @takes(requests.StatementText)
 @answers(responses.Analysis)
 @fails("model_unavailable")
-@works(Work.MODEL)
-def analyze_statement(body: requests.StatementText) -> object:
-    """Suggest type, domain, tags, entities and questions for a statement, and find similar claims."""
+@works(work_of_analysis)
+def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText) -> object:
+    """Suggest type, domain, tags, entities and questions for a statement, and find similar claims.
+
+    With `use_model=false` in the address, rules make the suggestions, and the request waits for no model; in the body
+    alone, it stands in the queue of requests to the model all the same.
+    """
     api = knowledge()
-    analysis = unwrap(api.analyze_statement(body.statement, body.use_model))
+    analysis = unwrap(api.analyze_statement(body.statement, query.use_model and body.use_model))
     similar = similar_claims(api, analysis["similar"])
     return {**analysis, "similar": similar, "expected_seconds": _expected_seconds()}
 

@@ -224,6 +224,12 @@ class Decision(Body):
     notes: Note = ""
 
 
+class AnalysisMode(Query):
+    """Who makes the suggestions: a model, or rules."""
+
+    use_model: bool = True
+
+
 class StatementText(Body):
     """A statement to analyse; without the model, suggestions are made by rules, at once."""
 

@@ -135,7 +135,7 @@ function ingestionCalls({ post }) {
     /** What a statement would be filed under, and what is like it; by rules it is there at once. */
     pkbAnalyze: (statement, options) => post('/pkb/analyze_statement', { statement }, slowly(options)),
     pkbAnalyzeByRules: (statement, options) =>
-      post('/pkb/analyze_statement', { statement, use_model: false }, options),
+      post('/pkb/analyze_statement?use_model=false', { statement }, options),
     /** `{plan_id, proposals, summary, expires_at, warnings}`; nothing is stored but the plan. */
     pkbIngest: (text, settings = {}, options) => post('/pkb/ingest_text', { text, ...settings }, slowly(options)),
     /** `approved`: a list of `{index, action?, statement?, claim_type?, context_domain?, tags?}`, or "all". */
