@@ -210,6 +210,31 @@ def last_messages(
             return (list(rows) if max_chars is None else _fitting(rows, max_chars))[::-1]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMessages:
+    """Where a text stands in a conversation. places: message ids with their 1-based indexes, in order.
+
+    total: of all messages that hold the text; `places` are the newest of them where there are too many.
+    """
+
+    places: Sequence[tuple[str, int]]
+    total: int
+
+
+def find_text(*, database: Database, user_email: str, conversation_id: str, text: str, most: int) -> FoundMessages:
+    """The live messages that hold `text`, upper and lower case alike. Raises ConversationNotFoundError."""
+    wanted, places, total = text.lower(), list[tuple[str, int]](), 0
+    with database.reading() as connection:
+        count = access_head(connection, user_email=user_email, conversation_id=conversation_id).message_count
+        with closing(newest_first(connection, conversation_id, before=count + 1, count=count, limit=count)) as newest:
+            for row in newest:
+                if wanted and wanted in row.text.lower():
+                    total += 1
+                    if total <= most:
+                        places.append((row.message_id, row.index))
+    return FoundMessages(places=places[::-1], total=total)
+
+
 def message_count(*, database: Database, user_email: str, conversation_id: str) -> int:
     """How many live messages there are. Raises ConversationNotFoundError."""
     with database.reading() as connection:

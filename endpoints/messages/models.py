@@ -25,6 +25,26 @@ class MessageWindow(Query):
         return self
 
 
+class TextToFind(Query):
+    """The text that is looked for, in upper or lower case; nothing holds an empty one."""
+
+    q: Annotated[Text, Field(max_length=1000)] = ""
+
+
+class FoundMessage(Shape):
+    """A message that holds the text."""
+
+    message_id: str
+    message_index: int
+
+
+class FoundMessages(Shape):
+    """Messages that hold the text, in order. `total` counts all; `messages` are the newest 1,000 of them."""
+
+    messages: list[FoundMessage]
+    total: int
+
+
 class MessageEdit(Body):
     """The message's new text. `based_on`: its text when editing began; if that has changed, the edit is refused."""
 

@@ -18,6 +18,7 @@ from endpoints.http.work_queues import Work, works
 from . import models as message_models
 
 blueprint = Blueprint("messages", __name__)
+_MOST_FOUND = 1_000
 
 
 @blueprint.get("/list_messages_by_conversation/<conversation_id>")
@@ -38,6 +39,17 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
         limit=query.limit,
     )
     return [message_shape(row) for row in rows]
+
+
+@blueprint.get("/find_in_conversation/<conversation_id>")
+@asks(message_models.TextToFind)
+@answers(message_models.FoundMessages)
+@works(Work.SEARCH)
+def find_in_conversation(conversation_id: str, query: message_models.TextToFind) -> object:
+    """The messages of one conversation that hold a text exactly, but for upper and lower case."""
+    found = reading.find_text(**current_user_scope(), conversation_id=conversation_id, text=query.q, most=_MOST_FOUND)
+    messages = [{"message_id": message_id, "message_index": index} for message_id, index in found.places]
+    return {"messages": messages, "total": found.total}
 
 
 @blueprint.post("/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>")

@@ -147,3 +147,23 @@ def test_a_reference_to_the_conversation_leaves_hidden_messages_out_and_says_so(
     seen = str(main_model.prompts[-1][-1]["content"])
     assert "What is it?" in seen
     assert "Are you sure?" not in seen
+
+
+def test_a_text_is_found_exactly_in_all_messages_of_one_conversation(ada: Person, talk: str, eve: Person) -> None:
+    ada.say(ada.new_conversation(), "Are you sure? Elsewhere")
+    ada.say(talk, "100% of *it_ isn't* there")
+
+    def found(q: str) -> list[int]:
+        reply = ada.get(f"/find_in_conversation/{talk}", query_string={"q": q}).json
+        message_models.FoundMessages.model_validate(reply, strict=True)
+        assert reply["total"] == len(reply["messages"])
+        return [message["message_index"] for message in reply["messages"]]
+
+    assert found("SURE?") == [3]
+    assert found("is it") == [1]
+    assert found("% of *it_") == [5]
+    assert found("elsewhere") == []
+    assert found("") == []
+    [message] = ada.get(f"/find_in_conversation/{talk}", query_string={"q": "sure"}).json["messages"]
+    assert message["message_id"] == listed(ada, talk)[2]["message_id"]
+    assert refused(eve.get(f"/find_in_conversation/{talk}?q=sure"))[0] == 404

@@ -91,6 +91,10 @@ function offerPanels(page) {
   });
 }
 
+/** Where there is no conversation to find in, and where it is found in already, Ctrl+F is the browser's. */
+const mayFind = ({ target }, { store }) =>
+  store.openId !== null && !document.documentElement.dataset.panel && !target.closest?.('.find-bar');
+
 /** What keys do is loaded with the first that does something. */
 function offerShortcuts(page) {
   const failed = shellStrings.sidebar.actionFailed;
@@ -98,10 +102,11 @@ function offerShortcuts(page) {
 
   addEventListener('keydown', (event) => {
     const name = shortcutOf(event);
-    if (!name || document.querySelector('dialog[open]')) return;
+    if (!name || document.querySelector('dialog[open]') || (name === 'find' && !mayFind(event, page))) return;
     event.preventDefault();
     run(name);
   });
+  document.getElementById('find-toggle').addEventListener('click', () => page.events.emit('find:open'));
   for (const [id, name] of [['open-palette', 'palette'], ['open-shortcuts', 'help']]) {
     document.getElementById(id).addEventListener('click', () => {
       document.getElementById('user-menu').hidePopover();

@@ -1,5 +1,5 @@
 import { parseAddress, writeAddress } from '../core/address.js';
-import { mayPass } from '../core/api.js';
+import { bring, mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
@@ -24,6 +24,7 @@ const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], re
 /** The open conversation: its transcript, its composer, the answers being written, its address. */
 export class ConversationPage {
   #api;
+  #page;
   #events;
   #domain;
   #store;
@@ -54,6 +55,7 @@ export class ConversationPage {
     this.#domain = bootstrap.domain;
     this.#store = store;
     const page = this.#shared(kept);
+    this.#page = page;
     this.#turns = new Turns(page);
     const container = document.getElementById('chatView');
     this.#transcript = new Transcript({ container, page });
@@ -89,6 +91,7 @@ export class ConversationPage {
       store: this.#store,
       kept,
       edits: createEditDrafts(kept),
+      container: document.getElementById('chatView'),
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,
@@ -376,6 +379,7 @@ export class ConversationPage {
   }
 
   #follow() {
+    this.#events.on('find:open', () => this.#find());
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
@@ -387,6 +391,10 @@ export class ConversationPage {
       if (conversations.has(openId)) this.#followOpen(this.#store.conversation(openId));
     });
     addEventListener('popstate', () => this.openAddress());
+  }
+
+  async #find() {
+    if (this.#conversation) await attempt(async () => (await bring(() => import('./find/bar.js'))).openFindBar(this.#page), { failed: strings.find.failed });
   }
 
   /** References in the transcript read as what they name is called. */

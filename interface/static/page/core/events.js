@@ -9,6 +9,7 @@
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
  * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went. `beside:taken {by}` and
  * `beside:left` tell of the place beside the conversation: one thing stands there at a time.
+ * `find:open` shows the bar that finds in the conversation.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
  *            off: (name: string, listener: (detail: any) => void) => void,

@@ -60,6 +60,7 @@ const JOBS = {
   darkTheme: () => chooseTheme('dark'),
   systemTheme: () => chooseTheme('system'),
   logOut: () => document.querySelector('form[action="/logout"]').requestSubmit(),
+  find: ({ events }) => events.emit('find:open'),
   newConversation: () => press('#new-conversation'),
   previous: (page) => openListed(-1, page),
   next: (page) => openListed(1, page),

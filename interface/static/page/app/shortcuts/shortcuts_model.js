@@ -4,6 +4,7 @@
 export const ACTIONS = [
   { name: 'palette', keys: ['Mod', 'K'], icon: 'slash-square' },
   { name: 'search', keys: ['Mod', 'Shift', 'F'], icon: 'search' },
+  { name: 'find', keys: ['Mod', 'F'], icon: 'search' },
   { name: 'newConversation', keys: ['Mod', 'Shift', 'O'], icon: 'plus-lg' },
   { name: 'newWorkspace', icon: 'folder-plus' },
   { name: 'memories', icon: 'bookmark' },

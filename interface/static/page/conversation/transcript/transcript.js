@@ -160,13 +160,26 @@ export class Transcript {
 
   /** @returns {boolean} whether the message is here, and now in view */
   reveal(messageId) {
+    if (!this.scrollTo(messageId)) return false;
+    this.card(messageId).flash();
+    this.card(messageId).takeFocus();
+    return true;
+  }
+
+  /** Brings a message, or a part of its card, into view. @returns {boolean} whether the message is here */
+  scrollTo(messageId, part = null) {
     const card = this.card(messageId);
     if (!card) return false;
     this.#scroll.release();
-    card.node.scrollIntoView({ block: 'center' });
-    card.flash();
-    card.takeFocus();
+    (part ?? card.node).scrollIntoView({ block: 'center' });
     return true;
+  }
+
+  /** The place in the conversation of the first message that is seen; 1 where there is none. */
+  get firstSeenIndex() {
+    const { top } = this.#container.getBoundingClientRect();
+    const seen = this.messages.find(({ message_id: id }) => (this.card(id)?.node.getBoundingClientRect().bottom ?? 0) > top);
+    return seen?.message_index ?? 1;
   }
 
   /** A conversation has another title: references to it say so. */

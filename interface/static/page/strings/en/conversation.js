@@ -143,6 +143,16 @@ export const strings = {
     treeFailed: (message) => `The branches could not be loaded. ${message}`,
   },
 
+  find: {
+    label: 'Find in this conversation',
+    placeholder: 'Find in this conversation',
+    count: (place, total) => (total === 0 ? 'Not found' : `${place} of ${count(total, 'message', 'messages')}`),
+    previous: 'Previous (Shift+Enter)',
+    next: 'Next (Enter)',
+    close: 'Close (Esc)',
+    failed: (message) => `The conversation could not be searched. ${message}`,
+  },
+
   rail: {
     label: 'Beside the conversation',
     close: 'Close',

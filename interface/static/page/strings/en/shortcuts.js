@@ -19,6 +19,7 @@ export const shortcutStrings = {
     darkTheme: 'Dark theme',
     systemTheme: 'Theme of the system',
     logOut: 'Log out',
+    find: 'Find in this conversation; pressed again, the browser searches the page',
     newConversation: 'New conversation',
     previous: 'Previous conversation of the sidebar',
     next: 'Next conversation of the sidebar',
