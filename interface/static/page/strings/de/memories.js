@@ -8,6 +8,7 @@ export const knowledgeStrings = fill(english, {
   panel: {
     title: 'Erinnerungen',
     close: 'Zurück zur Unterhaltung',
+    closeBeside: 'Erinnerungen schließen',
     tabs: 'Teile deiner Erinnerungen',
     loading: 'Wird geladen …',
     again: 'Erneut versuchen',

@@ -1,0 +1,53 @@
+import { answerSettingsStrings as english } from '../en/answer_settings.js';
+import { fill } from '../fill.js';
+import { number } from './count.js';
+
+export const answerSettingsStrings = fill(english, {
+  title: 'Ajustes de esta conversación',
+  preset: 'Preajuste',
+  noPreset: 'Ninguno',
+  systemPrompt: 'Instrucción del sistema',
+  systemPromptHelp: 'Lo que se dice al modelo antes de cada mensaje, en lugar de sus instrucciones habituales.',
+  temperature: 'Temperatura',
+  temperatureHelp: '0 es constante, 2 es imprevisible. Vacío: como prefiera el modelo.',
+  answerTokens: 'Respuesta más larga',
+  answerTokensHelp: 'En tokens. Vacío: tan larga como pueda el modelo.',
+  model: 'Modelo',
+  save: 'Guardar',
+  cancel: 'Cancelar',
+  savePreset: 'Guardar como preajuste…',
+  deletePreset: 'Borrar el preajuste',
+  presetName: 'Nombre del preajuste',
+  presetSaved: (name) => `El preajuste «${name}» está guardado.`,
+  presetDeleted: (name) => `El preajuste «${name}» está borrado.`,
+  undo: 'Deshacer',
+  failed: (message) => `Eso no funcionó. ${message}`,
+  discardTitle: '¿Descartar lo que cambiaste?',
+  discard: 'Descartar',
+  wrong: {
+    systemPrompt: (most) => `Una instrucción del sistema tiene como máximo ${number(most)} caracteres.`,
+    temperature: () => 'La temperatura es un número de 0 a 2.',
+    answerTokens: () => 'La respuesta más larga es un número entero de tokens.',
+  },
+
+  prompts: {
+    title: 'Biblioteca de prompts',
+    empty: 'Todavía no hay prompts. Escribe uno abajo; luego escribe / y su nombre en un mensaje.',
+    name: 'Nombre',
+    nameHelp: 'Una palabra. La escribirás después de una barra.',
+    text: 'Texto',
+    textHelp: 'Escribe {{idioma}} donde haya que rellenar algo.',
+    add: 'Añadir prompt',
+    change: 'Guardar prompt',
+    edit: (name) => `Editar /${name}`,
+    remove: (name) => `Borrar /${name}`,
+    use: (name) => `Usar /${name}`,
+    deleted: (name) => `Se borró /${name}`,
+    saved: (name) => `/${name} está guardado.`,
+    wrongName: 'Un nombre es una palabra que empieza por una letra, con letras, cifras, «-» y «_».',
+    noText: 'Escribe el texto del prompt.',
+    close: 'Cerrar',
+    fill: (name) => `/${name}`,
+    insert: 'Insertar',
+  },
+});

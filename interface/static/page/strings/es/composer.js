@@ -1,0 +1,102 @@
+import { composerStrings as english } from '../en/composer.js';
+import { fill } from '../fill.js';
+import { count, number } from './count.js';
+
+const GIGA = 1e9;
+const size = (bytes) => (bytes >= GIGA ? `${number(bytes / GIGA)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
+
+export const composerStrings = fill(english, {
+  again: 'Reintentar',
+  close: 'Cerrar',
+
+  commands: {
+    about: {
+      title: 'Poner nombre a esta conversación; sin texto, editar su nombre',
+      memory: 'Recordar un texto; sin texto, lo último que se dijo',
+      export: 'Guardar esta conversación como archivo',
+      search: 'Buscar en todo',
+      clear: 'Empezar de nuevo en el mismo espacio de trabajo; esta conversación se queda',
+      fork: 'Copiar esta conversación hasta su último mensaje y seguir allí',
+      model: 'Elegir el modelo que responde aquí',
+      temp: 'Empezar una conversación temporal',
+      new: 'Empezar una conversación nueva',
+      share: 'Compartir una copia fija de esta conversación mediante un enlace',
+      stateless: 'No guardar nada de lo que se diga desde ahora, o volver a guardarlo',
+      pin: 'Fijar esta conversación por encima de las demás, o soltarla',
+      archive: 'Poner esta conversación en el archivo',
+      settings: 'Instrucción del sistema, temperatura, respuesta más larga y preajustes de esta conversación',
+      prompts: 'Abrir la biblioteca de prompts; /nombre pone un prompt en el mensaje',
+      help: 'Mostrar los comandos',
+    },
+    keys: '↑ ↓ para elegir, Intro inserta, Esc cierra',
+    nothingYet: 'Todavía no hay conversación: escribe antes un mensaje.',
+    noMessage: 'Aquí todavía no se ha dicho nada.',
+    notOneOf: (name, known) => `/${name} admite uno de estos: ${known.join(', ')}.`,
+    noArgument: (name) => `/${name} no lleva nada detrás.`,
+    ambiguousModel: (name, found) => `«${name}» podría ser ${found.join(', ')}. Escribe más del nombre.`,
+    noModel: (name) => `Ningún modelo se llama «${name}». Escribe /model y un espacio para ver cuáles hay.`,
+    titled: (title) => `La conversación se llama «${title}».`,
+    pinned: 'Fijada.',
+    unpinned: 'Ya no está fijada.',
+    archived: 'Archivada.',
+    undo: 'Deshacer',
+    stateless: { on: 'Lo que se diga desde ahora no se guarda.', off: 'Lo que se diga desde ahora se guarda.' },
+    failed: (message) => `Eso no funcionó. ${message}`,
+    running: 'Un momento…',
+    values: { on: 'No guardar nada desde ahora', off: 'Guardar lo que se diga' },
+  },
+
+  files: {
+    list: 'Archivos que van con tu mensaje',
+    tooMany: (most) => `Con un mensaje ${most === 1 ? 'va' : 'van'} como máximo ${count(most, 'archivo', 'archivos')}.`,
+    notText: (name) => `«${name}» no es un archivo de texto: con un mensaje solo puede ir texto.`,
+    empty: (name) => `«${name}» no contiene nada.`,
+    tooBig: (name, most) => `«${name}» es demasiado grande: un mensaje con sus archivos tiene como máximo ${number(most)} caracteres.`,
+    unreadable: (name) => `No se pudo leer «${name}». Quizá se movió, o es una carpeta.`,
+    size: (chars) => `${number(chars)} caracteres`,
+    remove: (name) => `No adjuntar ${name}`,
+    preview: (name) => `Mostrar lo que contiene ${name}`,
+    previewTitle: (name) => `Contenido de ${name}`,
+    added: (names) => `Adjuntado: ${names.join(', ')}.`,
+    removed: (name) => `${name} ya no está adjunto.`,
+    leftBehind: 'Pasaste a otra conversación antes de que se leyeran los archivos. Adjúntalos de nuevo donde correspondan.',
+    notKept: 'Los archivos adjuntos son demasiado grandes para el borrador: se pierden cuando sales de esta página.',
+    pasted: (chars) => `Pegaste ${number(chars)} caracteres.`,
+    attachPasted: 'Adjuntar como archivo',
+    pastedName: 'texto pegado.txt',
+    tooLong: (limit) => `Un mensaje y sus archivos tienen juntos como máximo ${number(limit)} caracteres.`,
+  },
+
+  models: {
+    label: 'Modelos',
+    answers: (name) => `Aquí responde ${name}. Elegir otro modelo`,
+    gone: (id, name) => `${id} ya no está: aquí responde ${name}. Elegir otro modelo`,
+    groups: { own: 'Este servidor', embedded: 'En este servidor, al elegirlo', openai: 'Proveedor', anthropic: 'Anthropic' },
+    role: { main: 'modelo principal', cheap: 'para tareas pequeñas' },
+    fetching: (percent) => (percent === null ? 'descargándose' : `descargándose: ${percent} %`),
+    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    phase: {
+      ready: 'listo', waiting: 'se carga cuando hace falta', loading: 'cargándose', none: 'sin configurar', failed: 'no disponible',
+    },
+    absent: (bytes) => (bytes ? `sin descargar, ${size(bytes)}` : 'sin descargar'),
+    window: (tokens) => `contexto de ${Math.round(tokens / 1000)}k`,
+    asking: 'Preguntando al proveedor por sus modelos…',
+    providerFailed: (detail) => `No se pudieron listar los modelos del proveedor. ${detail}`,
+    keys: '↑ ↓ o letras para elegir, Intro acepta, Esc cierra',
+    forNew: 'También para todas las conversaciones nuevas en este dispositivo',
+    loadFailed: (message) => `No se pudieron listar los modelos. ${message}`,
+    saveFailed: (message) => `No se pudo elegir el modelo. ${message}`,
+    fetchFailed: (message) => `No se pudo descargar el modelo. ${message}`,
+    chosen: (name) => `Desde ahora responde ${name}.`,
+    beginsToFetch: (name) => `${name} se está descargando. Tu mensaje espera hasta que esté.`,
+    loading: 'Buscando modelos…',
+  },
+
+  options: {
+    label: 'Opciones del cuadro de mensaje',
+    settings: 'Ajustes de esta conversación…',
+    propose: 'Proponer recuerdos después de cada respuesta',
+    enter: 'Intro envía (Mayús+Intro cambia de línea)',
+    enterHelp: 'Ctrl+Intro (⌘ Intro) siempre envía.',
+  },
+});

@@ -1,0 +1,53 @@
+import { answerSettingsStrings as english } from '../en/answer_settings.js';
+import { fill } from '../fill.js';
+import { number } from './count.js';
+
+export const answerSettingsStrings = fill(english, {
+  title: '此对话的设置',
+  preset: '预设',
+  noPreset: '无',
+  systemPrompt: '系统提示词',
+  systemPromptHelp: '在每条消息之前告诉模型的内容，取代平时的指令。',
+  temperature: '温度',
+  temperatureHelp: '0 最稳定，2 最随机。留空：由模型决定。',
+  answerTokens: '最长回答',
+  answerTokensHelp: '以词元计。留空：模型能写多长就多长。',
+  model: '模型',
+  save: '保存',
+  cancel: '取消',
+  savePreset: '另存为预设…',
+  deletePreset: '删除预设',
+  presetName: '预设名称',
+  presetSaved: (name) => `预设“${name}”已保存。`,
+  presetDeleted: (name) => `预设“${name}”已删除。`,
+  undo: '撤销',
+  failed: (message) => `操作未成功。${message}`,
+  discardTitle: '放弃你所做的更改？',
+  discard: '放弃',
+  wrong: {
+    systemPrompt: (most) => `系统提示词最多 ${number(most)} 个字符。`,
+    temperature: () => '温度是 0 到 2 之间的数字。',
+    answerTokens: () => '最长回答是整数个词元。',
+  },
+
+  prompts: {
+    title: '提示词库',
+    empty: '还没有提示词。在下面写一个；然后在消息中输入 / 和它的名称。',
+    name: '名称',
+    nameHelp: '一个词。使用时在斜杠后输入它。',
+    text: '文本',
+    textHelp: '在需要填写的地方写 {{语言}}。',
+    add: '添加提示词',
+    change: '保存提示词',
+    edit: (name) => `编辑 /${name}`,
+    remove: (name) => `删除 /${name}`,
+    use: (name) => `使用 /${name}`,
+    deleted: (name) => `已删除 /${name}`,
+    saved: (name) => `/${name} 已保存。`,
+    wrongName: '名称是一个以字母开头的词，由字母、数字、“-”和“_”组成。',
+    noText: '请写提示词的文本。',
+    close: '关闭',
+    fill: (name) => `/${name}`,
+    insert: '插入',
+  },
+});

@@ -1,0 +1,102 @@
+import { composerStrings as english } from '../en/composer.js';
+import { fill } from '../fill.js';
+import { number } from './count.js';
+
+const GIGA = 1e9;
+const size = (bytes) => (bytes >= GIGA ? `${number(bytes / GIGA)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
+
+export const composerStrings = fill(english, {
+  again: '重试',
+  close: '关闭',
+
+  commands: {
+    about: {
+      title: '为此对话命名；不带文本则编辑其名称',
+      memory: '记住一段文本；不带文本则记住最后说的内容',
+      export: '将此对话保存为文件',
+      search: '搜索全部内容',
+      clear: '在同一工作区重新开始；此对话保留',
+      fork: '将此对话复制到最后一条消息为止，并在那里继续',
+      model: '选择在这里回答的模型',
+      temp: '开始临时对话',
+      new: '开始新对话',
+      share: '通过链接分享此对话的快照',
+      stateless: '从现在起不保存所说的内容，或恢复保存',
+      pin: '将此对话固定在其他对话之上，或取消固定',
+      archive: '将此对话归档',
+      settings: '此对话的系统提示词、温度、最长回答和预设',
+      prompts: '打开提示词库；/名称 会把提示词放入消息',
+      help: '显示命令',
+    },
+    keys: '↑ ↓ 选择，Enter 插入，Esc 关闭',
+    nothingYet: '还没有对话：请先写一条消息。',
+    noMessage: '这里还没有说过任何内容。',
+    notOneOf: (name, known) => `/${name} 可以接以下之一：${known.join('、')}。`,
+    noArgument: (name) => `/${name} 后面不接任何内容。`,
+    ambiguousModel: (name, found) => `“${name}”可能是 ${found.join('、')}。请输入更多字符。`,
+    noModel: (name) => `没有名为“${name}”的模型。输入 /model 和一个空格查看有哪些模型。`,
+    titled: (title) => `对话名为“${title}”。`,
+    pinned: '已固定。',
+    unpinned: '已取消固定。',
+    archived: '已归档。',
+    undo: '撤销',
+    stateless: { on: '从现在起所说的内容不保存。', off: '从现在起所说的内容会保存。' },
+    failed: (message) => `操作未成功。${message}`,
+    running: '请稍候…',
+    values: { on: '从现在起不保存', off: '保存所说的内容' },
+  },
+
+  files: {
+    list: '随消息一起发送的文件',
+    tooMany: (most) => `一条消息最多附加 ${number(most)} 个文件。`,
+    notText: (name) => `“${name}”不是文本文件：消息只能附加文本。`,
+    empty: (name) => `“${name}”里没有内容。`,
+    tooBig: (name, most) => `“${name}”太大：一条消息及其文件最多 ${number(most)} 个字符。`,
+    unreadable: (name) => `无法读取“${name}”。它可能已被移动，或是一个文件夹。`,
+    size: (chars) => `${number(chars)} 个字符`,
+    remove: (name) => `不附加 ${name}`,
+    preview: (name) => `显示 ${name} 的内容`,
+    previewTitle: (name) => `${name} 的内容`,
+    added: (names) => `已附加：${names.join('、')}。`,
+    removed: (name) => `${name} 不再附加。`,
+    leftBehind: '文件读取完成之前你转到了另一个对话。请在需要的地方重新附加。',
+    notKept: '附加的文件太大，无法保存在草稿中：离开此页面后就会丢失。',
+    pasted: (chars) => `你粘贴了 ${number(chars)} 个字符。`,
+    attachPasted: '作为文件附加',
+    pastedName: '粘贴的文本.txt',
+    tooLong: (limit) => `一条消息及其文件合计最多 ${number(limit)} 个字符。`,
+  },
+
+  models: {
+    label: '模型',
+    answers: (name) => `这里由 ${name} 回答。选择其他模型`,
+    gone: (id, name) => `${id} 已不存在：这里由 ${name} 回答。选择其他模型`,
+    groups: { own: '此服务器', embedded: '在此服务器上，选择后使用', openai: '提供商', anthropic: 'Anthropic' },
+    role: { main: '主模型', cheap: '用于小任务' },
+    fetching: (percent) => (percent === null ? '正在下载' : `正在下载：${percent}%`),
+    shortly: (percent) => (percent === null ? '…' : `${percent}%`),
+    phase: {
+      ready: '就绪', waiting: '需要时加载', loading: '正在加载', none: '未配置', failed: '不可用',
+    },
+    absent: (bytes) => (bytes ? `尚未下载，${size(bytes)}` : '尚未下载'),
+    window: (tokens) => `${Math.round(tokens / 1000)}k 上下文`,
+    asking: '正在向提供商查询模型…',
+    providerFailed: (detail) => `无法列出提供商的模型。${detail}`,
+    keys: '↑ ↓ 或字母选择，Enter 确认，Esc 关闭',
+    forNew: '也用于此设备上的所有新对话',
+    loadFailed: (message) => `无法列出模型。${message}`,
+    saveFailed: (message) => `无法选择模型。${message}`,
+    fetchFailed: (message) => `无法下载模型。${message}`,
+    chosen: (name) => `从现在起由 ${name} 回答。`,
+    beginsToFetch: (name) => `正在下载 ${name}。下载完成后才会发送你的消息。`,
+    loading: '正在查找模型…',
+  },
+
+  options: {
+    label: '输入框选项',
+    settings: '此对话的设置…',
+    propose: '每次回答后建议记忆',
+    enter: '按 Enter 发送（Shift+Enter 换行）',
+    enterHelp: 'Ctrl+Enter（⌘ Enter）始终发送。',
+  },
+});
