@@ -141,7 +141,6 @@ export const strings = fill(english, {
     title: 'Zweige dieser Unterhaltung',
     failed: (message) => `Der Zweig konnte nicht gewählt werden. ${message}`,
     treeFailed: (message) => `Die Zweige konnten nicht geladen werden. ${message}`,
-    askFailed: (message) => `Die Frage konnte nicht neu gestellt werden. ${message}`,
   },
 
   rail: {
@@ -244,6 +243,7 @@ export const strings = fill(english, {
     attached: 'Erinnerungen, die mit deiner Nachricht gehen',
     attachedAlready: (friendlyId) => `@${friendlyId} geht schon mit deiner nächsten Nachricht.`,
     attachedNow: (friendlyId) => `@${friendlyId} geht mit deiner nächsten Nachricht.`,
+    attachedDeleted: 'gelöscht',
     detach: (friendlyId) => `@${friendlyId} nicht beilegen`,
     tooManyAttached: (most) => `Höchstens ${most} Erinnerungen gehen mit einer Nachricht.`,
   },

@@ -141,7 +141,6 @@ export const strings = fill(english, {
     title: 'Ramas de esta conversación',
     failed: (message) => `No se pudo elegir la rama. ${message}`,
     treeFailed: (message) => `No se pudieron cargar las ramas. ${message}`,
-    askFailed: (message) => `No se pudo volver a preguntar. ${message}`,
   },
 
   rail: {
@@ -242,6 +241,7 @@ export const strings = fill(english, {
     attached: 'Recuerdos que van con tu mensaje',
     attachedAlready: (friendlyId) => `@${friendlyId} ya va con tu próximo mensaje.`,
     attachedNow: (friendlyId) => `@${friendlyId} va con tu próximo mensaje.`,
+    attachedDeleted: 'borrado',
     detach: (friendlyId) => `No adjuntar @${friendlyId}`,
     tooManyAttached: (most) => `Con un mensaje van como máximo ${most} recuerdos.`,
   },

@@ -141,7 +141,6 @@ export const strings = fill(english, {
     title: '此对话的分支',
     failed: (message) => `无法选择分支。${message}`,
     treeFailed: (message) => `无法加载分支。${message}`,
-    askFailed: (message) => `无法重新提问。${message}`,
   },
 
   rail: {
@@ -242,7 +241,7 @@ export const strings = fill(english, {
     attached: '随消息一起发送的记忆',
     attachedAlready: (friendlyId) => `@${friendlyId} 已附加到你的下一条消息。`,
     attachedNow: (friendlyId) => `@${friendlyId} 将随你的下一条消息发送。`,
-    attachedDeleted: (friendlyId) => `附加的记忆 @${friendlyId} 已被删除。`,
+    attachedDeleted: '已删除',
     detach: (friendlyId) => `不附加 @${friendlyId}`,
     tooManyAttached: (most) => `一条消息最多附加 ${most} 条记忆。`,
   },

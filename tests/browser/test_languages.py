@@ -1,0 +1,103 @@
+"""The page in each of its languages: chosen in the settings, read on a few screens, kept for the sign-in page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.browser.screens import problems
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+class Words(NamedTuple):
+    """What a few screens say in a language."""
+
+    name: str
+    section: str
+    devices: str
+    message: str
+    sender: str
+    menu: str
+    memories: str
+    no_memories: str
+    log_in: str
+
+
+WORDS = {
+    "de": Words(
+        name="Deutsch",
+        section="Aussehen und Sprache",
+        devices="dieses Gerät",
+        message="Nachricht",
+        sender="Du",
+        menu="Aktionen der Nachricht",
+        memories="Erinnerungen",
+        no_memories="Noch keine Erinnerungen",
+        log_in="Anmelden",
+    ),
+    "es": Words(
+        name="Español",
+        section="Aspecto e idioma",
+        devices="este dispositivo",
+        message="Mensaje",
+        sender="Tú",
+        menu="Acciones del mensaje",
+        memories="Recuerdos",
+        no_memories="Todavía no hay recuerdos",
+        log_in="Iniciar sesión",
+    ),
+    "zh-Hans": Words(
+        name="简体中文",
+        section="外观和语言",
+        devices="此设备",
+        message="消息",
+        sender="你",
+        menu="消息操作",
+        memories="记忆",
+        no_memories="还没有记忆",
+        log_in="登录",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_the_page_is_read_in_the_language_that_was_chosen(language: str, person: Client, open_page: OpenPage) -> None:
+    words = WORDS[language]
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, "/settings#appearance")
+    page.get_by_role("combobox", name="Language").select_option(words.name)
+    shown = page.locator(".settings-section:visible h2")
+    expect(shown).to_have_text(words.section)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    page.locator(".settings-nav a[href='#devices']").click()
+    expect(page.locator("#session-list")).to_contain_text(words.devices)
+
+    page.goto(talk.path)
+    cards = page.locator(".message-card")
+    expect(cards).to_have_count(2)
+    expect(cards.first.locator(".message-sender")).to_have_text(words.sender)
+    expect(page.get_by_role("textbox", name=words.message, exact=True)).to_be_visible()
+    cards.first.get_by_role("button", name=words.menu).click()
+    expect(page.get_by_role("menu", name=words.menu)).to_be_visible()
+    page.keyboard.press("Escape")
+    # What is loaded later speaks the language too.
+    page.get_by_role("button", name=words.memories, exact=True).click()
+    expect(page.get_by_role("heading", name=words.no_memories)).to_be_visible()
+    assert problems(page) == []
+    assert page.locator(f"script[type='module'][src*='{language}']").count() == 1
+
+    page.context.clear_cookies(name=re.compile("session"))
+    page.goto("/login")
+    expect(page.get_by_role("button", name=words.log_in, exact=True)).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", language)
