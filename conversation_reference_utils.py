@@ -272,6 +272,8 @@ class _Found(NamedTuple):
 
 def parse_references(text: str) -> ParsedReferences:
     """Find the references in a message as typed; none inside code, in linear time."""
+    if "@" not in text and "#" not in text:
+        return ParsedReferences(friendly_ids=(), claim_ids=(), clean_text=_SPACES.sub(" ", text).strip(" "), spans=())
     found = list(_find(text))
     edges = [0, *(edge for reference in found for edge in reference[:2]), len(text)]
     kept = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
@@ -286,8 +288,6 @@ def parse_references(text: str) -> ParsedReferences:
 
 
 def _find(text: str) -> Iterator[_Found]:
-    if "@" not in text and "#" not in text:
-        return
     nowhere = (len(text), len(text))
     code = code_ranges(text)
     code_start, code_end = next(code, nowhere)

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, filterfalse
 from typing import Any
 
 from sqlalchemy import Connection, Row, Text, bindparam, insert, select, update
@@ -83,12 +84,13 @@ def insert_activities(
 
 def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
     """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, 32 where they are taken."""
-    wanted = [short_id for activity_id in activity_ids for short_id in _short_ids_of(activity_id)]
+    candidates = [_short_ids_of(activity_id) for activity_id in activity_ids]
+    wanted = list(chain(*candidates))
     named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
     taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
     given = []
-    for activity_id in activity_ids:
-        short_id = next(candidate for candidate in _short_ids_of(activity_id) if candidate not in taken)
+    for its_own in candidates:
+        short_id = next(filterfalse(taken.__contains__, its_own))
         taken.add(short_id)
         given.append(short_id)
     return given
@@ -168,9 +170,9 @@ def _taken(count: int) -> Prepared:
     return Prepared(select(activities.c.short_id).where(in_conversation, activities.c.short_id.in_(wanted)))
 
 
-def _short_ids_of(activity_id: str) -> Iterator[str]:
+def _short_ids_of(activity_id: str) -> list[str]:
     digits = activity_id.replace("-", "").lower()
-    return (digits[-length:] for length in _SHORT_ID_LENGTHS)
+    return [digits[-length:] for length in _SHORT_ID_LENGTHS]
 
 
 def _find_parent(

@@ -8,14 +8,14 @@ most jobs.
 from __future__ import annotations
 
 import itertools
-import logging
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -31,13 +31,12 @@ from database.errors import (
 )
 
 from .backend import Backend, log_failure
+from .pool import KeptConnections
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 RECORDED = "changed_people"
 """The key of a connection's `info` that holds the people whose changes the transaction has recorded."""
-_WAIT_SECONDS = 30.0
 _TOO_LARGE = "The number is too large."
 _TOGETHER = 8
 """So many jobs share a transaction at most: the next begun answer is not to wait for a whole crowd."""
@@ -85,6 +84,7 @@ class Database:
     def __init__(self, backend: Backend, *, folder: Path) -> None:
         self.backend = backend
         self.folder = folder
+        self._errors: tuple[type[Exception], ...] = (OverflowError, *backend.errors)
         self._readers = KeptConnections(backend, writing=False)
         self._writer = KeptConnections(backend, writing=True)
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
@@ -109,18 +109,11 @@ class Database:
             raise OnlyWithSQLiteError
         return self.backend.file
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> _Reading:
         """A connection whose statements all see one state of the database."""
         if self.damage is not None:
             raise DatabaseDamagedError
-        try:
-            with self._readers.transaction() as connection:
-                yield connection
-        except OverflowError as error:
-            raise InvalidChangeError(_TOO_LARGE) from error
-        except self.backend.errors as error:
-            raise self._failure(error, doing="reading") from error
+        return _Reading(self)
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
@@ -146,12 +139,10 @@ class Database:
         """Run `job` as one transaction and wait until it is committed."""
         if not self._begin_writing_here(urgency):
             return self.submit(job, urgency=urgency).result()
-        future: Future[T] = Future()
         try:
-            self._run(job, future)
+            return self._committed(job)
         finally:
             self._writing.release()
-        return future.result()
 
     @contextmanager
     def writing(self, *, timeout: float, urgency: Urgency = Urgency.CHANGE) -> Iterator[Connection]:
@@ -248,12 +239,24 @@ class Database:
 
     def _run(self, job: Job[T], future: Future[T]) -> None:
         try:
-            with self._own_errors(), self._transaction() as connection:
-                result = job(connection)
+            result = self._committed(job)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             future.set_exception(error)
         else:
             future.set_result(result)
+
+    def _committed(self, job: Job[T]) -> T:
+        """What `job` returned, after the commit of its transaction."""
+        try:
+            with self._writer.transaction() as connection:
+                result = job(connection)
+        except IntegrityError:
+            raise
+        except self._errors as error:
+            raise self._write_error(error) from error
+        self.write_failure = None
+        self._tell_changes(connection)
+        return result
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
@@ -262,25 +265,33 @@ class Database:
             yield
         except IntegrityError:
             raise
-        except OverflowError as error:
-            raise InvalidChangeError(_TOO_LARGE) from error
-        except self.backend.errors as error:
-            failure = self._failure(error, doing="writing")
-            if isinstance(failure, StorageFailedError):
-                self.write_failure = failure
-            raise failure from error
+        except self._errors as error:
+            raise self._write_error(error) from error
         else:
             self.write_failure = None
+
+    def _write_error(self, error: Exception) -> StoreError:
+        failure = self._error(error, doing="writing")
+        if isinstance(failure, StorageFailedError):
+            self.write_failure = failure
+        return failure
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         """A transaction of the writing connection; after its commit, `on_changes` hears whose changes it recorded."""
         with self._writer.transaction() as connection:
             yield connection
+        self._tell_changes(connection)
+
+    def _tell_changes(self, connection: Connection) -> None:
         # A transaction that was rolled back may have left names: its people are told for nothing.
         people = connection.info.pop(RECORDED, None)
         if people and self.on_changes is not None:
             self.on_changes(people)
+
+    def _error(self, error: Exception, *, doing: str) -> StoreError:
+        """The error of the store for one of the driver, or for a number that no column can hold."""
+        return InvalidChangeError(_TOO_LARGE) if isinstance(error, OverflowError) else self._failure(error, doing=doing)
 
     def _failure(self, error: Exception, *, doing: str) -> StoreError:
         failure = log_failure(self.backend.store_error(error), error, doing=f"{doing} {self.backend.name}")
@@ -288,6 +299,33 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
+
+
+class _Reading:
+    """The `with` block of `Database.reading`; a class, as `_Transaction` is."""
+
+    __slots__ = ("_database", "_transaction")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._transaction = database._readers.transaction()
+
+    def __enter__(self) -> Connection:
+        try:
+            return self._transaction.__enter__()
+        except self._database.backend.errors as error:
+            raise self._database._error(error, doing="reading") from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        database = self._database
+        try:
+            self._transaction.__exit__(kind, error, traceback)
+        except database.backend.errors as failed:
+            raise database._error(failed, doing="reading") from failed
+        if error is not None and isinstance(error, database._errors):
+            raise database._error(error, doing="reading") from error
 
 
 class _Turn:
@@ -317,111 +355,3 @@ class _RolledBackError(Exception):
 
 def _end(_connection: Connection) -> None:
     """The last job: what comes after it is not taken up."""
-
-
-class KeptConnections:
-    """Up to `count` connections to one database, each used by one thread at a time and opened when first needed.
-
-    SQLAlchemy's own pool creates, begins, resets and discards a transaction object for each use, which takes longer
-    than most of our transactions do.
-    """
-
-    def __init__(self, backend: Backend, *, writing: bool) -> None:
-        """`writing`: one connection for the writer; otherwise as many readers as the backend allows."""
-        count = 1 if writing else backend.readers
-        self._errors = backend.errors
-        self._engine = backend.engine(connections=count, writing=writing)
-        self._beginning = backend.beginning(writing=writing)
-        self._closings = 0
-        # The one used last comes first: what it has read of the database is still in its memory.
-        self._idle: queue.LifoQueue[Connection | None] = queue.LifoQueue()
-        for _ in range(count):
-            self._idle.put(None)
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A connection within a transaction: committed at the end, rolled back when the block raises.
-
-        Raises StorageBusyError where all connections are in use for long, and the driver's errors.
-        """
-        closings = self._closings
-        connection = self._begun(self._take())
-        try:
-            yield connection
-            _commit(connection)
-        except BaseException:
-            self._put_back(self._rolled_back(connection), closings)
-            raise
-        self._put_back(connection, closings)
-
-    def close(self) -> None:
-        """Close all connections; the next transaction opens new ones."""
-        self._closings += 1
-        idle: list[Connection | None] = []
-        with suppress(queue.Empty):
-            while True:
-                idle.append(self._idle.get_nowait())
-        for connection in idle:
-            if connection is not None:
-                connection.close()
-            self._idle.put(None)
-        self._engine.dispose()
-
-    def _put_back(self, connection: Connection | None, closings: int) -> None:
-        """Let another transaction have the connection; close it where the pool was closed since it was taken."""
-        if connection is not None and closings != self._closings:
-            connection.detach()
-            connection.close()
-            connection = None
-        self._idle.put(connection)
-
-    def _take(self) -> Connection | None:
-        """An idle connection, or None for one that has to be opened."""
-        try:
-            return self._idle.get(timeout=_WAIT_SECONDS)
-        except queue.Empty:
-            raise StorageBusyError("The server is reading too much at once. Try again in a moment.") from None
-
-    def _begun(self, idle: Connection | None) -> Connection:
-        """`idle`, or a new connection, within a transaction.
-
-        A connection that broke while it was idle (the database server was restarted) is replaced once.
-        """
-        connection = idle
-        try:
-            if connection is not None:
-                try:
-                    return self._begin(connection)
-                except self._errors:
-                    connection = self._rolled_back(connection)
-                    if connection is not None:
-                        raise
-            connection = self._engine.connect()
-            return self._begin(connection)
-        except BaseException:
-            self._idle.put(connection and self._rolled_back(connection))
-            raise
-
-    def _begin(self, connection: Connection) -> Connection:
-        connection.connection.cursor().execute(self._beginning)
-        return connection
-
-    def _rolled_back(self, connection: Connection) -> Connection | None:
-        """The connection after a rollback; None where that failed and the connection was closed."""
-        with suppress(*self._errors):
-            if connection.get_transaction() is not None:
-                connection.rollback()
-            if not connection.invalidated:
-                connection.connection.rollback()
-                return connection
-        log.warning("a connection to the store was lost")
-        with suppress(*self._errors):
-            connection.close()
-        return None
-
-
-def _commit(connection: Connection) -> None:
-    if connection.in_transaction():
-        connection.commit()  # we began it, but SQLAlchemy took part in it
-    else:
-        connection.connection.commit()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from database.engine import database as engine
-from database.engine.database import KeptConnections
+from database.engine import pool
+from database.engine.pool import KeptConnections
 from database.engine.sqlite import SQLiteFile
 from database.errors import StorageBusyError
 
@@ -62,7 +62,7 @@ def test_a_connection_that_broke_is_replaced(connections: KeptConnections) -> No
 def test_who_waits_too_long_for_a_connection_is_told_to_come_again(
     connections: KeptConnections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pool, "_WAIT_SECONDS", 0.01)
     with connections.transaction(), pytest.raises(StorageBusyError):
         notes(connections)
     assert notes(connections) == []

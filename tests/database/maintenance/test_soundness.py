@@ -111,7 +111,7 @@ def test_a_store_that_cannot_be_written_is_not_usable_until_it_can(users_dir: st
     require_usable(database=open_store(users_dir))
 
     def read_only(switch: str) -> None:
-        store._writer._idle.queue[0].connection.driver_connection.execute(f"PRAGMA query_only = {switch}")  # type: ignore[union-attr]
+        store._writer._idle[0].connection.driver_connection.execute(f"PRAGMA query_only = {switch}")  # type: ignore[union-attr]
         store.next_probe = 0.0
 
     read_only("ON")

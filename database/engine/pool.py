@@ -1,0 +1,162 @@
+"""Connections that stay open, with transactions that are cheap to begin and to end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from types import TracebackType
+
+from sqlalchemy import Connection
+
+from database.errors import StorageBusyError
+
+from .backend import Backend
+
+log = logging.getLogger(__name__)
+_WAIT_SECONDS = 30.0
+
+
+class KeptConnections:
+    """Up to `count` connections to one database, each used by one thread at a time and opened when first needed.
+
+    SQLAlchemy's own pool creates, begins, resets and discards a transaction object for each use, which takes longer
+    than most of our transactions do.
+    """
+
+    def __init__(self, backend: Backend, *, writing: bool) -> None:
+        """`writing`: one connection for the writer; otherwise as many readers as the backend allows."""
+        count = 1 if writing else backend.readers
+        self._errors = backend.errors
+        self._engine = backend.engine(connections=count, writing=writing)
+        self._beginning = backend.beginning(writing=writing)
+        self._closings = 0
+        # The one used last comes first: what it has read of the database is still in its memory.
+        self._idle: deque[Connection | None] = deque([None] * count)
+        self._freed = threading.Condition()
+        self._waiting = 0
+
+    def transaction(self) -> _Transaction:
+        """A connection within a transaction: committed at the end, rolled back when the block raises.
+
+        Raises StorageBusyError where all connections are in use for long, and the driver's errors.
+        """
+        return _Transaction(self)
+
+    def close(self) -> None:
+        """Close all connections; the next transaction opens new ones."""
+        self._closings += 1
+        for _ in range(len(self._idle)):
+            with suppress(IndexError):
+                connection = self._idle.popleft()
+                if connection is not None:
+                    connection.close()
+                self._put_back(None, self._closings)
+        self._engine.dispose()
+
+    def _put_back(self, connection: Connection | None, closings: int) -> None:
+        """Let another transaction have the connection; close it where the pool was closed since it was taken."""
+        if connection is not None and closings != self._closings:
+            connection.detach()
+            connection.close()
+            connection = None
+        self._idle.append(connection)
+        if self._waiting:
+            with self._freed:
+                self._freed.notify()
+
+    def _waited(self) -> Connection | None:
+        """An idle connection, or None for one that has to be opened, once another transaction has given it back."""
+        until = time.monotonic() + _WAIT_SECONDS
+        with self._freed:
+            self._waiting += 1  # before looking: who gives one back after the look sees that somebody waits
+            try:
+                while self._freed.wait_for(lambda: self._idle, until - time.monotonic()):
+                    with suppress(IndexError):
+                        return self._idle.pop()
+            finally:
+                self._waiting -= 1
+        raise StorageBusyError("The server is reading too much at once. Try again in a moment.")
+
+    def _begun(self, idle: Connection | None) -> Connection:
+        """`idle`, or a new connection, within a transaction.
+
+        A connection that broke while it was idle (the database server was restarted) is replaced once.
+        """
+        connection = idle
+        try:
+            if connection is not None:
+                try:
+                    return self._begin(connection)
+                except self._errors:
+                    connection = self._rolled_back(connection)
+                    if connection is not None:
+                        raise
+            connection = self._engine.connect()
+            return self._begin(connection)
+        except BaseException:
+            self._put_back(connection and self._rolled_back(connection), self._closings)
+            raise
+
+    def _begin(self, connection: Connection) -> Connection:
+        connection.connection.dbapi_connection.execute(self._beginning)  # type: ignore[union-attr]
+        return connection
+
+    def _rolled_back(self, connection: Connection) -> Connection | None:
+        """The connection after a rollback; None where that failed and the connection was closed."""
+        with suppress(*self._errors):
+            if connection.get_transaction() is not None:
+                connection.rollback()
+            if not connection.invalidated:
+                connection.connection.rollback()
+                return connection
+        log.warning("a connection to the store was lost")
+        with suppress(*self._errors):
+            connection.close()
+        return None
+
+
+class _Transaction:
+    """The `with` block of `KeptConnections.transaction`; a generator would cost as much as a small statement."""
+
+    __slots__ = ("_closings", "_connection", "_pool")
+
+    def __init__(self, pool: KeptConnections) -> None:
+        self._pool = pool
+        self._closings = 0
+        self._connection: Connection
+
+    def __enter__(self) -> Connection:
+        pool = self._pool
+        self._closings = pool._closings
+        try:
+            idle = pool._idle.pop()
+        except IndexError:
+            idle = pool._waited()
+        self._connection = connection = pool._begun(idle)
+        return connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pool = self._pool
+        connection: Connection | None = self._connection
+        try:
+            if error is None:
+                _commit(self._connection)
+            else:
+                connection = pool._rolled_back(self._connection)
+        except BaseException:
+            connection = pool._rolled_back(self._connection)
+            raise
+        finally:
+            pool._put_back(connection, self._closings)
+
+
+def _commit(connection: Connection) -> None:
+    if connection.in_transaction():
+        connection.commit()  # we began it, but SQLAlchemy took part in it
+    else:
+        connection.connection.dbapi_connection.commit()  # type: ignore[union-attr]
