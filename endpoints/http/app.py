@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flask import Flask, request
+from flask import Flask, Request
+from flask.ctx import RequestContext
+from flask.sessions import NullSession, SessionInterface
 
 from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
@@ -32,10 +34,14 @@ from . import assets, openapi
 from .bodies import STRANGERS_BYTES
 from .error_responses import register_error_handlers
 from .guards import register_guards
-from .headers import register_response_headers
-from .scope import EXTENSION, AppState
+from .headers import adding_headers, register_response_headers
+from .scope import EXTENSION, AppState, current_request
 from .validation import BoundedInteger
 from .work_queues import Work, works
+from .wsgi import ROUTE, Route
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 # A whole knowledge base is imported in one request, as it was exported.
@@ -71,11 +77,48 @@ _NOUNS = (
 )
 
 
+class _NoSessions(SessionInterface):
+    """Flask keeps no sessions: ours are in the store (`database.accounts.sessions`)."""
+
+    _none = NullSession()
+
+    def open_session(self, app: Flask, request: Request) -> NullSession:
+        """The one empty session."""
+        return self._none
+
+
+class _RequestContext(RequestContext):
+    """A request whose route the server may have found before: it queues requests by their views."""
+
+    def match_request(self) -> None:
+        """Take the route from the environment where it is there; find it otherwise."""
+        found: Route | None = self.request.environ.get(ROUTE)
+        if found is None:
+            super().match_request()
+        else:
+            self.request.url_rule, view_args = found
+            self.request.view_args = dict(view_args)
+
+
 class Application(Flask):
-    """Flask, without the check at each call whether one of a request's dozen functions is a coroutine: none is."""
+    """Flask without its sessions and coroutines, with default headers on each response.
+
+    A request that comes now and then pays for each call on its way (documentation/performance.md), so what we have no
+    use for is left out where Flask lets applications do so.
+    """
+
+    session_interface = _NoSessions()
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
+        """Answer a request, with the default headers."""
+        return super().wsgi_app(environ, adding_headers(start_response))
+
+    def request_context(self, environ: WSGIEnvironment) -> RequestContext:
+        """The context of a request; its route may be known already."""
+        return _RequestContext(self, environ)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """`func` as it is."""
+        """`func` as it is: no view and no guard is a coroutine, which Flask would look for at each call."""
         return func
 
 
@@ -115,4 +158,5 @@ def _mark_changes_of_memories(app: Flask) -> None:
 
 
 def _allow_larger_bodies() -> None:
+    request = current_request()
     request.max_content_length = max_body_bytes(request.path)

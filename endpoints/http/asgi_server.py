@@ -28,7 +28,7 @@ from .guards import Views, is_public, shows_credentials, who_asks
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
 from .work_queues import Work, pools, work_of
-from .wsgi import Answer, Scope, answer_of, environ_of
+from .wsgi import ROUTE, Answer, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -163,14 +163,18 @@ class Bridge:
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
-        kind = work_of(self._views.at(path=scope["path"], method=scope["method"]), _parameters(scope))
+        route = self._views.route(path=scope["path"], method=scope["method"])
+        kind = work_of(None if route is None else self._views.of(route), _parameters(scope))
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in (Work.SHORT, Work.PASSWORD):
             client = await self._person(scope, gone=gone)
         if client is None:
             kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in
-        work = partial(answer_of, self._app.wsgi_app, environ_of(scope, content))
+        environ = environ_of(scope, content)
+        if route is not None:
+            environ[ROUTE] = route
+        work = partial(answer_of, self._app.wsgi_app, environ)
         return await self._pools[kind].run(work, client=client, gone=gone)
 
     async def _person(self, scope: Scope, *, gone: Callable[[], Awaitable[object]]) -> str | None:
@@ -264,12 +268,15 @@ def _body(scope: Scope, receive: Receive, memory: BodyMemory) -> RequestBody:
 
 
 def _head_size(scope: Scope) -> int:
-    headers = sum(len(name) + len(value) for name, value in scope["headers"])
-    return len(scope["path"]) + len(scope["query_string"]) + headers
+    size = len(scope["path"]) + len(scope["query_string"])
+    for name, value in scope["headers"]:
+        size += len(name) + len(value)
+    return size
 
 
 def _parameters(scope: Scope) -> dict[str, str]:
-    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    query = scope["query_string"]
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)) if query else {}
 
 
 def _address(scope: Scope) -> str:

@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, current_app, request
+from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from endpoints.languages import ENGLISH, LANGUAGES
 
+from .scope import current_application
 from .validation import answers, fails, public
 
 log = logging.getLogger("anaphora.page")
@@ -285,5 +286,5 @@ def favicon() -> BaseResponse:
 
 
 def _assets() -> Assets:
-    assets: Assets = current_app.extensions[_EXTENSION]
+    assets: Assets = current_application().extensions[_EXTENSION]
     return assets

@@ -241,7 +241,10 @@ class Connection(HttpToolsProtocol):
 
 
 def _size_of_head(address: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
-    return len(address) + sum(len(name) + len(value) + 4 for name, value in headers)
+    size = len(address)
+    for name, value in headers:
+        size += len(name) + len(value) + 4
+    return size
 
 
 def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) -> bytes:

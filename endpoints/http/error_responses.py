@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from .errors import ERROR_TABLE, row_of
-from .headers import request_labels
+from .headers import adding_headers, request_labels
 from .responses import json_reply
 from .scope import remember_error_code, request_id
 from .wsgi import WsgiApp
@@ -54,7 +54,7 @@ def refusing(app: Flask, error: Exception) -> WsgiApp:
             view = app.view_functions.get(request.endpoint or "")
             page = getattr(view, "show_form_again", _no_page)(error)
             response = app.process_response(app.make_response(page or app.handle_user_exception(error)))
-        return response(environ, start_response)
+            return response(environ, adding_headers(start_response))
 
     return answer
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from flask import Flask, current_app, redirect, request
+from flask import Flask, redirect
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response
@@ -19,8 +19,18 @@ from database.engine.database import Database
 
 from .error_responses import wants_page
 from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
-from .scope import EXTENSION, Access, AppState, current_state, remember_access, request_id
+from .scope import (
+    EXTENSION,
+    Access,
+    AppState,
+    current_application,
+    current_request,
+    current_state,
+    remember_access,
+    request_id,
+)
 from .validation import FORM_TYPES, refuse_hostile_address
+from .wsgi import Route
 
 SESSION_COOKIE = "anaphora_session"
 USER_HEADER = "X-Anaphora-User"
@@ -44,7 +54,7 @@ def refuse_foreign_host() -> None:
     On a loopback address, or if ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed names pass.
     Health probes of container platforms use the server's address, and are exempt.
     """
-    settings = current_state().settings
+    request, settings = current_request(), current_state().settings
     if request.blueprint == "health" or not (_is_loopback(settings.host) or settings.allowed_hosts):
         return
     name = _host_name(request.host)
@@ -68,11 +78,19 @@ class Views:
 
     def at(self, *, path: str, method: str) -> Callable[..., Any] | None:
         """The view for `path`, which is not called; None: there is none."""
+        route = self.route(path=path, method=method)
+        return None if route is None else self.of(route)
+
+    def of(self, route: Route) -> Callable[..., Any]:
+        """The view that a route leads to."""
+        return self._views[route[0].endpoint]
+
+    def route(self, *, path: str, method: str) -> Route | None:
+        """The rule that `path` follows, and the arguments in it; None: there is none."""
         try:
-            endpoint, _ = self._addresses.match(path, method)
+            return self._addresses.match(path, method, return_rule=True)
         except HTTPException:
             return None
-        return self._views[endpoint]
 
 
 def is_public(view: Callable[..., Any] | None) -> bool:
@@ -107,15 +125,13 @@ def is_still_valid(database: Database, access: Access) -> bool:
 
 def find_out_who_asks() -> Response | None:
     """Accept a bearer token or a session's cookie; redirect browsers without either to the sign-in page."""
+    request = current_request()
     if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
         return None  # nor does it take a store that can be read
-    state, this = current_state(), request_id()
+    state, this, environ = current_state(), request_id(), request.environ
     state.requests.begin(this)
-    access = _access(
-        state.database,
-        authorization=request.headers.get("Authorization"),
-        session=request.cookies.get(SESSION_COOKIE, ""),
-    )
+    session = parse_cookie(environ.get("HTTP_COOKIE")).get(SESSION_COOKIE, "")
+    access = _access(state.database, authorization=environ.get("HTTP_AUTHORIZATION"), session=session)
     state.requests.belongs_to(this, None if access is None else access.user_email)
     remember_access(access)
     if access is None and request.endpoint is not None and not _is_public():
@@ -133,23 +149,24 @@ def _refuse_other_account(access: Access | None) -> None:
 
     All tabs of a browser share a cookie, so a page may be of another account than its requests.
     """
-    expected = request.headers.get(USER_HEADER)
+    expected = current_request().headers.get(USER_HEADER)
     if expected is not None and access is not None and unquote(expected) != access.user_email and not _is_public():
         raise OtherAccountError
 
 
 def _end_request(_error: BaseException | None) -> None:
-    state: AppState | None = current_app.extensions.get(EXTENSION)
+    state: AppState | None = current_application().extensions.get(EXTENSION)
     if state is not None:
         state.requests.end(request_id())
 
 
 def refuse_forged_requests() -> None:
     """Refuse cross-site requests: unsafe requests with a cookie must come from our pages, forms may not send JSON."""
+    request = current_request()
     if request.method in _SAFE_METHODS or request.endpoint is None:
         return
     _refuse_foreign_body()
-    if "Authorization" in request.headers:
+    if "HTTP_AUTHORIZATION" in request.environ:
         return  # no browser adds that by itself
     own = comes_from_our_pages()
     # Browsers always send the origin of an unsafe request, and a preflight before cross-site JSON. A request without
@@ -160,17 +177,20 @@ def refuse_forged_requests() -> None:
 
 def comes_from_our_pages() -> bool | None:
     """Whether the browser says that the request comes from our own page; None if it says nothing."""
-    site = request.headers.get("Sec-Fetch-Site")
+    request = current_request()
+    site = request.environ.get("HTTP_SEC_FETCH_SITE")
     if site is not None:
         return site in ("same-origin", "none")
-    origin = request.headers.get("Origin")
+    origin = request.environ.get("HTTP_ORIGIN")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() == request.host.lower()
+        return bool(urlsplit(origin).netloc.lower() == request.host.lower())
     return None
 
 
 def _refuse_foreign_body() -> None:
-    has_body = bool(request.content_length) or "Transfer-Encoding" in request.headers
+    request = current_request()
+    length, is_chunked = request.environ.get("CONTENT_LENGTH"), "HTTP_TRANSFER_ENCODING" in request.environ
+    has_body = length not in {None, "", "0"} or is_chunked
     allowed = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
     if has_body and request.mimetype not in allowed:
         raise UnsupportedMediaError("Send the body as application/json.")
@@ -199,7 +219,7 @@ def _is_public() -> bool:
 
 
 def _view_has(mark: str) -> bool:
-    view: Callable[..., Any] | None = current_app.view_functions.get(request.endpoint or "")
+    view = current_application().view_functions.get(current_request().endpoint or "")
     return bool(getattr(view, mark, False))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
-from flask import Flask, Response, request
+from flask import Flask, Response
 
 from .assets import static_version
-from .scope import current_state, error_code, request_id
+from .scope import current_request, current_state, error_code, request_id
 
 log = logging.getLogger("anaphora.requests")
 
@@ -28,34 +30,39 @@ DEFAULT_HEADERS = {
 }
 # Below, the headers weigh as much as what compressing saves.
 _MIN_BYTES = 2000
+_DEFAULTS = [(name.lower(), (name, value)) for name, value in DEFAULT_HEADERS.items()]
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def register_response_headers(app: Flask) -> None:
-    """Register the headers, metrics and logs of every response of `app`."""
+    """Register the entity tags, metrics and logs of every response of `app`; see also `adding_headers`."""
     app.after_request(compress_text)
-    app.after_request(add_headers)
     app.after_request(add_entity_tag)
     app.after_request(count_request)
     app.after_request(log_refusal)
 
 
-def add_headers(response: Response) -> Response:
-    """Set the default headers that the view has not set."""
-    own = set(response.headers.keys(lower=True))
-    for name, value in DEFAULT_HEADERS.items():
-        if name.lower() not in own:
-            response.headers.add(name, value)
-    response.headers["X-Request-ID"] = request_id()
-    # A page that was made by another version offers to reload.
-    response.headers["X-Anaphora-Version"] = static_version()
-    return response
+def adding_headers(start_response: Callable[..., Any]) -> Callable[..., Any]:
+    """WSGI's `start_response`, with the default headers that a response has not set. Used within a request."""
+
+    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+        own = {name.lower() for name, _ in headers}
+        headers += [header for name, header in _DEFAULTS if name not in own]
+        headers.append(("X-Request-ID", request_id()))
+        # A page that was made by another version offers to reload.
+        headers.append(("X-Anaphora-Version", static_version()))
+        return start_response(status, headers, *exc_info)
+
+    return start
 
 
 def add_entity_tag(response: Response) -> Response:
     """Give a JSON answer to a GET an ETag, and answer 304 without a body where the client has it already."""
-    is_whole = response.is_sequence and response.mimetype == "application/json"
-    if is_whole and request.method == "GET" and response.status_code == HTTPStatus.OK:
+    request = current_request()
+    if request.method != "GET" or response.status_code != HTTPStatus.OK:
+        return response
+    if response.is_sequence and response.mimetype == "application/json":
         response.add_etag()
         response.make_conditional(request)
     return response
@@ -67,7 +74,7 @@ def compress_text(response: Response) -> Response:
     if not is_text or "Content-Encoding" in response.headers or len(content := response.get_data()) < _MIN_BYTES:
         return response
     response.vary.add("Accept-Encoding")
-    if request.accept_encodings["gzip"] > 0:
+    if current_request().accept_encodings["gzip"] > 0:
         # The quickest level: lists of a megabyte are made for each request anew.
         response.set_data(gzip.compress(content, compresslevel=1, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
@@ -92,9 +99,7 @@ def log_refusal(response: Response) -> Response:
 
 def request_labels() -> dict[str, str]:
     """Labels of this request for metrics and logs: its route, never its address, which may contain secrets."""
-    return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": _method()}
-
-
-def _method() -> str:
+    request = current_request()
     # An invented method must not create a new metric series.
-    return request.method if request.method in {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"} else "other"
+    method = request.method if request.method in _METHODS else "other"
+    return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": method}

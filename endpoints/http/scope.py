@@ -6,9 +6,10 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypedDict
 
-from flask import current_app, g
+from flask import Flask, Request, current_app, g, request
+from flask.ctx import _AppCtxGlobals
 
 from database.accounts.users import get_user
 from database.engine.database import Database
@@ -100,24 +101,32 @@ class Access:
     read_only: bool = False
 
 
+# Behind Flask's proxies: each use of a proxy costs three calls, and a request uses them fifty times.
+current_application: Callable[[], Flask] = current_app._get_current_object  # type: ignore[attr-defined]
+_g: Callable[[], _AppCtxGlobals] = g._get_current_object
+current_request: Callable[[], Request] = request._get_current_object  # type: ignore[attr-defined]
+
+
 def current_state() -> AppState:
     """The parts of the running server."""
-    return cast("AppState", current_app.extensions[EXTENSION])
+    state: AppState = current_application().extensions[EXTENSION]
+    return state
 
 
 def current_settings() -> Settings:
     """The settings of this application, available even if its store can't be opened."""
-    return cast("Settings", current_app.extensions[SETTINGS])
+    settings: Settings = current_application().extensions[SETTINGS]
+    return settings
 
 
 def remember_access(access: Access | None) -> None:
     """Set the caller for the rest of this request."""
-    g.access = access
+    _g().access = access
 
 
 def current_access() -> Access:
     """The caller. Raises UnauthorizedError for an anonymous request."""
-    access: Access | None = g.get("access")
+    access: Access | None = _g().get("access")
     if access is None:
         raise UnauthorizedError
     return access
@@ -130,9 +139,11 @@ def current_user_email() -> str:
 
 def request_id() -> str:
     """The id of this request in its response and in the log."""
-    if "request_id" not in g:
-        g.request_id = new_request_id()
-    return cast("str", g.request_id)
+    this = _g()
+    found: str | None = this.get("request_id")
+    if found is None:
+        found = this.request_id = new_request_id()
+    return found
 
 
 def new_request_id() -> str:
@@ -142,12 +153,13 @@ def new_request_id() -> str:
 
 def remember_error_code(code: str) -> None:
     """Set the error code of this request, for the log."""
-    g.error_code = code
+    _g().error_code = code
 
 
 def error_code() -> str | None:
     """The error code of this request, if it was refused."""
-    return cast("str | None", g.get("error_code"))
+    code: str | None = _g().get("error_code")
+    return code
 
 
 def access_conversation(conversation_id: str) -> Conversation:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from flask import Response
+from werkzeug.datastructures import Headers
 
 from chat.turns.threads import WorkerThreads
 
@@ -59,6 +60,10 @@ class StreamResponse(Response):
             mimetype=media,
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        """The headers as they are: there is no address in them to complete, and no length to set."""
+        return self.headers
 
     def get_app_iter(self, environ: WSGIEnvironment) -> Iterable[bytes]:
         """The body itself, so that the server that calls us can tell it from an ordinary one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
 from http import HTTPStatus
@@ -19,6 +19,8 @@ from werkzeug.wrappers import Response as BaseResponse
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .models import LARGEST_NUMBER
 from .responses import reply
+from .scope import current_request
+from .wsgi import BODY
 
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -127,7 +129,10 @@ class BoundedInteger(IntegerConverter):
 
 def refuse_hostile_address() -> None:
     """Refuse addresses with NUL characters or very long parts."""
-    parts: Iterable[object] = (*(request.view_args or {}).values(), *request.args.values(), *request.args)
+    this = current_request()
+    parts: list[object] = list((this.view_args or {}).values())
+    if this.query_string:
+        parts += [*this.args.values(), *this.args]
     for part in map(str, parts):
         if "\x00" in part:
             raise InvalidRequestError("The address contains a NUL character.")
@@ -136,9 +141,12 @@ def refuse_hostile_address() -> None:
 
 
 def _body(model: type[BaseModel], *, form: bool, optional: bool) -> BaseModel:
+    request = current_request()
     if form and request.mimetype in FORM_TYPES:
         return model.model_validate(request.form.to_dict())
-    raw = request.get_data(cache=False)
+    raw: bytes | None = request.environ.get(BODY)
+    if raw is None:
+        raw = request.get_data(cache=False)
     if not raw and optional:
         return model()
     if raw and request.mimetype != "application/json":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -86,7 +85,7 @@ class WorkPool:
         self._taken += 1
         self._taken_by[client] += 1
         try:
-            return await self._result(self._threads.submit(work), gone)
+            return await self._result(self._threads.on_loop(work), gone)
         finally:
             self._taken -= 1
             self._taken_by[client] -= 1
@@ -104,14 +103,13 @@ class WorkPool:
         if self._taken >= self.places:
             raise ServerBusyError(retry_after=_RETRY_SECONDS)
 
-    async def _result(self, job: Future[T], gone: Callable[[], Awaitable[object]]) -> T:
-        result = asyncio.wrap_future(job)
+    async def _result(self, result: asyncio.Future[T], gone: Callable[[], Awaitable[object]]) -> T:
         if self._taken <= self._count:
             return await result  # a thread is free, so the job does not wait
         leaving: asyncio.Future[Any] = asyncio.ensure_future(gone())
         try:
             await asyncio.wait({result, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not result.done() and self._threads.withdraw(job):
+            if not result.done() and self._threads.withdraw(result):
                 raise ConnectionResetError
         finally:
             leaving.cancel()

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from werkzeug.routing import Rule
+
 from .streams import StreamBody
 
+BODY = "anaphora.body"
+"""The key in WSGI's environment of a body that was read already."""
+
+ROUTE = "anaphora.route"
+"""The key in WSGI's environment of a request's rule and arguments, where they are known already."""
+
+Route = tuple[Rule, Mapping[str, Any]]
 Scope = MutableMapping[str, Any]
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -59,6 +68,7 @@ def environ_of(scope: Scope, body: bytes) -> dict[str, Any]:
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope.get("scheme", "http"),
         "wsgi.input": io.BytesIO(body),
+        BODY: body,
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
         "wsgi.multiprocess": False,

@@ -29,15 +29,15 @@ class Outgoing(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
     messageText: Text  # noqa: N815 - clients exist
-    checkboxes: JsonObject = {}
-    referenced_friendly_ids: References = []
-    referenced_claim_ids: References = []
-    attached_claim_ids: References = []
+    checkboxes: JsonObject = Field(default_factory=dict)
+    referenced_friendly_ids: References = Field(default_factory=list)
+    referenced_claim_ids: References = Field(default_factory=list)
+    attached_claim_ids: References = Field(default_factory=list)
     reply_to: Id | None = None
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None
     client_message_id: ClientId | None = None
-    options: AnswerOptions = AnswerOptions()
+    options: AnswerOptions = Field(default_factory=AnswerOptions)
 
 
 class Repetition(Body):

@@ -152,13 +152,14 @@ def _query(
     conversation: Conversation, body: turn_models.Outgoing | turn_models.Repetition, *, again: str | None = None
 ) -> dict[str, Any]:
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
-    options = body.options.model_dump(exclude_unset=True) if isinstance(body, turn_models.Outgoing) else None
+    state, given = current_state(), vars(body)
+    options = given.get("options")
     return {
-        **dict(body),
-        "options": options,
+        **given,
+        "options": None if options is None else options.model_dump(exclude_unset=True),
         ANSWER_AGAIN: again,
-        "_users_dir": current_state().settings.users_dir,
-        "_services": replace(current_state().services, models=allowed_models()),
+        "_users_dir": str(state.database.folder),
+        "_services": replace(state.services, models=allowed_models()),
         "_conversation_loader": conversation_loader(current_user_email()),
         "conversation_pinned_claim_ids": conversation.get_field(PINNED) or [],
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.routing import MapAdapter
 
 from endpoints.http import asgi_server, bodies
 from endpoints.http.asgi_server import Bridge, Server, configure
@@ -77,6 +78,30 @@ def test_a_view_answers_through_the_bridge(app: Flask) -> None:
     answer = ask(app, Connection("GET", "/healthz"))
     assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok"})
     assert (b"content-type", b"application/json") in answer.sent[0]["headers"]
+
+
+def test_a_route_is_found_once_and_its_view_gets_what_the_address_says(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation_id = ada.new_conversation()
+    matched, match = list[str](), MapAdapter.match
+
+    def counted(routes: MapAdapter, *wanted: Any, **ways: Any) -> Any:
+        matched.append(str(wanted))
+        return match(routes, *wanted, **ways)
+
+    monkeypatch.setattr(MapAdapter, "match", counted)
+    answer = ask(app, Connection("GET", f"/get_conversation_details/{conversation_id}", headers=[cookie_of(ada)]))
+    assert json.loads(answer.body)["conversation_id"] == conversation_id
+    assert len(matched) == 1
+
+
+def test_addresses_without_a_view_are_answered_as_by_any_other_server(app: Flask, ada: Person) -> None:
+    for method, path in (("OPTIONS", "/search"), ("DELETE", "/search"), ("GET", "/nowhere"), ("GET", "/setup/")):
+        answer, other = ask(app, Connection(method, path, headers=[cookie_of(ada)])), ada.request(method, path)
+        headers = {name.decode(): value.decode() for name, value in answer.sent[0]["headers"]}
+        expected = (other.status_code, other.headers.get("Allow"), other.headers.get("Location"))
+        assert (answer.status, headers.get("allow"), headers.get("location")) == expected
 
 
 def test_a_body_in_pieces_arrives_whole(app: Flask) -> None:
