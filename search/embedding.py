@@ -1,11 +1,14 @@
-"""Asking an embedding model about texts of which it may refuse some."""
+"""Asking an embedding model: about queries, and about texts of which it may refuse some."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from language_models.errors import (
     BadCredentialsError,
@@ -23,6 +26,30 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _HARMLESS = "What is known?"
 _SHORTEST_TEXT = 200
+_QUERIES = 128
+
+_last_queries: WeakKeyDictionary[EmbeddingModel, OrderedDict[bytes, NDArray[np.float32]]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def query_vector(model: EmbeddingModel, text: str) -> NDArray[np.float32]:
+    """The vector of a query, L2-normalised; those of the last queries of each model are remembered.
+
+    A turn asks the same of memories and of messages, and a page of results is followed by the next. Raises the errors
+    of `language_models.errors`.
+    """
+    key = _digest(text)
+    with _lock:
+        known = _last_queries.setdefault(model, OrderedDict())
+        vector = known.pop(key, None)
+    if vector is None:
+        (vector,) = model.embed([text])
+        vector.setflags(write=False)
+    with _lock:
+        known[key] = vector
+        while len(known) > _QUERIES:
+            known.popitem(last=False)
+    return vector
 
 
 class Embedder:

@@ -29,6 +29,7 @@ from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
 from . import engine_of
+from .embedding import query_vector
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
@@ -85,7 +86,7 @@ class Asking:
             return None
         try:
             unrelated_for(model)  # measured here: embedding may take a second or fail, and no transaction is open
-            return _Meaning(model, model.embed([self.text])[0])
+            return _Meaning(model, query_vector(model, self.text))
         except ModelError as error:
             log.warning("a search goes on by words: %s", error.message)
             warnings.append("Messages were searched by their words alone: the embedding model did not answer.")

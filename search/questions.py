@@ -16,6 +16,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from heapq import nlargest
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -135,8 +136,9 @@ def answering(
     """
     said = [_saying(connection, scope, forms) for forms in terms]
     rarities = _rarities(said, total=nearness.total if nearness else None)
-    ranked = (_by_coverage(said, rarities), nearness.ordered() if nearness else (), tail)
-    chosen = _first_visible(connection, scope, ranked)
+    considered = None if scope.is_narrow else 2 * _CANDIDATES
+    nearest = nearness.ordered()[:considered] if nearness else ()
+    chosen = _first_visible(connection, scope, (_by_coverage(said, rarities, considered), nearest, tail[:considered]))
     texts = _read(connection, scope, chosen, terms)
     similarities = nearness.of(texts) if nearness else {}
     usual_length = sum(text.length for text in texts.values()) / max(1, len(texts)) or 1.0
@@ -201,21 +203,24 @@ def _rarities(said: Sequence[Sequence[int]], *, total: int | None) -> list[float
     return rarities
 
 
-def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float]) -> list[int]:
-    """The messages that say something of the question, those that say most of it first, then the newest."""
+def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float], most: int | None) -> list[int]:
+    """The messages that say something of the question, those that say most of it first, then the newest.
+
+    most: how many of them; None: all.
+    """
     covered: dict[int, float] = {}
     for seqs, weight in zip(said, rarities, strict=True):
         for seq in seqs:
             covered[seq] = covered.get(seq, 0.0) + weight
-    ordered = sorted(((weight, seq) for seq, weight in covered.items()), reverse=True)
+    weighed = zip(covered.values(), covered, strict=True)
+    ordered = sorted(weighed, reverse=True) if most is None else nlargest(most, weighed)
     return [seq for _, seq in ordered]
 
 
 def _first_visible(connection: Connection, scope: Scope, rankings: Sequence[Sequence[int]]) -> set[int]:
     """The first messages of each ranking that may be found."""
-    considered = [ranking if scope.is_narrow else ranking[: 2 * _CANDIDATES] for ranking in rankings]
-    visible = _visible(connection, scope, set().union(*considered))
-    firsts = (islice((seq for seq in ranking if seq in visible), _CANDIDATES) for ranking in considered)
+    visible = _visible(connection, scope, set().union(*rankings))
+    firsts = (islice((seq for seq in ranking if seq in visible), _CANDIDATES) for ranking in rankings)
     return {seq for first in firsts for seq in first}
 
 
@@ -253,9 +258,8 @@ _AFTER = behind_on_branch()
 def _counted(text: str, places: Mapping[str, int]) -> _Counts:
     """How often `text` says each term, and how many words it has."""
     cut, said = words(text), dict[int, int]()
-    for word in cut:
-        if word in places:
-            said[places[word]] = said.get(places[word], 0) + 1
+    for word in places.keys() & cut:
+        said[places[word]] = said.get(places[word], 0) + cut.count(word)
     return said, len(cut)
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, literal_column, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from search.embedding import query_vector
 from search.relevance import unrelated_for
 
 from ..database import PKBDatabase, Prepared
@@ -104,7 +105,7 @@ class EmbeddingSearchStrategy(SearchStrategy):
         if self.model is None:
             return Found(warnings=[_NO_MODEL])
         try:
-            (embedded,) = self.model.embed([query[:_LONGEST_QUERY]])
+            embedded = query_vector(self.model, query[:_LONGEST_QUERY])
             unrelated = unrelated_for(self.model)
         except ModelError as error:
             log.info("search by meaning was left out: %s", error)

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select
 
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from search.embedding import query_vector
 from search.relevance import unrelated_for
 
 from ..database import PKBDatabase, Prepared
@@ -122,7 +123,7 @@ class NoteSearch:
 
 def _embedded(model: EmbeddingModel, query: str) -> tuple[NDArray[np.float32], float]:
     """The vector of `query`, and the least similarity to it of a text that has to do with it."""
-    (embedded,) = model.embed([query])
+    embedded = query_vector(model, query)
     unrelated = unrelated_for(model)
     return embedded, unrelated.expected(embedded) + NEAR * unrelated.spread
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from database.messages.editing import show_or_hide_message
 from database.references import backlinks
 from database.search.indexing import index_pending
@@ -13,6 +14,7 @@ from language_models.testing import Reply, ScriptedChatModel
 from search.meaning import MessageVectors
 from tests.chat.conftest import EMAIL, Talk
 from tests.search.thesaurus import Thesaurus
+from truth_management_system.interface.structured_api import KnowledgeModels
 
 OTHER = "bob@example.com"
 
@@ -151,3 +153,18 @@ def test_a_long_message_is_cut_and_says_so(remembering: Talk) -> None:
     embed(remembering)
     remembering.say(remembering.new(), "What was wrong with the car?")
     assert "... [truncated, original message was" in remembering.last_prompt
+
+
+def test_a_turn_embeds_its_question_once_for_memories_and_messages(remembering: Talk, model: Thesaurus) -> None:
+    knowledge = KnowledgeAccess(remembering.database.folder, models=lambda: KnowledgeModels(embedding=model))
+    remembering.configure(knowledge=knowledge)
+    knowledge.for_user(EMAIL).add_claim("My car is an old estate", "fact", "personal", auto_extract=False)
+    EmbeddingUpkeep(knowledge).embed_pending()
+    remembering.about("Garage", ("My automobile rattles when it is cold.", "It is the stabiliser link."))
+    embed(remembering)
+    question = "What was wrong with the vehicle?"
+    remembering.say(remembering.new(), question)
+    assert "My car is an old estate" in remembering.last_prompt
+    assert "My automobile rattles when it is cold." in remembering.last_prompt
+    assert model.embedded.count(question) == 1
+    knowledge.close()
