@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
-from chat.context.gather import GatheredContext, KeepReport, gather, gathered, running, stored_lookup
+from chat.context.gather import (
+    GatheredContext,
+    Gathering,
+    KeepReport,
+    gather,
+    gathered,
+    nothing_to_gather,
+    running,
+    stored_lookup,
+)
 from chat.context.items import extract_referenced
 from chat.context.kinds import ReferenceScope
 from chat.context.memories import Found, KnowledgeRequest, knowledge_of, knowledge_request
@@ -71,11 +80,12 @@ class Conversation:
         """
         wait_for_abandoned_turns()
         turn = self._accept(query)
+        is_plain = self._is_plain(turn)
 
         async def journey() -> AsyncGenerator[events.Event, None]:
             try:
                 keep = self._keep_report(turn)
-                gathering = await gathered(turn, partial(self._gather, turn), keep)
+                gathering = Gathering() if is_plain else await gathered(turn, partial(self._gather, turn), keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = gathering.go_on()
@@ -324,9 +334,7 @@ class Conversation:
         return accept(query, self._history, user_email=self.user_id)
 
     def _gather(self, turn: Turn) -> GatheredContext:
-        turn.summary = steps.summary_before(turn, self._history)
-        # Read here too: another hand-over to a thread costs more than reading does.
-        turn.history = self._recent_messages(turn)
+        self._read_history(turn)
         shown = {message["message_id"] for message in turn.history}
         return self._gathered_context(
             turn.references,
@@ -339,6 +347,20 @@ class Conversation:
             related=partial(related, turn, user_email=self.user_id, shown=shown),
             max_chars=steps.max_context_chars(turn),
         )
+
+    def _is_plain(self, turn: Turn) -> bool:
+        """Whether nothing is to be gathered for `turn`; its history is read then, since a hand-over costs more."""
+        try:
+            if not nothing_to_gather(turn, user_email=self.user_id):
+                return False
+            self._read_history(turn)
+        except Exception:  # noqa: BLE001 - the turn is accepted: gathering fails again, and then the turn ends with it
+            return False
+        return True
+
+    def _read_history(self, turn: Turn) -> None:
+        turn.summary = steps.summary_before(turn, self._history)
+        turn.history = self._recent_messages(turn)
 
     def _keep_report(self, turn: Turn) -> KeepReport:
         return partial(self._history.store_report, turn.accepted.user_message_id)

@@ -101,6 +101,10 @@ class KnowledgeDoor(Protocol):
         """What `user_email` knows. Raises KnowledgeUnavailableError."""
         ...
 
+    def is_empty(self, user_email: str) -> bool:
+        """Whether `user_email` surely has no memories; False where the store would have to be opened to tell."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:

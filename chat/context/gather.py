@@ -18,7 +18,16 @@ from . import kinds
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
 from .items import PkbItem, fit, merge, render
 from .kinds import ReferenceScope
-from .memories import WHOLE, Found, KnowledgeRequest, knowledge_of, left_out, memories_among, unavailable
+from .memories import (
+    WHOLE,
+    Found,
+    KnowledgeRequest,
+    knowledge_of,
+    left_out,
+    memories_among,
+    unavailable,
+    wants_found,
+)
 from .report import ReportEntry
 
 _CUT_TO_FIT = "Cut so that everything named fits the model"
@@ -188,7 +197,7 @@ def running(turn: Turn) -> RunningTurn:
 class Gathering:
     """What was gathered. failure: what keeps the turn from going on once its report was told."""
 
-    context: GatheredContext
+    context: GatheredContext = GatheredContext()
     failure: BaseException | None = None
 
     def go_on(self) -> GatheredContext:
@@ -196,6 +205,17 @@ class Gathering:
         if self.failure is not None:
             raise self.failure
         return self.context
+
+
+def nothing_to_gather(turn: Turn, *, user_email: str) -> bool:
+    """Whether a turn names nothing, and nothing could be found for it. Waits for no model and opens no store."""
+    services = turn.services
+    if turn.references or turn.claim_ids or turn.query.get("attached_claim_ids"):
+        return False
+    if not wants_found(turn):
+        return True
+    finds_messages = services.vectors is not None and services.vectors.model() is not None
+    return not finds_messages and services.knowledge is not None and services.knowledge.is_empty(user_email)
 
 
 async def gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:

@@ -342,8 +342,13 @@ def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
         conversation_pinned=query.get("conversation_pinned_claim_ids") or (),
         query=parse_references(turn.text).clean_text,
         conversation_summary=summary,
-        automatic=bool((query.get("checkboxes") or {}).get("use_pkb", True)),
+        automatic=wants_found(turn),
     )
+
+
+def wants_found(turn: Turn) -> bool:
+    """Whether the person lets memories and messages be given to the model that the message does not name."""
+    return bool((turn.query.get("checkboxes") or {}).get("use_pkb", True))
 
 
 def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:

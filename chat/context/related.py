@@ -15,7 +15,7 @@ from database.errors import StoreError
 from search.messages import Asking, FoundMessage, related_messages
 
 from .items import PkbItem, shorten
-from .memories import Found
+from .memories import Found, wants_found
 from .report import ReportEntry, preview
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,7 @@ def related(turn: Turn, *, user_email: str, shown: Collection[str]) -> Found:
     shown: ids of the messages that the model sees anyway. A failure of the search leaves the turn without them.
     """
     services = turn.services
-    wants = bool((turn.query.get("checkboxes") or {}).get("use_pkb", True))
-    if services.vectors is None or not wants or services.messages_found < 1:
+    if services.vectors is None or not wants_found(turn) or services.messages_found < 1:
         return Found()
     if turn.model.context_window < SMALLEST_WINDOW:
         return Found()

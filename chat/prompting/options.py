@@ -31,11 +31,11 @@ class AnswerOptions:
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given the whole system prompt."""
-        return len(self.system_prompt) <= _room(model)
+        return not self.system_prompt or len(self.system_prompt) <= _room(model)
 
     def chars(self, model: ChatModel) -> int:
         """How many characters of the system prompt `model` is given, about."""
-        return min(len(self.system_prompt), _room(model))
+        return min(len(self.system_prompt), _room(model)) if self.system_prompt else 0
 
     def instructions(self, model: ChatModel) -> str:
         """The system prompt for `model`, cut where it is too long for it; "" for none.

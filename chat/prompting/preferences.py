@@ -21,11 +21,13 @@ class Preferences:
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given all of it."""
-        return len(self.about) + len(self.manner) <= _room(model)
+        length = len(self.about) + len(self.manner)
+        return not length or length <= _room(model)
 
     def chars(self, model: ChatModel) -> int:
         """How many characters of it `model` is given, about."""
-        return min(len(self.about) + len(self.manner), _room(model))
+        length = len(self.about) + len(self.manner)
+        return min(length, _room(model)) if length else 0
 
     def text(self, model: ChatModel) -> str:
         """Both under their headings, for `model`; where they are too long for it the longer one is cut. "" for nothing.

@@ -19,7 +19,7 @@ from database.errors import MessageNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow
 from language_models.ports import EmbeddingModel
-from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system import ClaimCRUD, PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.interface.structured_api import (
     EmbeddingIndexer,
     KnowledgeModels,
@@ -86,6 +86,14 @@ class KnowledgeAccess:
             opening = self._opening
         return opening.database()
 
+    def is_empty(self, user_email: str) -> bool:
+        """Whether `user_email` surely has no memories; False where the store is not open, or can't be read."""
+        opened = self._opening.opened() if self._opening is not None and self._damage is None else None
+        try:
+            return opened is not None and not ClaimCRUD(opened, user_email).has_any()
+        except KnowledgeUnavailableError:
+            return False
+
     def is_available(self) -> bool:
         """Whether the store can be read now."""
         try:
@@ -118,6 +126,7 @@ class _Opening:
         self._began_at = time.monotonic()
         self._file: tuple[int, int] | None = None
         self._opened: Future[PKBDatabase] = Future()
+        self._store: PKBDatabase | None = None
         # Opening may wait for a lock or a long migration; requests must not.
         threading.Thread(target=self._open, name="knowledge-opening", daemon=True).start()
 
@@ -127,6 +136,10 @@ class _Opening:
             return self._opened.result(timeout=_PATIENCE)
         except TimeoutError:
             raise KnowledgeUnavailableError("The knowledge base is still being opened. Try again soon.") from None
+
+    def opened(self) -> PKBDatabase | None:
+        """The store, if it is open."""
+        return self._store
 
     def is_spent(self) -> bool:
         """Whether to try again: opening failed, or the store has failed or was replaced since."""
@@ -152,6 +165,7 @@ class _Opening:
             self._opened.set_exception(KnowledgeUnavailableError("The knowledge base can't be opened. See the log."))
         else:
             self._file = _identity(self._config.path)
+            self._store = opened
             self._opened.set_result(opened)
 
 

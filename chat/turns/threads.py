@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
@@ -19,8 +20,11 @@ _THREADS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    future: Future[Any]
+    """Work for a thread, and the future that is waiting for it; `loop`: the one that an asyncio future belongs to."""
+
+    future: Future[Any] | asyncio.Future[Any]
     work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 class WorkerThreads(Executor):
@@ -42,23 +46,35 @@ class WorkerThreads(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue `fn(*args, **kwargs)`. Raises RuntimeError after `shutdown`."""
         future: Future[T] = Future()
+        self._queue(_Job(future, partial(fn, *args, **kwargs)))
+        return future
+
+    def on_loop(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Queue `work`; a future of the running loop. Raises RuntimeError after `shutdown`.
+
+        A job that has begun runs to its end even if the future is cancelled.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._queue(_Job(future, work, loop))
+        return future
+
+    def _queue(self, job: _Job) -> None:
         with self._lock:
             if self._closed:
                 raise RuntimeError(f"the pool {self._name} is closed")
-            self._jobs.append(_Job(future, partial(fn, *args, **kwargs)))
+            self._jobs.append(job)
             if self._threads < self._count:
                 self._threads += 1
                 threading.Thread(target=self._work, name=f"{self._name}_{self._threads}", daemon=True).start()
         self._tokens.put(True)
-        return future
 
-    def withdraw(self, future: Future[Any]) -> bool:
+    def withdraw(self, future: Future[Any] | asyncio.Future[Any]) -> bool:
         """Cancel a job and free its place in the queue; False where a thread has begun with it."""
-        if not future.cancel():
-            return False
         with self._lock:
+            waiting = len(self._jobs)
             self._jobs = deque(job for job in self._jobs if job.future is not future)
-        return True
+            return len(self._jobs) < waiting and future.cancel()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more jobs; what runs is never waited for. `cancel_futures`: drop what is queued."""
@@ -70,7 +86,10 @@ class WorkerThreads(Executor):
             dropped = list(self._jobs) if cancel_futures else []
             threads = self._threads
         for job in dropped:
-            job.future.cancel()
+            if job.loop is None:
+                job.future.cancel()
+            elif not job.loop.is_closed():
+                job.loop.call_soon_threadsafe(job.future.cancel)
         for _ in range(threads):
             self._tokens.put(False)
 
@@ -78,18 +97,36 @@ class WorkerThreads(Executor):
         while self._tokens.get():
             with self._lock:
                 job = self._jobs.popleft() if self._jobs else None
-            if job is not None and job.future.set_running_or_notify_cancel():
+            if job is not None:
                 _run(job)
             del job  # an idle thread must not keep a request in memory
 
 
 def _run(job: _Job) -> None:
+    result, error = None, None
+    if isinstance(job.future, Future):
+        if not job.future.set_running_or_notify_cancel():
+            return
+    elif job.future.cancelled():
+        return
     try:
         result = job.work()
-    except BaseException as error:  # noqa: BLE001 - whoever waits for the job gets it
-        job.future.set_exception(error)
+    except BaseException as raised:  # noqa: BLE001 - whoever waits for the job gets it
+        error = raised
+    if job.loop is None:
+        _settle(job.future, result, error)
+        return
+    with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+        job.loop.call_soon_threadsafe(_settle, job.future, result, error)
+
+
+def _settle(future: Future[Any] | asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is not None:
+        future.set_exception(error)
     else:
-        job.future.set_result(result)
+        future.set_result(result)
 
 
 @cache
@@ -99,7 +136,7 @@ def _pool() -> WorkerThreads:
 
 def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
     """Run `work` in the pool of the turns. A job that has begun runs to its end even if the future is cancelled."""
-    return asyncio.wrap_future(_pool().submit(work, *args, **kwargs))
+    return _pool().on_loop(partial(work, *args, **kwargs))
 
 
 async def to_its_end(

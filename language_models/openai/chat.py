@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import ExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -161,14 +161,15 @@ class ProviderChatModel(ChatModel):
 
     async def _until_begun(self, events: EventStream) -> AsyncGenerator[Delta, None]:
         """Wait for the first event; one status if comments arrive before it. Raises AttemptFailedError."""
-        with ExitStack() as unless_begun:
-            unless_begun.callback(events.close)
-            has_said = False
+        has_said = False
+        try:
             while not await self._http.has_begun(events):
                 if not has_said:
                     yield Delta(status=THINKING)
                 has_said = True
-            unless_begun.pop_all()
+        except BaseException:
+            events.close()
+            raise
 
     def _note_failure(self, failure: AttemptFailedError) -> None:
         if isinstance(failure.error, ModelUnavailableError | BadCredentialsError):

@@ -332,3 +332,16 @@ class TestKeepingUp:
         assert "Tea is good" in model.embedded
         assert "upkeep of vectors of memories has to wait: Out to lunch." in caplog.messages
         assert "upkeep of vectors of memories failed" in caplog.messages
+
+
+def test_only_an_open_store_can_tell_that_somebody_has_no_memories(talk: Talk) -> None:
+    access = KnowledgeAccess(talk.database.folder)
+    assert not access.is_empty(EMAIL)
+    access.for_user(EMAIL)
+    assert access.is_empty(EMAIL)
+    access.for_user(EMAIL).add_claim("I prefer tea", "preference", "personal", auto_extract=False)
+    assert not access.is_empty(EMAIL)
+    assert access.is_empty("ben@example.org")
+    access.set_damage("page 3 is damaged")
+    assert not access.is_empty("ben@example.org")
+    access.close()

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from chat.turns.threads import WorkerThreads
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import delete_conversation
-from database.errors import ConversationNotFoundError, TurnInProgressError
+from database.errors import ConversationNotFoundError, StorageFailedError, TurnInProgressError
 from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.ports import Delta
@@ -39,23 +38,43 @@ def test_a_turn_is_a_report_then_the_answer_then_its_identifiers_then_done(talk:
     assert all({"text", "status"} <= event.keys() for event in events)
 
 
-def test_one_hand_over_to_a_thread_comes_before_the_model_is_asked(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """References, summary and history are read together: each hand-over costs more than such a reading."""
+@pytest.mark.parametrize(("checkboxes", "hand_overs"), [({}, 1), ({"use_pkb": False}, 0)])
+def test_at_most_one_hand_over_to_a_thread_comes_before_the_model_is_asked(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, checkboxes: dict[str, bool], hand_overs: int
+) -> None:
+    """References, summary and history are read together: each hand-over costs more than such a reading.
+
+    Where nothing is to be looked up, the thread that accepts the turn reads them.
+    """
     conversation = talk.new()
     talk.say(conversation, "How are you?")
-    submitted, submit = list[int](), WorkerThreads.submit
+    handed_over, on_loop = list[int](), WorkerThreads.on_loop
 
-    def counted(pool: WorkerThreads, *work: Any, **more: Any) -> Future[Any]:
-        submitted.append(len(talk.models.main_model.calls))
-        return submit(pool, *work, **more)
+    def counted(pool: WorkerThreads, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        handed_over.append(len(talk.models.main_model.calls))
+        return on_loop(pool, work)
 
-    monkeypatch.setattr(WorkerThreads, "submit", counted)
-    talk.say(conversation, "And since when?")
-    assert submitted.count(1) == 1
+    monkeypatch.setattr(WorkerThreads, "on_loop", counted)
+    talk.say(conversation, "And since when?", checkboxes=checkboxes)
+    assert handed_over.count(1) == hand_overs
     assert [message["content"] for message in talk.models.main_model.calls[-1].prompt][-3:-1] == [
         "How are you?",
         "Fine, thank you.",
     ]
+
+
+def test_a_plain_turn_whose_history_can_not_be_read_is_finished(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = talk.new()
+    talk.say(conversation, "How are you?")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise StorageFailedError("The disk is gone.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("chat.turns.history.History.last_messages", fail)
+        events = talk.say(conversation, "And since when?", checkboxes={"use_pkb": False})
+    assert events[-1]["answer_status"] == "failed"
+    assert joined(talk.say(conversation, "Again?")) == "Fine, thank you."
 
 
 def test_no_constant_limits_an_answer(talk: Talk) -> None:
