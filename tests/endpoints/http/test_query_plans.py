@@ -212,6 +212,7 @@ def live_in(world: World) -> None:
     world.message = world.ann.get(f"/list_messages_by_conversation/{other}").json[0]
     world.ann.say(world.conversation, f"zzwhat {world.reference} @claim_7")
     world.answer = world.ann.get(f"/list_messages_by_conversation/{world.conversation}").json[-1]["message_id"]
+    wait_for_summary(world)
     world.ann.put(f"/messages/{world.answer}/pin")
     index_pending(database=world.database)
 
@@ -287,12 +288,22 @@ def say(text: str) -> Callable[[World], Any]:
 
     def ask(world: World) -> None:
         world.ann.say(world.conversation, text.format(world=world))
-        end = time.monotonic() + 60
-        while world.app.extensions[EXTENSION].turns.running():
-            assert time.monotonic() < end, "the turn goes on"
-            time.sleep(0.005)
+        wait_for_summary(world)
 
     return ask
+
+
+def wait_for_summary(world: World) -> None:
+    """Return once no turn has anything left to do.
+
+    `running()` is 0 already when an answer has ended. The summary that follows adds its statements to what is recorded,
+    and its words to what the next turn looks for: in one world only, where nobody waits.
+    """
+    tasks = world.app.extensions[EXTENSION].turns._tasks
+    end = time.monotonic() + 60
+    while tasks:
+        assert time.monotonic() < end, "the turn goes on"
+        time.sleep(0.005)
 
 
 def with_token(world: World) -> None:
@@ -306,6 +317,7 @@ def follow(world: World) -> None:
 
 def new_conversation(world: World) -> None:
     world.ann.say(world.ann.new_conversation(), "zzhello")
+    wait_for_summary(world)
 
 
 def throw_away(world: World) -> None:
@@ -320,6 +332,7 @@ def watch_again(world: World) -> None:
 
 def answer_again(world: World) -> None:
     assert world.ann.post(f"/regenerate/{world.conversation}/{world.answer}", json={}).get_data()
+    wait_for_summary(world)
 
 
 def edit(world: World) -> None:
