@@ -67,6 +67,21 @@ def _tokens_by_model(low: int, high: int) -> BeforeValidator:
     return _reads(lambda text: dict(_each(read)(text)))
 
 
+def _price(text: str) -> tuple[str, tuple[float, float]]:
+    """A model, or a pattern of models, with its prices of a million tokens read and of a million tokens written."""
+    name, _, prices = text.rpartition("=")
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?/\d{1,6}(\.\d{1,6})?", prices.strip()):
+        raise ValueError(f"{text!r} is no price; use <model>=<read>/<written>, such as openai:gpt-4o=2.50/10")
+    read, written = prices.split("/")
+    return _model_pattern(name.strip()), (float(read), float(written))
+
+
+def _currency(text: str) -> str:
+    if not re.fullmatch(r"[A-Z]{3}", text):
+        raise ValueError(f"{text!r} is no currency; use its three letters, such as USD or EUR")
+    return text
+
+
 def _seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:
         raise ValueError(f"{text!r} is not a number of seconds above 0, such as 20 or 2.5")
@@ -149,6 +164,7 @@ def _database_url(text: str) -> str:
 Folder = Annotated[Path, _reads(_folder)]
 Seconds = Annotated[float, _reads(_seconds)]
 Tokens = Mapping[str, int]
+Prices = Mapping[str, tuple[float, float]]
 Patterns = Annotated[tuple[str, ...], _reads(_each(_model_pattern))]
 Threads = Annotated[int, _whole(1, 256)]
 
@@ -163,8 +179,8 @@ class Settings(BaseModel):
 
     data_dir holds everything that people own. Budgets of distillation are in tokens, `reference_cap` and
     `conversation_cap` in characters, timeouts in seconds. `context_window` and `answer_tokens` are in tokens by
-    model, "" for all others. None means "as the model allows" for `distill_budget`, and "as the main model" for
-    `cheap_model` and `embedding_model`.
+    model, "" for all others. `prices` are of a million tokens read and written, by model or pattern. None means "as
+    the model allows" for `distill_budget`, and "as the main model" for `cheap_model` and `embedding_model`.
     """
 
     model_config = ConfigDict(
@@ -240,6 +256,13 @@ class Settings(BaseModel):
         "The most tokens of one answer, with what is thought before it, for all models or for some: `8000, "
         "openai:o3=30000`. When empty, as much as the model can.",
     )
+    prices: Annotated[Prices, _reads(lambda text: dict(_each(_price)(text)))] = _setting(
+        {},
+        "Prices of a million tokens that a model reads and writes, separated by commas: `openai:gpt-4o=2.50/10, "
+        "anthropic:*=3/15`; the first that fits counts. The page shows what an answer cost "
+        "where its model has a price.",
+    )
+    currency: Annotated[str, _reads(_currency)] = _setting("USD", "Currency of those prices, in three letters.")
     first_token_timeout: Seconds = _setting(
         600, "Seconds that a model may be silent before its first word; reasoning models think for minutes."
     )

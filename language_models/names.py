@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from language_models.openai.client import Timeouts
+from language_models.ports import Price
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
@@ -36,7 +38,7 @@ class ModelSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelLimits:
-    """The operator's limits in tokens by model name ("openai:gpt-4o"), and timeouts.
+    """The operator's limits in tokens by model name ("openai:gpt-4o"), timeouts, and prices by pattern of names.
 
     The key "" holds the limit of models that are not named; as a context window, it applies to the main model alone.
     """
@@ -44,6 +46,7 @@ class ModelLimits:
     context_windows: Mapping[str, int] = field(default_factory=dict)
     answer_tokens: Mapping[str, int] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
         """Tokens of the model's window; None: not set."""
@@ -53,6 +56,11 @@ class ModelLimits:
     def answer_tokens_of(self, setting: ModelSetting) -> int | None:
         """The most tokens of an answer; None: not set."""
         return self.answer_tokens.get(str(setting)) or self.answer_tokens.get("")
+
+    def price_of(self, setting: ModelSetting) -> Price | None:
+        """The first price whose pattern fits the model; None: not set."""
+        name = str(setting)
+        return next((price for pattern, price in self.prices.items() if fnmatchcase(name, pattern)), None)
 
 
 def parse_model_setting(text: str) -> ModelSetting:

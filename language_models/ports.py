@@ -52,6 +52,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a provider asks, in `currency` ("USD"). read, written: for a million tokens of prompt and of answer."""
+
+    read: float
+    written: float
+    currency: str
+
+    def of(self, usage: Usage) -> float:
+        """What a request cost, without discounts for what came from a cache."""
+        return (usage.prompt_tokens * self.read + usage.completion_tokens * self.written) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
     """One step of a streamed answer.
 
@@ -125,6 +138,11 @@ class ChatModel(Protocol):
     @property
     def answer_limit(self) -> int | None:
         """The most tokens that the model can write in one answer; None: unknown, or whatever the window leaves."""
+        return None
+
+    @property
+    def price(self) -> Price | None:
+        """What its answers cost; None: nothing, or unknown."""
         return None
 
     def count_tokens(self, text: str) -> int:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from language_models.errors import ModelError
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed, Usage
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Price, Speed, Usage
 from language_models.tokens import estimated_tokens
 
 
@@ -122,6 +122,7 @@ class ScriptedChatModel(ChatModel):
         state: ModelState | None = None,
         speed: Speed | None = None,
         answer_limit: int | None = None,
+        price: Price | None = None,
     ) -> None:
         """`replies`: one for each request, the last one for every later request; or a function of the prompt."""
         if not callable(replies) and not replies:
@@ -132,6 +133,7 @@ class ScriptedChatModel(ChatModel):
         self._state = state or ModelState(name=name, phase="ready", progress=1.0)
         self._speed = speed or Speed()
         self._answer_limit = answer_limit
+        self._price = price
         self.calls: list[Call] = []
         self.started_streams = 0
         self.finished_streams = 0
@@ -172,6 +174,11 @@ class ScriptedChatModel(ChatModel):
     def answer_limit(self) -> int | None:
         """As given."""
         return self._answer_limit
+
+    @property
+    def price(self) -> Price | None:
+        """As given."""
+        return self._price
 
     @property
     def prompts(self) -> list[Prompt]:

@@ -75,6 +75,7 @@ class RecordingModel:
             "ANAPHORA_MAIN_MODEL": "openai:main",
             "ANAPHORA_CHEAP_MODEL": "openai:cheap",
             "ANAPHORA_CONTEXT_WINDOW": str(self.context_window),
+            "ANAPHORA_PRICES": "openai:main=1/10",
         }
 
     def requests_to(self, model: str) -> list[dict[str, Any]]:

@@ -51,6 +51,15 @@ def test_tokens_are_set_for_all_models_or_for_some(load):
     assert settings.context_window == {"": 4_096}
 
 
+def test_prices_are_of_models_or_of_patterns(load):
+    settings = load(ANAPHORA_PRICES="openai:gpt-4o=2.50/10, anthropic:*=3/15", ANAPHORA_CURRENCY="EUR")
+    assert settings.prices == {"openai:gpt-4o": (2.5, 10.0), "anthropic:*": (3.0, 15.0)}
+    assert settings.currency == "EUR"
+    for wrong in ("openai:gpt-4o=2.50", "gpt-4o=1/2", "openai:gpt-4o=-1/2", "1/2"):
+        with pytest.raises(SettingsError, match="ANAPHORA_PRICES"):
+            load(ANAPHORA_PRICES=wrong)
+
+
 def test_an_empty_value_counts_as_not_set(load):
     assert load("ANAPHORA_PORT=6001\n", ANAPHORA_PORT="").port == 6001
     assert load(OPENAI_API_KEY="").openai_api_key is None

@@ -166,7 +166,13 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
 
 def _used(turn: Turn, usage: Usage, *, seconds: float | None) -> Event:
     """Keep what the answer took. seconds: from its first token on."""
-    event = events.usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, seconds=seconds)
+    price = turn.model.price
+    event = events.usage(
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        seconds=seconds,
+        cost=None if price is None else (price.of(usage), price.currency),
+    )
     turn.config["usage"] = event["usage"]
     return event
 

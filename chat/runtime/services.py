@@ -7,6 +7,7 @@ from functools import cache
 from chat.ports import KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, TurnServices
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
+from language_models.ports import Price
 from language_models.roles import ModelRoles
 from search.meaning import MessageVectors
 from settings import Settings, load_settings
@@ -57,6 +58,10 @@ def models_from(settings: Settings) -> ModelRoles:
         limits=ModelLimits(
             context_windows=settings.context_window,
             answer_tokens=settings.answer_tokens,
+            prices={
+                pattern: Price(read=read, written=written, currency=settings.currency)
+                for pattern, (read, written) in settings.prices.items()
+            },
             timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
         ),
     )

@@ -63,11 +63,18 @@ def conversation(*, title: str, conversation_friendly_id: str) -> Event:
     }
 
 
-def usage(*, prompt_tokens: int, completion_tokens: int, seconds: float | None = None) -> Event:
-    """Tokens that the answer cost. seconds: how long it was written; None: nobody measured it."""
-    used: dict[str, int | float] = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+def usage(
+    *, prompt_tokens: int, completion_tokens: int, seconds: float | None = None, cost: tuple[float, str] | None = None
+) -> Event:
+    """Tokens that the answer took.
+
+    seconds: how long it was written; None: nobody measured it. cost: amount and currency; None: unknown, or nothing.
+    """
+    used: dict[str, int | float | str] = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     if seconds:
         used["seconds"] = round(seconds, 3)
+    if cost:
+        used["cost"], used["currency"] = round(cost[0], 8), cost[1]
     return {"text": "", "status": "", "usage": used}
 
 

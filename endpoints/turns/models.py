@@ -76,6 +76,18 @@ class BranchingItem(Shape):
     branches: list[BranchItem]
 
 
+class ConversationUsage(Shape):
+    """What the answers of a conversation took, with other branches and variants.
+
+    `answers` counts those whose tokens are known; `cost` is the amount by currency ("USD"), of models with a price.
+    """
+
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: dict[str, float]
+
+
 class StreamPosition(Query):
     """The number of the last event that the caller has."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED
 from database.conversations.repository import FIELD as PINNED
-from database.messages import branches, variants
+from database.messages import branches, usage, variants
 from endpoints.http import models as http_models
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import (
@@ -23,6 +23,7 @@ from endpoints.http.scope import (
 )
 from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.work_queues import Work, works
 
 from . import models as turn_models
 
@@ -125,6 +126,14 @@ def choose_branch_with(message_id: str) -> Response:
 def list_branches(conversation_id: str) -> Response:
     """The places of a conversation where branches begin, and the questions that stand there."""
     return json_reply(branches.list_branches(**current_user_scope(), conversation_id=conversation_id))
+
+
+@blueprint.get("/usage/<conversation_id>")
+@answers(turn_models.ConversationUsage)
+@works(Work.SEARCH)
+def usage_of_conversation(conversation_id: str) -> Response:
+    """The tokens that all answers of a conversation took, and what they cost."""
+    return json_reply(asdict(usage.usage_of_conversation(**current_user_scope(), conversation_id=conversation_id)))
 
 
 @blueprint.get("/stream/<message_id>")

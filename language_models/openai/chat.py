@@ -14,7 +14,17 @@ from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import EventStream
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
 from language_models.openai.wire import DONE, THINKING, ChunkReader, Dialect, request_body
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Completion, Delta, ModelState, Speed, Usage
+from language_models.ports import (
+    ChatMessage,
+    ChatModel,
+    ChatOptions,
+    Completion,
+    Delta,
+    ModelState,
+    Price,
+    Speed,
+    Usage,
+)
 from language_models.speed import SpeedMeter, Stopwatch
 from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit
 
@@ -34,6 +44,7 @@ class ProviderChatModel(ChatModel):
         context_window: int | None = None,
         answer_tokens: int | None = None,
         needs_limit: bool = False,
+        price: Price | None = None,
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
         meter: SpeedMeter | None = None,
@@ -41,12 +52,13 @@ class ProviderChatModel(ChatModel):
         """`base_url` ends before `/chat/completions`.
 
         context_window: tokens; None: found out. answer_tokens: the operator's limit of an answer; None: the model's.
-        needs_limit: the provider refuses requests without `max_tokens`.
+        needs_limit: the provider refuses requests without `max_tokens`. price: None: unknown.
         """
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._answer_tokens = answer_tokens
+        self._price = price
         self._own_limit = known_answer_limit(model)
         self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit)
         self._meter = meter or SpeedMeter()
@@ -69,6 +81,11 @@ class ProviderChatModel(ChatModel):
     def answer_limit(self) -> int | None:
         """The operator's limit, else that of the model's family; None: unknown."""
         return self._answer_tokens or self._own_limit
+
+    @property
+    def price(self) -> Price | None:
+        """The operator's; None: unknown."""
+        return self._price
 
     def state(self) -> ModelState:
         """Ready, or failed when the last request found no server or the key was refused."""

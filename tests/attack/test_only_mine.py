@@ -66,6 +66,7 @@ PROBES = {
     ("DELETE", "/bin/<conversation_id>"): Probe(),
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("GET", "/find_in_conversation/<conversation_id>"): Probe(),
+    ("GET", "/usage/<conversation_id>"): Probe(),
     ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
     ("DELETE", "/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(),
     ("POST", "/move_messages_up_or_down/<conversation_id>"): Probe({"message_ids": ["x"], "direction": "up"}),

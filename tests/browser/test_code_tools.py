@@ -62,7 +62,13 @@ def test_code_tables_and_formulas_have_their_tools(
     answer.get_by_role("button", name="Copy LaTeX").click()
     assert clipboard(page) == "x^2"
 
-    expect(card(page, 2).locator(".message-usage")).to_have_text(re.compile(r"^7 → 5 tokens · [\d.,]+ tokens/s$"))
+    expect(card(page, 2).locator(".message-usage")).to_have_text(
+        re.compile(r"^7 → 5 tokens · [\d.,]+ tokens/s · \$0\.000057$")
+    )
+    page.get_by_role("button", name="References, pins and branches").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    rail.get_by_role("tab", name="Usage").click()
+    expect(rail.locator(".rail-fact").last).to_have_text("Price$0.000057")
 
     page.emulate_media(media="print")
     expect(page.locator("#sidebar")).to_be_hidden()

@@ -16,6 +16,7 @@ test('code is saved under a name that tells its language', () => {
 
 test('what an answer took is told where somebody counted', () => {
   assert.equal(usageOf({ config: {} }), null);
-  assert.deepEqual(usageOf({ config: { usage: { prompt_tokens: 7, completion_tokens: 10, seconds: 2 } } }), { asked: 7, answered: 10, perSecond: 5 });
+  assert.deepEqual(usageOf({ config: { usage: { prompt_tokens: 7, completion_tokens: 10, seconds: 2 } } }), { asked: 7, answered: 10, perSecond: 5, cost: null, currency: null });
   assert.equal(usageOf({ usage: { completion_tokens: 10 } }).perSecond, null);
+  assert.equal(usageOf({ usage: { completion_tokens: 10, cost: 0.5, currency: 'USD' } }).cost, 0.5);
 });

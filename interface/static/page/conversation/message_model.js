@@ -72,12 +72,13 @@ const SHORTEST_S = 0.1;
 
 /**
  * @param {object} message
- * @returns {{asked: number, answered: number, perSecond: number|null}|null} what an answer took; null where nobody counted
+ * @returns {{asked: number, answered: number, perSecond: number|null, cost: number|null, currency: string|null}|null} what an answer took; null where
+ *   nobody counted. `cost` is null where the model has no price
  */
 export function usageOf({ config, usage = config?.usage }) {
   if (!usage?.completion_tokens) return null;
-  const { prompt_tokens: asked, completion_tokens: answered, seconds } = usage;
-  return { asked: asked ?? 0, answered, perSecond: seconds >= SHORTEST_S ? answered / seconds : null };
+  const { prompt_tokens: asked, completion_tokens: answered, seconds, cost = null, currency = null } = usage;
+  return { asked: asked ?? 0, answered, perSecond: seconds >= SHORTEST_S ? answered / seconds : null, cost, currency };
 }
 
 const LINE_LENGTH = 100;

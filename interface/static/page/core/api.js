@@ -270,6 +270,7 @@ function messageCalls({ open, get, post, put, remove }) {
     chooseBranch: (messageId, number) => put(`/branch/${part(messageId)}/${number}`),
     /** Chooses the branch that a message lies in. */
     chooseBranchWith: (messageId) => put(`/branch/${part(messageId)}`),
+    conversationUsage: (id) => get(`/usage/${part(id)}`),
     listBranches: (id) => get(`/branches/${part(id)}`),
     chooseVariant: (messageId, number) => put(`/variant/${part(messageId)}/${number}`),
     moveMessages: (id, messageIds, direction) =>

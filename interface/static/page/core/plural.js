@@ -18,6 +18,18 @@ export function createNumber(language) {
   return (n) => numbers.format(n);
 }
 
+const SMALL = 1;
+
+/**
+ * @param {string} language `en`
+ * @returns {(amount: number, currency: string) => string} writes a price: `$12.30`, and of small ones as much as says something: `$0.0012`
+ */
+export function createMoney(language) {
+  return (amount, currency) => new Intl.NumberFormat(regional(language), {
+    style: 'currency', currency, ...(amount > 0 && amount < SMALL ? { minimumSignificantDigits: 2, maximumSignificantDigits: 2 } : {}),
+  }).format(amount);
+}
+
 /**
  * Counts things in a language: by its plural rules, with its way of writing numbers.
  *

@@ -34,7 +34,8 @@ function createUsage(current) {
     setHidden(node, !usage);
     if (!usage) return;
     const speed = usage.perSecond === null ? [] : [strings.usage.speed(usage.perSecond)];
-    node.textContent = [strings.usage.tokens(usage.asked, usage.answered), ...speed].join(' · ');
+    const cost = usage.cost === null ? [] : [strings.usage.cost(usage.cost, usage.currency)];
+    node.textContent = [strings.usage.tokens(usage.asked, usage.answered), ...speed, ...cost].join(' · ');
   }
 
   return { node, update };

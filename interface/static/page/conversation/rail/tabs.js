@@ -1,4 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
+import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
 import { createChip } from '../../references/chips.js';
 import { isBeside, isMuted } from '../../references/report_model.js';
@@ -62,5 +63,21 @@ registerRailTab('branches', {
   async load(page) {
     const tree = branchTree(await page.api.listBranches(page.conversationId()));
     return tree.length === 0 ? [] : [branchList(tree, (node) => page.onAction('chooseBranch', { message_id: node.forkId }, node.number))];
+  },
+});
+
+/** The name of a number, and the number. */
+const fact = (name, value) => element('div', { class: 'rail-fact' }, element('dt', { text: name }), element('dd', { text: value }));
+
+registerRailTab('usage', {
+  label: words.usage,
+  empty: words.noUsage,
+  async load(page) {
+    const usage = await page.api.conversationUsage(page.conversationId());
+    if (usage.answers === 0) return [];
+    const costs = Object.entries(usage.cost);
+    const facts = [[words.answers, number(usage.answers)], [words.read, number(usage.prompt_tokens)], [words.written, number(usage.completion_tokens)],
+      ...(costs.length > 0 ? [[words.cost, words.costs(costs)]] : [])];
+    return [element('dl', { class: 'rail-facts' }, ...facts.map(([name, value]) => fact(name, value))), element('p', { class: 'rail-empty', text: words.allBranches })];
   },
 });

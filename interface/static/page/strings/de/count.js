@@ -1,6 +1,7 @@
-import { createCount, createNumber } from '../../core/plural.js';
+import { createCount, createMoney, createNumber } from '../../core/plural.js';
 
 export const language = 'de';
 /** Numbers as German writes them. */
 export const number = createNumber(language);
 export const count = createCount(language);
+export const money = createMoney(language);

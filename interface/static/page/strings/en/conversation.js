@@ -1,6 +1,6 @@
 /** What the page says about conversations, messages and references, in one place. What depends on a value is a function. */
 
-import { count, number } from './count.js';
+import { count, money, number } from './count.js';
 
 export const strings = {
   product: 'Anaphora',
@@ -46,6 +46,7 @@ export const strings = {
     tokens: (asked, answered) => `${number(asked)} → ${number(answered)} tokens`,
     speed: (tokens) => `${tokens < 10 ? tokens.toFixed(1) : Math.round(tokens)} tokens/s`,
     title: 'Tokens that the model read → tokens that it wrote',
+    cost: (amount, currency) => money(amount, currency),
   },
 
   actions: {
@@ -159,9 +160,17 @@ export const strings = {
     references: 'References',
     pins: 'Pins',
     branches: 'Branches',
+    usage: 'Usage',
     noReferences: 'Nothing in the messages shown refers to anything yet. Type @ to name a conversation, a message or a memory.',
     noPins: 'No message is pinned. Pin one in its menu.',
     noBranches: 'No question was asked again in other words yet. Edit a question and choose “Save and answer again”.',
+    noUsage: 'No answer here was counted yet.',
+    answers: 'Answers',
+    read: 'Tokens read',
+    written: 'Tokens written',
+    cost: 'Price',
+    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
+    allBranches: 'Of all branches and variants of this conversation.',
     failed: (message) => `This could not be loaded. ${message}`,
   },
 
