@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from sqlalchemy import Connection, Row, Select, func, select, union_all
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Integer,
+    Row,
+    Select,
+    Text,
+    bindparam,
+    func,
+    select,
+    union_all,
+)
 
 from database.engine.database import Database
+from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import conversations, messages
 
@@ -25,6 +37,15 @@ _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 _WORD = re.compile(r"[^\W_]+")
 
 _c, _m = conversations.c, messages.c
+
+
+class _Offered(NamedTuple):
+    """What is known of a conversation that may be meant."""
+
+    conversation_friendly_id: str
+    title: str
+    conversation_id: str
+    updated_at: str
 
 
 class ConversationSuggestion(TypedDict):
@@ -49,7 +70,7 @@ def autocomplete_conversations(
     with database.reading() as connection:
         if not typed:
             return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
-        found = _by_friendly_id(connection, _offered(user_email, domain), typed, limit)
+        found: list[_Offered | Row[Any]] = list(_by_friendly_id(connection, user_email, domain, typed, limit))
         words = _WORD.findall(typed)
         if words and len(found) < limit:
             seen = {row.conversation_id for row in found}
@@ -102,8 +123,8 @@ def _domains(connection: Connection, user_email: str) -> Sequence[str]:
     return connection.execute(select(domains.c.name).where(domains.c.name.is_not(None))).scalars().all()
 
 
-def _offered(user_email: str, domain: str | None) -> Select[Any]:
-    query = select(_c.conversation_friendly_id, _c.title, _c.conversation_id, _c.updated_at).where(
+def _offered(user_email: str | BindParameter[str], domain: str | BindParameter[str] | None) -> Select[Any]:
+    query = select(*(_c[name] for name in _Offered._fields)).where(
         _c.user_email == user_email,
         _c.deleted_at.is_(None),
         _c.expires_at.is_(None),
@@ -114,12 +135,28 @@ def _offered(user_email: str, domain: str | None) -> Select[Any]:
     return query.order_by(_c.updated_at.desc(), _c.conversation_id.desc())
 
 
-def _by_friendly_id(connection: Connection, query: Select[Any], typed: str, limit: int) -> list[Row[Any]]:
+def _named(domain: BindParameter[str] | None) -> Prepared:
+    """A range, not LIKE: the index answers it, and "_" means itself."""
+    query = _offered(bindparam("user_email", type_=Text), domain).where(
+        _c.conversation_friendly_id >= bindparam("begin", type_=Text),
+        _c.conversation_friendly_id < bindparam("end", type_=Text),
+    )
+    return Prepared(query.limit(bindparam("limit", type_=Integer)))
+
+
+_NAMED_ANYWHERE, _NAMED_IN_DOMAIN = _named(None), _named(bindparam("domain", type_=Text))
+
+
+def _by_friendly_id(
+    connection: Connection, user_email: str, domain: str | None, typed: str, limit: int
+) -> Iterator[_Offered]:
     if not _FRIENDLY_ID_PART.fullmatch(typed):
-        return []
-    # A range, not LIKE: the index answers it, and "_" means itself. "{" is the character after "z".
-    query = query.where(_c.conversation_friendly_id >= typed, _c.conversation_friendly_id < typed + "{")
-    return list(connection.execute(query.limit(limit)))
+        return iter(())
+    # "{" is the character after "z".
+    given: dict[str, Any] = {"user_email": user_email, "begin": typed, "end": typed + "{", "limit": limit}
+    if domain is None:
+        return map(_Offered._make, _NAMED_ANYWHERE.rows(connection, **given))
+    return map(_Offered._make, _NAMED_IN_DOMAIN.rows(connection, domain=domain, **given))
 
 
 def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
@@ -138,7 +175,7 @@ def _begins_words(typed: Sequence[str], title: str) -> bool:
     return all(any(word.startswith(beginning) for word in words) for beginning in typed)
 
 
-def _suggestion(row: Row[Any]) -> ConversationSuggestion:
+def _suggestion(row: _Offered | Row[Any]) -> ConversationSuggestion:
     return ConversationSuggestion(
         friendly_id=row.conversation_friendly_id,
         title=row.title,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
@@ -272,8 +273,10 @@ class _Search:
     def _tail(self, up_to: int) -> list[tuple[int, str]]:
         """(seq, text) of the messages that the index does not know yet, newest first."""
         m = messages.c
-        scope = self._scope(up_to)
-        query = select(m.seq, m.text).where(m.seq > fulltext_index.indexed_seq(self.connection), *scope.visible())
+        mark = fulltext_index.waiting_behind(self.connection)
+        if mark is None:
+            return []
+        query = select(m.seq, m.text).where(m.seq > mark, *self._scope(up_to).visible())
         rows = self.connection.execute(query.order_by(m.seq.desc()).limit(_TAIL))
         return [(row.seq, row.text) for row in rows]
 
@@ -377,24 +380,30 @@ def _described(connection: Connection, seqs: Sequence[int], query: SearchQuery) 
     ids = {row.conversation_id for row in rows.values()}
     names = select(c.conversation_id, c.title, c.conversation_friendly_id).where(c.conversation_id.in_(ids))
     named = {row.conversation_id: row for row in connection.execute(names)}
-    forms = frozenset[str]().union(*terms(query.text.split()))
     return [
         FoundMessage(
             message=row,
             conversation_title=named[row.conversation_id].title,
             conversation_friendly_id=named[row.conversation_id].conversation_friendly_id,
-            snippet=_snippet(row.text, query, forms),
+            snippet=_snippet(row.text, query),
         )
         for row in (rows[seq] for seq in seqs if seq in rows)
     ]
 
 
-def _snippet(text: str, query: SearchQuery, forms: frozenset[str]) -> Snippet:
+def _snippet(text: str, query: SearchQuery) -> Snippet:
     """A piece of `text` with the words that were sought; with their other forms, where it does not say them all."""
     if holds(text, query.phrases, beginning=query.beginning):
         return snippet(text, query.phrases, beginning=query.beginning)
+    forms = _forms(query.text)
     said = [(word,) for word in dict.fromkeys(words(text)) if word in forms]
     return snippet(text, said, beginning=False)
+
+
+@lru_cache(maxsize=16)
+def _forms(sought: str) -> frozenset[str]:
+    """All forms of the words that count. Stemming takes milliseconds: only for texts found in another way than said."""
+    return frozenset[str]().union(*terms(sought.split()))
 
 
 def _conversation_id(connection: Connection, user_email: str, name: str | None) -> str | None:

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from hashlib import blake2s
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
+from database.engine.statements import Prepared
 from database.messages.message import MessageRow
 from database.schema import messages, search_state
 from database.search.vectors import queue_vectors, renew_vectors
@@ -28,6 +29,9 @@ _COMPLETIONS = 64
 _ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
 _PUT = f"INSERT INTO messages_fts {_ROW}"
 _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, body) VALUES ('delete', ?, ?, ?, ?)"
+_MARK_ROW = select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)
+_MARK = Prepared(_MARK_ROW)
+_MARK_AND_NEWEST = Prepared(_MARK_ROW.add_columns(select(func.max(messages.c.seq)).scalar_subquery()))
 # From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
 _BEGINNING_WITH = """
     WITH RECURSIVE known(word) AS (
@@ -89,8 +93,17 @@ def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) 
 
 def indexed_seq(connection: Connection) -> int:
     """The mark: messages up to this `seq` are in the index, if they are live."""
-    mark: int = connection.execute(select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)).scalar_one()
-    return mark
+    row = _MARK.row(connection)
+    assert row is not None
+    return int(row[0])
+
+
+def waiting_behind(connection: Connection) -> int | None:
+    """The mark, where messages behind it wait to be indexed, anybody's; None where all are indexed."""
+    row = _MARK_AND_NEWEST.row(connection)
+    assert row is not None
+    mark, newest = row
+    return int(mark) if newest is not None and newest > mark else None
 
 
 def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int) -> None:
