@@ -25,9 +25,11 @@ from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError
 from portability.restoring import restore
-from truth_management_system import PKBDatabase
+from truth_management_system import PKBConfig, PKBDatabase, get_database
 from truth_management_system.interface.structured_api import (
     KnowledgeError,
+    copy_memories,
+    people_with_memories,
     reindex_knowledge,
     repair_knowledge,
     verify_knowledge,
@@ -136,6 +138,45 @@ def forget(older_than_days: float, email: str | None) -> None:
     click.echo(f"{erased} retracted memories were erased. {forgotten} changes can't be undone any more.")
     if not erasure.compacts_itself():
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
+
+
+@group.command("copy-memories")
+@click.option("--email", help="Whose memories; everybody's when left out.")
+@click.option(
+    "--source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The SQLite file; by default users/pkb.sqlite of the data folder.",
+)
+def copy_memories_to_postgresql(email: str | None, source: Path | None) -> None:
+    """Copy memories from an SQLite file into the PostgreSQL database of DATABASE_URL.
+
+    Each person's are copied whole and compared with their source, or not at all; copying again changes nothing. A
+    person who has other memories in the database, or no account, is left out, and the exit status is 1. The file stays
+    as it is. The history of changes is not copied; vectors are made anew. A server may keep running.
+    """
+    settings = current_settings()
+    if settings.database_url is None:
+        raise click.ClickException("DATABASE_URL names no PostgreSQL database to copy to.")
+    file = source or settings.data_dir / KNOWLEDGE
+    if not file.exists():
+        raise click.ClickException(f"There is no file {file}.")
+    with _one_line_errors(), get_database(PKBConfig(db_path=file)) as stored, _knowledge() as target:
+        known = {email} if email else set(people_with_memories(stored))
+        left_out = [person for person in sorted(known) if not _was_copied(stored, target, person)]
+    if left_out:
+        raise click.ClickException(f"Left out: {', '.join(left_out)}.")
+
+
+def _was_copied(source: PKBDatabase, target: PKBDatabase, email: str) -> bool:
+    """Copy one person's memories, and say what came of it."""
+    try:
+        user = get_user(database=open_store(current_settings().users_dir), user_email=email)
+        claims, is_new = copy_memories(source, target, user_email=user.user_email)
+    except (StoreError, KnowledgeError) as error:
+        click.echo(f"{email}: {error.message}")
+        return False
+    click.echo(f"{email}: {claims:,} memories were {'copied and compared' if is_new else 'there already'}.")
+    return True
 
 
 @group.command("compact")

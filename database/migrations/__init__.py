@@ -41,6 +41,7 @@ from . import (
     m0018_change_epoch,
     m0019_presets_prompts_tags,
     m0020_languages,
+    m0021_fulltext_without_pending_list,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0018_change_epoch.upgrade,
     m0019_presets_prompts_tags.upgrade,
     m0020_languages.upgrade,
+    m0021_fulltext_without_pending_list.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -14,6 +14,7 @@ from flask.cli import FlaskGroup
 
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import sole_server
+from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
@@ -26,6 +27,7 @@ from search.messages import search_messages
 from search.query import parse_query
 from server import create_app
 from settings import Settings, load_settings
+from tests.postgresql import PostgreSQLServer
 
 ADA = "ada@example.org"
 
@@ -266,3 +268,29 @@ def test_indexes_made_anew_hold_what_they_held(lived_in: Installation) -> None:
     assert "messages" not in lived_in.run("reindex", "--claims").output
     assert lived_in.found("whales") == ["What do whales sing?"]
     assert lived_in.run("verify").exit_code == 0
+
+
+def test_memories_are_copied_into_postgresql_for_people_who_have_an_account_there(
+    lived_in: Installation, postgresql_server: PostgreSQLServer, tmp_path: Path
+) -> None:
+    close_knowledge(lived_in.users_dir)
+    refused = lived_in.run("copy-memories")
+    assert refused.exit_code == 1
+    assert "DATABASE_URL names no PostgreSQL database" in refused.output
+    url = postgresql_server.empty_store()
+    environ = {**lived_in.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(tmp_path / "elsewhere")}
+    settings = load_settings(environ, env_file=tmp_path / "no.env")
+    runner = create_app(settings).test_cli_runner()
+    command = ["data", "copy-memories", "--source", str(lived_in.folder / "users" / "pkb.sqlite")]
+    without_account = runner.invoke(args=command)
+    assert without_account.exit_code == 1
+    assert f"Left out: {ADA}." in without_account.output
+    create_user(database=open_store(settings.users_dir), user_email=ADA, password="correct horse battery")
+    outputs = [runner.invoke(args=[*command, *chosen]).output for chosen in ([], ["--email", ADA])]
+    close_knowledge(settings.users_dir)
+    close_store(settings.users_dir)
+    postgresql_server.take_back(url)
+    assert outputs == [
+        f"{ADA}: 1 memories were copied and compared.\n",
+        f"{ADA}: 1 memories were there already.\n",
+    ]

@@ -29,7 +29,7 @@ from ..errors import (
     group_not_found,
 )
 from ..model_questions import KnowledgeModels
-from ..portability import export_data, export_markdown, import_data
+from ..portability import copy_memories, export_data, export_markdown, import_data, people_with_memories
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters, search_filters
@@ -57,6 +57,7 @@ __all__ = [
     "StructuredAPI",
     "changes_before",
     "changes_of",
+    "copy_memories",
     "erase_claims",
     "erase_user",
     "forget_former_texts",
@@ -66,6 +67,7 @@ __all__ = [
     "last_change",
     "mark_delivered",
     "merge_search_indexes",
+    "people_with_memories",
     "reindex_knowledge",
     "repair_knowledge",
     "retracted_before",

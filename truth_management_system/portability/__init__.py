@@ -1,7 +1,15 @@
 """Taking a whole knowledge base out, and putting one in."""
 
+from .copying import CopiedMemories, copy_memories, people_with_memories
 from .exporting import export_data
 from .importing import import_data
 from .markdown import export_markdown
 
-__all__ = ["export_data", "export_markdown", "import_data"]
+__all__ = [
+    "CopiedMemories",
+    "copy_memories",
+    "export_data",
+    "export_markdown",
+    "import_data",
+    "people_with_memories",
+]

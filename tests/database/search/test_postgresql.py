@@ -57,3 +57,25 @@ def test_other_peoples_messages_are_not_touched_by_a_word_that_looks_like_a_toke
     with database.reading() as connection:
         assert index.newest_hits(connection, conversation_id="c", phrases=[["whale"]], limit=9) == []
         assert index.newest_hits(connection, conversation_id="d", phrases=[["whale"]], limit=9) == [1]
+
+
+_OPTIONS = "SELECT reloptions FROM pg_class WHERE relname = 'idx_messages_fts_words'"
+
+
+def test_searches_read_no_list_of_pending_entries_also_in_a_database_of_an_earlier_version(
+    postgresql_server: PostgreSQLServer, tmp_path: Path
+) -> None:
+    url = postgresql_server.empty_store()
+    row = index.indexed_text(seq=1, user_email="ann@example.org", conversation_id="c", text="plankton")
+    with_list = "ALTER INDEX anaphora.idx_messages_fts_words SET (fastupdate = on)"
+    earlier = f"{with_list}; DELETE FROM anaphora.schema_version WHERE version > 20"
+    former = open_store(tmp_path, database_url=url)
+    former.write(lambda connection: connection.exec_driver_sql(earlier))
+    former.write(lambda connection: postgresql.put(connection, [row]))
+    close_store(tmp_path)
+    with open_store(tmp_path, database_url=url).reading() as connection:
+        options = connection.exec_driver_sql(_OPTIONS).scalar_one()
+        found = index.newest_hits(connection, conversation_id="c", phrases=[["plankton"]], limit=9)
+    close_store(tmp_path)
+    postgresql_server.take_back(url)
+    assert (options, found) == (["fastupdate=off"], [1])
