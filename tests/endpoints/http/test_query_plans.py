@@ -184,7 +184,8 @@ def seeded(folder: Path, *, conversations: int, claims: int) -> World:
             client, ann_token = app.test_client(), token
             client.set_cookie(SESSION_COOKIE, session)
     database.write(let_bob_refer)
-    index_pending(database=database, slice_ms=1_000)
+    # Each slice makes a segment of the index that every search asks: a slow machine is not to make more of them.
+    index_pending(database=database, slice_ms=1_000_000)
     world = World(folder=folder, app=app, ann=Person(ANN, client), token=ann_token)
     live_in(world)
     return world
