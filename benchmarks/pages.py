@@ -175,7 +175,9 @@ def _browser() -> Iterator[Browser]:
 @contextmanager
 def _page(browser: Browser, client: Client) -> Iterator[Page]:
     """A page of a new visitor with the client's session: nothing is cached."""
-    context = browser.new_context(base_url=client.origin, viewport={"width": 1280, "height": 800})
+    context = browser.new_context(
+        base_url=client.origin, viewport={"width": 1280, "height": 800}, service_workers="block"
+    )
     cookies: list[Any] = [
         {"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()
     ]

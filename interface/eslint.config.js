@@ -6,7 +6,7 @@ const browser = [
   'clearTimeout', 'console', 'crypto', 'document', 'fetch', 'getComputedStyle', 'getSelection', 'history', 'localStorage',
   'location', 'matchMedia', 'navigator', 'performance', 'queueMicrotask', 'requestAnimationFrame', 'requestIdleCallback',
   'sessionStorage', 'setInterval', 'setTimeout', 'structuredClone', 'window', 'globalThis', 'MessageChannel', 'Image',
-  'BroadcastChannel', 'ReadableStream', 'Range', 'addEventListener', 'removeEventListener', 'dispatchEvent', 'innerHeight', 'innerWidth', 'parent',
+  'BroadcastChannel', 'caches', 'ReadableStream', 'Range', 'addEventListener', 'removeEventListener', 'dispatchEvent', 'innerHeight', 'innerWidth', 'parent',
   'NodeList', 'CSSStyleSheet', 'HTMLDialogElement', 'HTMLButtonElement', 'HTMLInputElement', 'HTMLTextAreaElement',
   'KeyboardEvent', 'MouseEvent', 'Intl',
 ];
@@ -75,6 +75,11 @@ export default [
   {
     files: ['static/page/core/**/*.js'],
     rules: { 'no-restricted-globals': ['error', 'document', 'window'], 'no-restricted-imports': ['error', { patterns: [{ regex: `${FEATURE}|/ui/`, message: 'core knows no feature and no view.' }] }] },
+  },
+  {
+    files: ['static/service_worker.js'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'script', globals: readable(['self', 'caches', 'fetch', 'URL']) },
+    rules: mistakes,
   },
   {
     files: ['*.js'],

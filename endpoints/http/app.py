@@ -21,6 +21,7 @@ from endpoints.languages import register_languages
 from endpoints.library import views as library_views
 from endpoints.messages import views as message_views
 from endpoints.operations import health, limits
+from endpoints.pages import installation
 from endpoints.pages import views as page_views
 from endpoints.pkb import claims, groups, history, intake, search
 from endpoints.references import views as reference_views
@@ -66,6 +67,7 @@ _NOUNS = (
     language_model_views,
     openapi,
     page_views,
+    installation,
     password_reset,
     reference_views,
     search_views,

@@ -54,9 +54,13 @@ _JOINED = {
     ),
     "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
 }
+_MAIN = "page/app/main.js"
+# What the chat page needs beside its modules without a network: not the large libraries for code, maths, diagrams.
+_SHELL = ("joined/base.css", "joined/interface.css", "joined/tree.js", "page/app/theme.js", "img/mark.svg")
+_SHELL_LATER = ("vendor/icons.svg", "built/later.js")
 # The modules that pages start with, and the files that set-up joins each of them into; the last one is the start.
 _ENTRIES = {
-    "page/app/main.js": ("built/common.js", "built/main.js"),
+    _MAIN: ("built/common.js", "built/main.js"),
     "page/app/settings.js": ("built/settings.js",),
     "page/app/shared.js": ("built/shared.js",),
 }
@@ -155,6 +159,12 @@ class Assets:
         names = (*_LOADED_LATER, *(name for name in styles if name not in at_once))
         return {name: self.address(name, language=language) for name in names if name in self._paths}
 
+    def shell(self, *, language: str = ENGLISH) -> Sequence[str]:
+        """The addresses of what the chat page needs to be shown and written in without a network."""
+        later = self.loaded_later(language=language)
+        wanted = [address for name, address in later.items() if name.startswith("page/") or name in _SHELL_LATER]
+        return [*(self.address(name) for name in _SHELL), *self.entry(_MAIN, language=language), *wanted]
+
     def _has_current_build(self) -> bool:
         """Whether set-up joined the page's modules, and from the modules that are there now."""
         if _MANIFEST not in self._paths:
@@ -243,6 +253,26 @@ def register_assets(app: Flask, folder: Path, *, joined: bool) -> None:
 def page_assets(language: str) -> Mapping[str, object]:
     """What a page in `language` knows of files: the addresses of those it loads later, and the version of all."""
     return {"version": _assets().version, "addresses": _assets().loaded_later(language=language)}
+
+
+def asset_address(name: str) -> str:
+    """The address of the file `name`. Raises KeyError."""
+    return _assets().address(name)
+
+
+def asset_content(name: str) -> bytes:
+    """The content of the file `name`. Raises KeyError."""
+    return _assets()[name].content
+
+
+def page_is_joined() -> bool:
+    """Whether the page comes in the few files that set-up joins."""
+    return _assets().is_joined
+
+
+def shell_addresses(*, language: str) -> Sequence[str]:
+    """The addresses of what the chat page needs to be shown and written in without a network."""
+    return _assets().shell(language=language)
 
 
 def static_version() -> str:

@@ -17,7 +17,7 @@ from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from endpoints.http import models as http_models
-from endpoints.http.assets import static_version
+from endpoints.http.assets import page_is_joined, static_version
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, takes
 from endpoints.languages import requested_language
@@ -109,6 +109,8 @@ def _bootstrap(user: users.UserRow) -> dict[str, Any]:
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},
         "version": static_version(),
+        # Single modules are for development: nothing keeps them for when there is no network.
+        "is_installable": page_is_joined(),
         # The page watches what changes after this; the lists that it asks for are newer.
         "changes": {"seq": kept.newest, "epoch": kept.epoch},
     }

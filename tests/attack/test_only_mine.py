@@ -130,6 +130,7 @@ WITHOUT_ID = {
     ("GET", "/limits"),
     ("GET", "/list_workspaces/<domain>"),
     ("GET", "/login"),
+    ("GET", "/manifest.webmanifest"),
     ("GET", "/metrics"),
     ("GET", "/models"),
     ("GET", "/openapi.json"),
@@ -143,8 +144,10 @@ WITHOUT_ID = {
     ("POST", "/reset/<token>"),
     ("GET", "/search"),
     ("GET", "/sessions"),
+    ("GET", "/service_worker.js"),
     ("GET", "/settings"),
     ("GET", "/setup"),
+    ("GET", "/shell"),
     # Whoever has the token may see what it shows; tests/attack/test_shares.py tries what they may not.
     ("GET", "/shared_chat/<token>"),
     ("GET", "/shares"),

@@ -28,6 +28,7 @@ PERMISSIONS = ("clipboard-read", "clipboard-write")
 VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 # How long a page may take for what it is asked, in milliseconds: generous, since a busy machine takes its time.
 TIMEOUT = 45_000
+_CONTEXT_OPTIONS: dict[str, Any] = {"viewport": VIEWPORT, "service_workers": "block"}
 _STORED_BY_PAGES = "local_storage,indexeddb,cache_storage,service_workers"
 
 
@@ -104,8 +105,11 @@ class PageOpener:
     """Opens the pages of one test: `open_page(client, path="/interface/", **options)`.
 
     The page has the client's session and may use the clipboard. options: viewport, color_scheme and reduced_motion, or
-    any other option of a browser context. The first client of the shared server gets the shared context; whoever
-    comes beside it, uses another server, needs another option or an empty cache gets a context of their own.
+    any other option of a browser context. The first client of the shared server gets the shared context; whoever comes
+    beside it, uses another server, needs another option or an empty cache gets a context of their own.
+
+    Pages have no service worker, since tests could not answer or count what goes through it; those about the worker
+    itself ask for `service_workers="allow"`.
     """
 
     browser: Browser
@@ -138,7 +142,7 @@ class PageOpener:
         return self.shared.context
 
     def _own_context(self, client: Client, **options: Any) -> BrowserContext:
-        context = self.browser.new_context(**{"viewport": VIEWPORT, "base_url": client.origin} | options)
+        context = self.browser.new_context(**_CONTEXT_OPTIONS | {"base_url": client.origin} | options)
         self.stack.callback(context.close)
         context.set_default_timeout(TIMEOUT)
         self._prepare(context, client)

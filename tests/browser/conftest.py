@@ -56,7 +56,7 @@ def administrator(shared_server: LiveServer) -> Client:
 @pytest.fixture(scope="session")
 def shared_context(browser: Browser, shared_server: LiveServer) -> Iterator[SharedContext]:
     """The browser context of the shared server, for the whole run."""
-    context = browser.new_context(viewport=VIEWPORT, base_url=shared_server.url)
+    context = browser.new_context(viewport=VIEWPORT, base_url=shared_server.url, service_workers="block")
     context.set_default_timeout(TIMEOUT)
     yield SharedContext(context, shared_server.url)
     context.close()

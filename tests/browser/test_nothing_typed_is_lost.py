@@ -339,7 +339,7 @@ def problems(page_problems: PageProblems) -> PageProblems:
 @pytest.fixture
 def tabs(browser: Browser, server: LiveServer, person: Client, problems: PageProblems) -> Iterator[Tabs]:
     """Each kind of text, typed by a person on the shared server."""
-    context = browser.new_context(viewport=VIEWPORT, base_url=server.url)
+    context = browser.new_context(viewport=VIEWPORT, base_url=server.url, service_workers="block")
     context.set_default_timeout(TIMEOUT)
     yield typed_in(context, server, person)
     context.close()
@@ -405,7 +405,7 @@ def test_a_server_that_is_killed_between_accepting_and_answering(
 ) -> None:
     assert problems is not None
     server = start_server(**recording_model.environ)
-    context = browser.new_context(viewport=VIEWPORT, base_url=server.url)
+    context = browser.new_context(viewport=VIEWPORT, base_url=server.url, service_workers="block")
     context.set_default_timeout(TIMEOUT)
     tabs = typed_in(context, server, new_account(server))
     held: list[Route] = []
@@ -570,7 +570,7 @@ def test_what_is_meant_for_a_temporary_conversation_goes_to_no_other(
     browser: Browser, server: LiveServer, person: Client, problems: PageProblems
 ) -> None:
     assert problems is not None
-    context = browser.new_context(viewport=VIEWPORT, base_url=server.url)
+    context = browser.new_context(viewport=VIEWPORT, base_url=server.url, service_workers="block")
     context.set_default_timeout(TIMEOUT)
     tabs = Tabs(context, person, server, [])
     tabs.signed_in_as(person)

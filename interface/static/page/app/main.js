@@ -17,6 +17,7 @@ import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
 import { showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
+import { keepShell, withAccount } from '../ui/installed.js';
 import { ConversationPage } from '../conversation/page.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
@@ -165,8 +166,24 @@ function forgetDrafts({ api, kept, store, bootstrap }) {
   }, UNHURRIED_MS);
 }
 
+/** A page that came without a network shows what the server has, once that can be reached. */
+function followReturn({ events, store, bootstrap }, { sidebar, conversation }) {
+  document.querySelector('.sidebar-user-name').textContent = bootstrap.name || bootstrap.user_email;
+  document.querySelector('.user-menu-email').textContent = bootstrap.user_email;
+  const stop = events.on('changes:alive', () => {
+    stop();
+    sidebar.refresh();
+    if (store.openId) conversation.open(store.openId, { history: 'none' });
+  });
+}
+
 async function start() {
-  const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
+  const bootstrap = withAccount(JSON.parse(document.getElementById('bootstrap').textContent));
+  if (!bootstrap) {
+    location.replace('/login');
+    return;
+  }
+  if (bootstrap.is_installable) keepShell();
   const events = createEvents();
   let kept = null;
   const api = createApi({
@@ -189,7 +206,9 @@ async function start() {
   followActions(page);
   forgetDrafts(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
-  new ConversationPage(page).start();
+  const conversation = new ConversationPage(page);
+  conversation.start();
+  if (bootstrap.is_shell) followReturn(page, { sidebar, conversation });
 }
 
 start();

@@ -2,6 +2,7 @@
 
 import { shellStrings } from '../strings/en/shell.js';
 import { confirmAction } from './dialog.js';
+import { forgetShell } from './installed.js';
 import { showToast } from './toast.js';
 
 const words = shellStrings.session;
@@ -23,7 +24,7 @@ export function watchSession({ email, kept }) {
     event.preventDefault();
     const form = event.currentTarget;
     if (!kept()?.isEmpty && !(await confirmAction({ title: words.logOutTitle, text: words.logOutText, confirmLabel: words.logOut }))) return;
-    await kept()?.clear();
+    await Promise.all([kept()?.clear(), forgetShell()]);
     form.submit();
   }
 
