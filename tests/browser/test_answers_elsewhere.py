@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -114,6 +115,11 @@ def test_back_from_a_panel_leads_to_the_message_box_of_the_same_conversation(
         page.go_back()
         expect(page.locator("#composer-input")).to_be_focused()
         expect(body(page, 1)).to_have_text("How much water?")
+    page.click("#open-search")
+    page.click("#close-search")
+    page.go_back()
+    expect(page.locator("#search-panel")).to_be_hidden()
+    expect(page).to_have_url(re.compile(f"{talk.path}$"))
 
 
 def test_what_is_deleted_in_another_window_goes_from_this_one(person: Client, open_page: OpenPage) -> None:

@@ -68,6 +68,8 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
     # What was put away stays away.
     page.go_back()
     expect(page.locator(".suggested-message")).to_have_count(2)
+    # Over the chip, the mouse would open its card.
+    page.mouse.move(0, 0)
     page.get_by_role("button", name="Do not suggest these any more").click()
     expect(page.locator(".suggested-messages")).to_have_count(0)
     page.reload()

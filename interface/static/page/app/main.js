@@ -1,6 +1,7 @@
 /** The entry of the page: makes the parts and ties them together. */
 
 import { bring, createApi } from '../core/api.js';
+import { followAddress, panelInAddress, writePanel } from '../core/address.js';
 import { createEvents } from '../core/events.js';
 import { createDrafts } from '../core/drafts.js';
 import { openKept } from '../core/kept.js';
@@ -32,11 +33,8 @@ const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 const UNHURRIED_MS = 20_000;
 
 function offerPanels(page) {
-  const wanted = () => new URLSearchParams(location.search).get('panel');
-  const shown = () => document.documentElement.dataset.panel ?? document.documentElement.dataset.beside;
   const isPanel = (name) => Object.hasOwn(PANELS, name);
   const loaded = {};
-  let path = location.pathname;
 
   function load(name) {
     loaded[name] ??= PANELS[name](page).catch((error) => {
@@ -62,7 +60,7 @@ function offerPanels(page) {
 
   /** What is shown goes before what is wanted comes. */
   async function follow() {
-    const name = wanted();
+    const name = panelInAddress();
     await leaveOthers(name);
     if (isPanel(name)) await withPanel(name, (panel) => panel.follow());
   }
@@ -71,7 +69,7 @@ function offerPanels(page) {
     const button = document.getElementById(`open-${name}`);
     button.addEventListener('pointerenter', () => load(name).catch(() => {}), { once: true });
     button.addEventListener('click', () => {
-      if (wanted() !== name) history.pushState(null, '', `${location.pathname}?panel=${name}`);
+      if (panelInAddress() !== name) writePanel(`?panel=${name}`);
       follow();
     });
     page.events.on(`${name}:open`, async (target) => {
@@ -79,17 +77,11 @@ function offerPanels(page) {
       await leaveOthers(name);
     });
   }
-  addEventListener('popstate', (event) => {
-    // Between a panel and the conversation below it: the conversation stays as it is.
-    const isBelow = path === location.pathname;
-    const closes = isBelow && shown() && !isPanel(wanted());
-    if (isBelow && (isPanel(wanted()) || shown())) event.stopImmediatePropagation();
-    follow().then(() => closes && document.getElementById('composer-input').focus());
+  followAddress(async ({ closesPanel }) => {
+    await follow();
+    if (closesPanel) document.getElementById('composer-input').focus();
   });
-  page.events.on('conversation:shown', () => {
-    path = location.pathname;
-    follow();
-  });
+  page.events.on('conversation:shown', follow);
 }
 
 /** Where there is no conversation to find in, and where it is found in already, Ctrl+F is the browser's. */

@@ -1,4 +1,4 @@
-import { parseAddress, writeAddress } from '../core/address.js';
+import { followAddress, parseAddress, writeAddress } from '../core/address.js';
 import { bring, mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
@@ -390,7 +390,7 @@ export class ConversationPage {
       const { openId } = this.#store;
       if (conversations.has(openId)) this.#followOpen(this.#store.conversation(openId));
     });
-    addEventListener('popstate', () => this.openAddress());
+    followAddress(({ isPanelAlone }) => !isPanelAlone && this.openAddress());
   }
 
   async #find() {

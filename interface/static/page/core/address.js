@@ -1,4 +1,7 @@
-/** The addresses of the page: `/interface/<conversation_id>?message=<message_id>`, and permalinks `/r/<fid>/<hash>`. */
+/**
+ * The addresses of the page: `/interface/<conversation_id>?message=<message_id>`, with `panel=<name>&…` for a panel, and permalinks
+ * `/r/<fid>/<hash>`. The browser's history is written and followed here alone.
+ */
 
 /**
  * @param {{pathname: string, search: string}} location
@@ -39,6 +42,55 @@ export function nameBeside(params) {
   besideNow = params;
 }
 
+/** @param {string} search of an address @returns {string} the name of the panel; '' for none */
+const panelIn = (search) => new URLSearchParams(search).get('panel') ?? '';
+
+/** The panel that the address names; '' for none. */
+export const panelInAddress = () => panelIn(location.search);
+
+const whereNow = () => ({ place: location.pathname, panel: panelInAddress() });
+/** Where the page was before the person went back or forward. */
+let before = globalThis.location ? whereNow() : null;
+
+function write(address, keep) {
+  if (keep === 'none' || address === location.pathname + location.search) return;
+  history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
+  before = whereNow();
+}
+
+const listeners = new Set();
+
+function tellStep() {
+  const [from, to] = [before, whereNow()];
+  before = to;
+  const isPanelAlone = from.place === to.place && Boolean(from.panel || to.panel);
+  for (const listener of listeners) listener({ isPanelAlone, closesPanel: isPanelAlone && !to.panel });
+}
+
+/**
+ * Calls the listener when the person went back or forward.
+ *
+ * @param {(step: {isPanelAlone: boolean, closesPanel: boolean}) => void} listener `isPanelAlone`: the conversation is the same,
+ *   only the panel is another one, or has come or gone; `closesPanel`: it has gone
+ */
+export function followAddress(listener) {
+  if (listeners.size === 0) addEventListener('popstate', tellStep);
+  listeners.add(listener);
+}
+
+/**
+ * Says in the browser's address what a panel shows.
+ *
+ * @param {string} search such as `?panel=search&q=…`
+ * @param {{replace?: boolean}} [options] `replace`: the address of before is not gone back to
+ */
+export function writePanel(search, { replace = false } = {}) {
+  write(location.pathname + search, replace ? 'replace' : 'push');
+}
+
+/** The address names the conversation alone; going back does not lead to the panel that was closed. */
+export const leavePanel = () => writePanel('', { replace: true });
+
 /**
  * Says in the browser's address what is open.
  *
@@ -49,9 +101,7 @@ export function nameBeside(params) {
 export function writeAddress(keep, conversationId, messageId) {
   const plain = formatAddress(conversationId, messageId);
   const beside = besideNow();
-  const address = beside ? `${plain}${plain.includes('?') ? '&' : '?'}${beside}` : plain;
-  if (keep === 'none' || address === location.pathname + location.search) return;
-  history[keep === 'push' ? 'pushState' : 'replaceState'](null, '', address);
+  write(beside ? `${plain}${plain.includes('?') ? '&' : '?'}${beside}` : plain, keep);
 }
 
 /**

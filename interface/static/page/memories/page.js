@@ -1,6 +1,5 @@
 /** What the tabs of the Memories panel share: the server, the catalogues, how to say that something failed or is done. */
 
-import { parseAddress } from '../core/address.js';
 import { createKnowledgeApi } from './api.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { categoryLabel } from './memory_model.js';
@@ -48,13 +47,12 @@ function createCatalogue(api) {
 }
 
 /**
- * @param {{api: object, events: object, kept: object, state: () => object, go: (changes: object, options?: object) => void,
+ * @param {{api: object, events: object, kept: object, conversationId: () => string|null, state: () => object, go: (changes: object, options?: object) => void,
  *          refresh: () => void, close: () => void, writeMessage: () => void}} panel `writeMessage` leads to where messages are written
  */
-export function createKnowledgePage({ api, events, kept, state, go, refresh, close, writeMessage }) {
+export function createKnowledgePage({ api, events, kept, conversationId, state, go, refresh, close, writeMessage }) {
   const knowledge = createKnowledgeApi(api);
   const catalogue = createCatalogue(knowledge);
-  const conversationId = () => parseAddress(location).conversationId;
   let pinnedHere = new Set();
   let telling = false;
 

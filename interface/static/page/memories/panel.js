@@ -1,6 +1,6 @@
 /** The Memories panel: beside the conversation where there is room, in its place elsewhere, while the address says so. */
 
-import { nameBeside } from '../core/address.js';
+import { leavePanel, nameBeside, writePanel } from '../core/address.js';
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
@@ -50,6 +50,7 @@ class KnowledgePanel {
     this.#events = events;
     this.#page = createKnowledgePage({
       api, events, kept,
+      conversationId: () => store.openId,
       state: () => this.#state,
       go: (changes, options) => this.go(changes, options),
       refresh: () => this.#current()?.refresh?.(),
@@ -98,9 +99,7 @@ class KnowledgePanel {
 
   /** @param {object} changes of the state @param {{replace?: boolean}} [options] */
   go(changes, { replace = false } = {}) {
-    const next = changed(this.#state, changes);
-    const address = location.pathname + formatPanel(next);
-    if (address !== location.pathname + location.search) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    writePanel(formatPanel(changed(this.#state, changes)), { replace });
     this.follow();
   }
 
@@ -110,7 +109,7 @@ class KnowledgePanel {
   }
 
   #leave() {
-    history.pushState(null, '', location.pathname);
+    leavePanel();
     this.follow();
   }
 

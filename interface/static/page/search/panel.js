@@ -1,6 +1,7 @@
 /** The Search panel: stands in the place of the conversation while the address says so. */
 
 import { icon } from '../ui/icons.js';
+import { leavePanel, writePanel } from '../core/address.js';
 import { createLatest } from '../core/latest.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
@@ -89,14 +90,13 @@ class SearchPanel {
   }
 
   close() {
-    history.pushState(null, '', location.pathname);
+    leavePanel();
     this.follow();
     document.getElementById('composer-input')?.focus();
   }
 
   #go(state, { replace = false } = {}) {
-    const address = location.pathname + formatSearch(state);
-    if (address !== location.pathname + location.search) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    writePanel(formatSearch(state), { replace });
     this.follow();
   }
 

@@ -1,3 +1,4 @@
+import { writePanel } from '../../core/address.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
 import { attempt } from '../../ui/attempts.js';
@@ -9,7 +10,7 @@ import { attempt } from '../../ui/attempts.js';
  * @param {{api: object, events: object, store: import('../../core/store.js').Store, kept: import('../../core/kept.js').Kept}} page
  */
 export async function beginWelcome({ api, events, store, kept }) {
-  history.replaceState(null, '', location.pathname);
+  writePanel('', { replace: true });
   const isWriting = () => store.openId !== null || kept.all('outbox').length > 0;
   const wasWriting = isWriting();
   const told = await attempt(createWelcomeApi(api).welcome, { failed: welcomeStrings.failed });
