@@ -228,7 +228,7 @@ def store_changes(*, database: Database, user_email: str, changes: Sequence[dict
         born = [_activity(user_email, change) for change in fresh]
         insert_activities(connection, born, user_email=user_email, conversation_id=_room(user_email))
         for new in fresh:
-            fields = {name: new[name] for name in ("object_type", "action", "claim_ids")}
+            fields = {name: new[name] for name in ("object_type", "action", "claim_ids")} | {"audit_id": new["id"]}
             change = _CHANGE_OF_ACTION.get(new["action"], "changed")
             record(connection, MEMORY, change, user_email=user_email, ids=[new["object_id"] or ""], fields=fields)
         return len(born)

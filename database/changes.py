@@ -91,7 +91,7 @@ MESSAGE = change_kind(
 )
 MEMORY = change_kind(
     "memory",
-    fields="`object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, empty "
+    fields="`audit_id`, `object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, empty "
     "where there are more than 20",
 )
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")

@@ -291,7 +291,12 @@ def test_settings_and_memories_tell_that_they_changed_and_not_to_what(
     store_changes(database=database, user_email=ANN, changes=[told])
     assert short(news()) == [
         ("settings", "changed", "preference", {}),
-        ("memory", "created", "c1", {"object_type": "claim", "action": "add", "claim_ids": ["c1", "c2"]}),
+        (
+            "memory",
+            "created",
+            "c1",
+            {"audit_id": "a1", "object_type": "claim", "action": "add", "claim_ids": ["c1", "c2"]},
+        ),
     ]
 
 

@@ -11,8 +11,21 @@ const part = encodeURIComponent;
 /** Of requests that a model works on, or that concern many memories. */
 const slowly = (options) => ({ ...options, patience: LONG_PATIENCE_MS });
 
+/** The changes that this page made itself, by their `audit_id`. */
+const made = new Set();
+
+/** Whether this page made a change itself, and shows it already. @param {import('../core/changes.js').Change} change */
+export const isMadeHere = ({ fields }) => made.has(fields.audit_id);
+
+const noting = (call) => async (...request) => {
+  const answer = await call(...request);
+  if (answer?.audit_id) made.add(answer.audit_id);
+  return answer;
+};
+
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
-export function createKnowledgeApi(api) {
+export function createKnowledgeApi({ get, post, put, delete: remove }) {
+  const api = { get, post: noting(post), put: noting(put), delete: noting(remove) };
   return {
     ...claimCalls(api),
     ...pinCalls(api),
