@@ -91,8 +91,8 @@ MESSAGE = change_kind(
 )
 MEMORY = change_kind(
     "memory",
-    fields="`audit_id`, `object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, empty "
-    "where there are more than 20",
+    fields="`audit_id`, `object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, "
+    "empty where there are more than 20",
 )
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
 PRESET = change_kind("preset", fields="`name`")

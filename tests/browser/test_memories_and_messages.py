@@ -32,7 +32,7 @@ def test_a_memory_leads_to_the_message_that_it_came_from(open_page: OpenPage, pe
     source = messages(person, talk.conversation_id)[0]
     remember(person, TEA, source_message_id=source["message_id"])
     remember(person, "It has no source.")
-    page = open_page(person, address())
+    page = open_page(person, address(), viewport={"width": 1100, "height": 800})
     panel = KnowledgePanel(page)
     expect(panel.rows).to_have_count(2)
     link = panel.node.get_by_role("button", name="From a message")
