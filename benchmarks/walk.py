@@ -3,7 +3,7 @@
 `python -m benchmarks walk` traces one scripted turn with one message and one memory reference in this code; with
 `--beside FOLDER`, in another state of it as well. A *stop* is a change of module from one call to the next; a *return*
 is a change into a module that the walk has left before. Only first entries into functions count: going on in a
-generator, and coming back to a caller, are not calls.
+generator, and coming back to a caller, are not calls. Threads of the upkeep, which is at work meanwhile, don't count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def module_of(code):
 def note(frame, event, _argument):
     if event == "call" and listening.is_set() and frame.f_lasti < 16:
         module = module_of(frame.f_code)
-        if module is not None:
+        if module is not None and not threading.current_thread().name.startswith("upkeep"):
             with lock:
                 walk.append(module)
 
