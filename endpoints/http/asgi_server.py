@@ -164,7 +164,7 @@ class Bridge:
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
         route = self._views.route(path=scope["path"], method=scope["method"])
-        kind = work_of(None if route is None else self._views.of(route), _parameters(scope))
+        kind = work_of(None if route is None else self._views.of(route), _parameters(scope), content)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in (Work.SHORT, Work.PASSWORD):

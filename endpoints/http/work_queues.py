@@ -39,8 +39,8 @@ class Work(StrEnum):
     """Hashes a password."""
 
 
-WorkOf = Callable[[Mapping[str, str]], Work]
-"""The kind of work that a request with these query parameters is."""
+WorkOf = Callable[[Mapping[str, str], bytes], Work]
+"""The kind of work that a request with these query parameters and this body is. Called on the loop."""
 
 
 def works(kind: Work | WorkOf) -> Callable[[View], View]:
@@ -53,10 +53,10 @@ def works(kind: Work | WorkOf) -> Callable[[View], View]:
     return decorate
 
 
-def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str]) -> Work:
-    """The kind of work that `view` does for a request with these query parameters."""
+def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str], body: bytes = b"") -> Work:
+    """The kind of work that `view` does for a request with these query parameters and this body."""
     kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
-    return kind if isinstance(kind, Work) else kind(parameters)
+    return kind if isinstance(kind, Work) else kind(parameters, body)
 
 
 class WorkPool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import orjson
+
 from database.messages.reading import conversations_of_messages
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.work_queues import Work
@@ -14,6 +16,7 @@ from truth_management_system.interface.structured_api import ClaimNotFoundError
 
 _WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
 """Search strategies that wait for a model without a limit; `hybrid` waits a bounded time."""
+_LONGEST_READ_ON_LOOP = 64 * 1024
 
 
 def knowledge() -> StructuredAPI:
@@ -21,19 +24,31 @@ def knowledge() -> StructuredAPI:
     return current_state().knowledge.for_user(current_user_email())
 
 
-def work_of_search(parameters: Mapping[str, str]) -> Work:
+def work_of_search(parameters: Mapping[str, str], _body: bytes) -> Work:
     """The kind of work that a search with these query parameters is."""
     return Work.MODEL if parameters.get("strategy") in _WAIT_FOR_A_MODEL else Work.SEARCH
 
 
-def work_of_list(parameters: Mapping[str, str]) -> Work:
+def work_of_list(parameters: Mapping[str, str], body: bytes) -> Work:
     """The kind of work that a list of claims with these query parameters is: a search where it has a query."""
-    return work_of_search(parameters) if parameters.get("query", "").strip() else Work.SHORT
+    return work_of_search(parameters, body) if parameters.get("query", "").strip() else Work.SHORT
 
 
-def work_of_analysis(parameters: Mapping[str, str]) -> Work:
-    """The kind of work that the analysis of a statement with these query parameters is."""
-    return Work.SEARCH if parameters.get("use_model") == "false" else Work.MODEL
+def work_of_analysis(parameters: Mapping[str, str], body: bytes) -> Work:
+    """The kind of work that the analysis of a statement is: a search where rules make the suggestions."""
+    by_rules = parameters.get("use_model") == "false" or _declines_model(body)
+    return Work.SEARCH if by_rules else Work.MODEL
+
+
+def _declines_model(body: bytes) -> bool:
+    """Whether a JSON body says `use_model: false`. A longer one than a statement needs is not looked into."""
+    if len(body) > _LONGEST_READ_ON_LOOP:
+        return False
+    try:
+        said = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False  # the view refuses it
+    return isinstance(said, dict) and said.get("use_model") is False
 
 
 def unwrap(result: ActionResult) -> Any:

@@ -33,8 +33,7 @@ _READ_TOKENS, _WRITTEN_TOKENS = 500, 100
 def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText) -> object:
     """Suggest type, domain, tags, entities and questions for a statement, and find similar claims.
 
-    With `use_model=false` in the address, rules make the suggestions, and the request waits for no model; in the body
-    alone, it stands in the queue of requests to the model all the same.
+    With `use_model=false`, in the address or in the body, rules make the suggestions, and no model is waited for.
     """
     api = knowledge()
     analysis = unwrap(api.analyze_statement(body.statement, query.use_model and body.use_model))

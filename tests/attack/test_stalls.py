@@ -101,8 +101,9 @@ def test_a_hanging_model_keeps_nobody_else_waiting(
         bridge = Bridge(app)
         waiting = [asyncio.create_task(answered(bridge, statement(number))) for number in range(9)]
         await until(lambda: taken(bridge, Work.MODEL) == 9 and cheap_model.started_streams == MODEL_THREADS)
-        by_rules = request(other, "POST", "/pkb/analyze_statement?use_model=false", {"statement": "I like tea"})
-        assert json.loads((await answered(bridge, by_rules)).body)["by"] == "rules"
+        for address, more in (("?use_model=false", {}), ("", {"use_model": False})):
+            by_rules = request(other, "POST", f"/pkb/analyze_statement{address}", {"statement": "I like tea", **more})
+            assert json.loads((await answered(bridge, by_rules)).body)["by"] == "rules"
         for path in ("/healthz", "/interface/", "/list_conversation_by_user/assistant", "/search?q=tea", "/pkb/claims"):
             assert (await answered(bridge, request(other, "GET", path))).status == 200, path
         sending = request(other, "POST", f"/send_message/{conversation_id}", {"messageText": "What is it?"})
