@@ -40,6 +40,9 @@ class WorkerThreads(Executor):
         # One token a submitted job; the token of a withdrawn job wakes a thread for nothing.
         self._tokens: SimpleQueue[bool] = SimpleQueue()
         self._threads = 0
+        # Threads without a job. A further thread is started only where jobs outnumber them: one that has just worked is
+        # warm, and a server of one person needs no more.
+        self._idle = 0
         self._lock = threading.Lock()
         self._closed = False
 
@@ -64,8 +67,9 @@ class WorkerThreads(Executor):
             if self._closed:
                 raise RuntimeError(f"the pool {self._name} is closed")
             self._jobs.append(job)
-            if self._threads < self._count:
+            if len(self._jobs) > self._idle and self._threads < self._count:
                 self._threads += 1
+                self._idle += 1
                 threading.Thread(target=self._work, name=f"{self._name}_{self._threads}", daemon=True).start()
         self._tokens.put(True)
 
@@ -97,8 +101,11 @@ class WorkerThreads(Executor):
         while self._tokens.get():
             with self._lock:
                 job = self._jobs.popleft() if self._jobs else None
+                self._idle -= job is not None
             if job is not None:
                 _run(job)
+                with self._lock:
+                    self._idle += 1
             del job  # an idle thread must not keep a request in memory
 
 

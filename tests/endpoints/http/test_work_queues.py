@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from threading import Event
+from threading import Event, current_thread
 
 import pytest
 
@@ -134,3 +134,19 @@ def test_a_closed_pool_drops_what_waits_and_takes_nothing_more(gate: Gate) -> No
     gate.open.set()
     assert running.result(30) == "first"
     assert not pool.withdraw(running)
+
+
+def test_a_thread_without_a_job_takes_the_next_one_before_another_thread_is_started(gate: Gate) -> None:
+    async def ask() -> None:
+        pool = WorkerThreads(4, name="test")
+        threads = set()
+        for _ in range(3):
+            threads.add(await pool.on_loop(current_thread))
+            await until(lambda: pool._idle == len(threads))
+        assert len(threads) == 1
+        busy = [pool.on_loop(gate.work(name)) for name in ("one", "two", "three")]
+        await until(lambda: len(gate.begun) == 3)
+        gate.open.set()
+        assert await asyncio.gather(*busy) == ["one", "two", "three"]
+
+    asyncio.run(ask())
