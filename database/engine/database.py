@@ -12,10 +12,9 @@ import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from enum import IntEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -85,7 +84,7 @@ class Database:
         self.backend = backend
         self.folder = folder
         self._errors: tuple[type[Exception], ...] = (OverflowError, *backend.errors)
-        self._readers = KeptConnections(backend, writing=False)
+        self._readers = KeptConnections(backend, writing=False, named=self._read_error)
         self._writer = KeptConnections(backend, writing=True)
         self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
         self._count = itertools.count()
@@ -109,11 +108,11 @@ class Database:
             raise OnlyWithSQLiteError
         return self.backend.file
 
-    def reading(self) -> _Reading:
+    def reading(self) -> AbstractContextManager[Connection]:
         """A connection whose statements all see one state of the database."""
         if self.damage is not None:
             raise DatabaseDamagedError
-        return _Reading(self)
+        return self._readers.transaction()
 
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
@@ -289,6 +288,10 @@ class Database:
         if people and self.on_changes is not None:
             self.on_changes(people)
 
+    def _read_error(self, error: BaseException) -> StoreError | None:
+        """The error of the store for one that a block of `reading` raised; None: it is the block's own."""
+        return self._error(error, doing="reading") if isinstance(error, self._errors) else None
+
     def _error(self, error: Exception, *, doing: str) -> StoreError:
         """The error of the store for one of the driver, or for a number that no column can hold."""
         return InvalidChangeError(_TOO_LARGE) if isinstance(error, OverflowError) else self._failure(error, doing=doing)
@@ -299,33 +302,6 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
-
-
-class _Reading:
-    """The `with` block of `Database.reading`; a class, as `_Transaction` is."""
-
-    __slots__ = ("_database", "_transaction")
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._transaction = database._readers.transaction()
-
-    def __enter__(self) -> Connection:
-        try:
-            return self._transaction.__enter__()
-        except self._database.backend.errors as error:
-            raise self._database._error(error, doing="reading") from error
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        database = self._database
-        try:
-            self._transaction.__exit__(kind, error, traceback)
-        except database.backend.errors as failed:
-            raise database._error(failed, doing="reading") from failed
-        if error is not None and isinstance(error, database._errors):
-            raise database._error(error, doing="reading") from error
 
 
 class _Turn:

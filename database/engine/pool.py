@@ -6,12 +6,13 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
 from sqlalchemy import Connection
 
-from database.errors import StorageBusyError
+from database.errors import StorageBusyError, StoreError
 
 from .backend import Backend
 
@@ -26,10 +27,16 @@ class KeptConnections:
     than most of our transactions do.
     """
 
-    def __init__(self, backend: Backend, *, writing: bool) -> None:
-        """`writing`: one connection for the writer; otherwise as many readers as the backend allows."""
+    def __init__(
+        self, backend: Backend, *, writing: bool, named: Callable[[BaseException], StoreError | None] = lambda _: None
+    ) -> None:
+        """`writing`: one connection for the writer; otherwise as many readers as the backend allows.
+
+        named: the error to raise instead of one that a transaction ended with; None for that one itself.
+        """
         count = 1 if writing else backend.readers
         self._errors = backend.errors
+        self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
         self._beginning = backend.beginning(writing=writing)
         self._closings = 0
@@ -104,6 +111,12 @@ class KeptConnections:
         connection.connection.dbapi_connection.execute(self._beginning)  # type: ignore[union-attr]
         return connection
 
+    def _raise_named(self, error: BaseException) -> None:
+        """Raise the error that stands for `error`, if there is one."""
+        named = self._named(error)
+        if named is not None:
+            raise named from error
+
     def _rolled_back(self, connection: Connection) -> Connection | None:
         """The connection after a rollback; None where that failed and the connection was closed."""
         with suppress(*self._errors):
@@ -135,24 +148,32 @@ class _Transaction:
             idle = pool._idle.pop()
         except IndexError:
             idle = pool._waited()
-        self._connection = connection = pool._begun(idle)
+        try:
+            self._connection = connection = pool._begun(idle)
+        except Exception as error:
+            pool._raise_named(error)
+            raise
         return connection
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        pool = self._pool
+        pool, failure = self._pool, error
         connection: Connection | None = self._connection
         try:
             if error is None:
                 _commit(self._connection)
             else:
                 connection = pool._rolled_back(self._connection)
-        except BaseException:
+        except BaseException as raised:  # noqa: BLE001 - it is raised below, once the connection is back
+            failure = raised
             connection = pool._rolled_back(self._connection)
-            raise
         finally:
             pool._put_back(connection, self._closings)
+        if failure is not None:
+            pool._raise_named(failure)
+            if failure is not error:
+                raise failure
 
 
 def _commit(connection: Connection) -> None:
