@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from database.engine import database as engine
+from database.engine import pool
 from database.engine.sqlite import SQLiteFile
 from truth_management_system import PKBConfig, PKBDatabase, get_database, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError, KnowledgeUnavailableError
@@ -80,7 +80,7 @@ def test_a_query_that_fails_counts_and_leaves_the_store_usable(db: PKBDatabase) 
 def test_who_waits_too_long_for_a_connection_is_told_to_come_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pool, "_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(SQLiteFile, "readers", 1)
     with get_database(PKBConfig(db_path=tmp_path / "pkb.sqlite")) as db:
         assert db._store is not None
