@@ -67,6 +67,7 @@ class PKBDatabase:
 
     def __init__(self, config: PKBConfig) -> None:
         self.config = config
+        self._in_memory = config.in_memory
         self.statements = 0
         self.failures = 0
         self._store: Database | None = None
@@ -76,7 +77,7 @@ class PKBDatabase:
         """Open the store, making its folder, which is the owner's alone. Raises KnowledgeUnavailableError."""
         if self._store is None:
             try:
-                if not self.config.in_memory:
+                if not self._in_memory:
                     self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
@@ -127,13 +128,14 @@ class PKBDatabase:
         if getattr(self._local, "in_transaction", False):
             yield self
             return
-        with self._own_errors(), self._writing() as connection:
-            self._local.in_transaction = True
-            try:
-                with self._using(connection):
-                    yield self
-            finally:
-                self._local.in_transaction = False
+        try:
+            with self._writing() as connection, self._using(connection):
+                self._local.in_transaction = True
+                yield self
+        except StoreError as error:
+            raise self._unavailable(error) from error
+        finally:
+            self._local.in_transaction = False
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -252,13 +254,16 @@ class PKBDatabase:
         own = getattr(self._local, "connection", None)
         if own is not None:
             yield own
-        elif self.config.in_memory:
+        elif self._in_memory:
             # Its one connection is the writer's: every other one would see an empty store.
             with self.transaction():
                 yield self._local.connection
         else:
-            with self._own_errors(), self._opened().reading() as connection:
-                yield connection
+            try:
+                with self._opened().reading() as connection:
+                    yield connection
+            except StoreError as error:
+                raise self._unavailable(error) from error
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
@@ -269,14 +274,6 @@ class PKBDatabase:
             yield
         finally:
             self._local.connection = before
-
-    @contextmanager
-    def _own_errors(self) -> Iterator[None]:
-        """Errors of the store as errors of the knowledge base."""
-        try:
-            yield
-        except StoreError as error:
-            raise self._unavailable(error) from error
 
     def _unavailable(self, error: StoreError) -> KnowledgeUnavailableError:
         self.failures += not isinstance(error, StorageBusyError)
