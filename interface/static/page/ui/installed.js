@@ -34,8 +34,12 @@ export function keepShell() {
 /** Nothing of it stays: neither the worker nor its cache, nor who was here. */
 export async function forgetShell() {
   device.set(ACCOUNT, null);
-  const registrations = (await navigator.serviceWorker?.getRegistrations()) ?? [];
-  await Promise.all(registrations.map((registration) => registration.unregister()));
-  const names = globalThis.caches ? await caches.keys() : [];
-  await Promise.all(names.filter((name) => name.startsWith(CACHES)).map((name) => caches.delete(name)));
+  try {
+    const registrations = (await navigator.serviceWorker?.getRegistrations()) ?? [];
+    await Promise.all(registrations.map((registration) => registration.unregister()));
+    const names = globalThis.caches ? await caches.keys() : [];
+    await Promise.all(names.filter((name) => name.startsWith(CACHES)).map((name) => caches.delete(name)));
+  } catch {
+    // A browser that forbids these, as in some private windows, kept nothing.
+  }
 }
