@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { shortcutStrings } from '../../interface/static/page/strings/en/shortcuts.js';
+import { listensToCharacters } from '../../interface/static/page/core/storage.js';
 import { ACTIONS, SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/page/app/shortcuts/shortcuts_model.js';
 
 const body = { closest: () => null };
@@ -33,6 +34,17 @@ test('a character is a shortcut only where nobody writes, however the keyboard g
   assert.equal(shortcutOf(press('?', { target: field })), null);
   assert.equal(shortcutOf(press('/', { target: field })), null);
   assert.equal(shortcutOf(press('b', { ctrlKey: true, target: field })), 'sidebar');
+});
+
+test('characters that are switched off are no shortcuts, keys with others held still are', () => {
+  listensToCharacters.set(false);
+  try {
+    assert.equal(shortcutOf(press('?', { shiftKey: true })), null);
+    assert.equal(shortcutOf(press('/')), null);
+    assert.equal(shortcutOf(press('k', { ctrlKey: true })), 'palette');
+  } finally {
+    listensToCharacters.set(true);
+  }
 });
 
 test('what somebody else has dealt with, or an input method is composing, is none', () => {

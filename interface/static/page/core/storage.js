@@ -57,6 +57,9 @@ export const proposesAlways = rememberedSwitch('anaphora:propose-memories', fals
 /** Whether Enter sends what is written, or breaks the line; Ctrl+Enter (⌘ Enter) always sends. */
 export const sendsWithEnter = rememberedSwitch('anaphora:send-on-enter', true);
 
+/** Whether single characters, such as `/` and `?`, are shortcuts; who speaks to the computer may not want that. */
+export const listensToCharacters = rememberedSwitch('anaphora:character-keys', true);
+
 /** Whether the browser tells of answers that are done while the person is elsewhere; off until somebody chooses it. */
 export const notifies = rememberedSwitch('anaphora:notifications', false);
 

@@ -1,6 +1,7 @@
 /** The settings: one section at a time, named in the address, each made when it is first looked at. */
 
 import { bring } from '../core/api.js';
+import { listensToCharacters } from '../core/storage.js';
 import { createSettingsApi } from './api.js';
 import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';
@@ -15,6 +16,9 @@ import { shortcutList } from '../app/shortcuts/list.js';
 const FIRST = 'account';
 
 function mountShortcuts(section) {
+  const characters = section.querySelector('#character-keys');
+  characters.checked = listensToCharacters.get();
+  characters.addEventListener('change', () => listensToCharacters.set(characters.checked));
   const place = section.querySelector('[data-fill]');
   const show = () => place.replaceChildren(shortcutList());
   show();

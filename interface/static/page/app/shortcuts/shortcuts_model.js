@@ -1,3 +1,5 @@
+import { listensToCharacters } from '../../core/storage.js';
+
 /** What the page can do: one table for what listens to keys, for the list that `?` shows, for the settings and the palette. */
 
 /** `Mod` is Ctrl, and ⌘ on a Mac. The last key is the one that is pressed with the others held. `icon`: in the palette. */
@@ -41,13 +43,14 @@ function isPressed(event, keys) {
 
 /**
  * @param {KeyboardEvent} event
- * @returns {string|null} the name of the shortcut that was pressed; characters that are written into a field are none
+ * @returns {string|null} the name of the shortcut that was pressed; characters are none where they are written into a field, or switched off
  */
 export function shortcutOf(event) {
   if (event.defaultPrevented || event.isComposing) return null;
   const found = SHORTCUTS.find(({ keys }) => isPressed(event, keys));
-  if (!found || (found.keys.length === 1 && event.target?.closest?.(WRITTEN_IN))) return null;
-  return found.name;
+  if (!found) return null;
+  const isCharacter = found.keys.length === 1;
+  return isCharacter && (!listensToCharacters.get() || event.target?.closest?.(WRITTEN_IN)) ? null : found.name;
 }
 
 /**
