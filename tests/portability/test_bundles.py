@@ -59,6 +59,14 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.fixture
+def database(database_url: str | None, tmp_path: Path) -> Iterator[Database]:
+    """A store beside the bundles."""
+    database = open_store(tmp_path / "users", database_url=database_url)
+    yield database
+    close_store(database.folder)
+
+
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     conversation = saved(tmp_path)
     opened = Conversation.load_local(tmp_path / conversation.conversation_id)
@@ -247,67 +255,60 @@ def test_a_bundle_that_is_there_is_opened_and_never_emptied(tmp_path: Path) -> N
         Conversation("eve@example.com", tmp_path, conversation.conversation_id)
 
 
-def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(tmp_path: Path) -> None:
-    database = open_store(tmp_path / "users")
-    try:
-        source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        add_conversation(user_email=EMAIL, database=database, conversation_id=source.conversation_id)
-        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
-        source.save_local()
-        friendly_id = source.get_metadata()["conversation_friendly_id"]
-        who = {"database": database, "user_email": EMAIL}
-        assert find_by_friendly_id(**who, conversation_friendly_id=friendly_id) == source.conversation_id
-        reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
-        refs = [(f"conversation_{friendly_id}_message_2", friendly_id, "2")]
-        resolved = reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder))
-        assert [text.split(":\n", 1)[1] for _, text in resolved] == ["Like this."]
+@pytest.mark.contract
+def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(database: Database, tmp_path: Path) -> None:
+    source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+    add_conversation(user_email=EMAIL, database=database, conversation_id=source.conversation_id)
+    source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
+    source.save_local()
+    friendly_id = source.get_metadata()["conversation_friendly_id"]
+    who = {"database": database, "user_email": EMAIL}
+    assert find_by_friendly_id(**who, conversation_friendly_id=friendly_id) == source.conversation_id
+    reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
+    refs = [(f"conversation_{friendly_id}_message_2", friendly_id, "2")]
+    resolved = reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder))
+    assert [text.split(":\n", 1)[1] for _, text in resolved] == ["Like this."]
 
-        def lists_only(_: str) -> Any:
-            return SimpleNamespace(get_message_list=source.get_message_list, get_metadata=source.get_metadata)
+    def lists_only(_: str) -> Any:
+        return SimpleNamespace(get_message_list=source.get_message_list, get_metadata=source.get_metadata)
 
-        assert reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder), lists_only) == resolved
-    finally:
-        close_store(database.folder)
+    assert reader._resolve_conversation_message_refs(refs, EMAIL, str(database.folder), lists_only) == resolved
 
 
-def test_a_registered_bundle_is_in_the_list_with_its_title_and_can_be_referred_to_unsaved(tmp_path: Path) -> None:
-    database = open_store(tmp_path / "users")
-    try:
-        source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
-        source.persist_current_turn("Why?", "Because.", users_dir=str(database.folder))
-        metadata = source.get_metadata()
-        row = get_conversation(database=database, user_email=EMAIL, conversation_id=source.conversation_id)
-        assert (row.title, row.message_count) == ("React Optimization", 4)
-        assert row.conversation_friendly_id == metadata["conversation_friendly_id"]
-        stored = Conversation(EMAIL, database, source.conversation_id)
-        hashes = [message["message_short_hash"] for message in stored.get_message_list()]
-        assert hashes == [message["message_short_hash"] for message in source.get_message_list()]
+@pytest.mark.contract
+def test_a_registered_bundle_is_in_the_list_with_its_title_and_can_be_referred_to_unsaved(
+    database: Database, tmp_path: Path
+) -> None:
+    source = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+    source.persist_current_turn("How?", "Like this.", title="React Optimization", users_dir=str(database.folder))
+    source.persist_current_turn("Why?", "Because.", users_dir=str(database.folder))
+    metadata = source.get_metadata()
+    row = get_conversation(database=database, user_email=EMAIL, conversation_id=source.conversation_id)
+    assert (row.title, row.message_count) == ("React Optimization", 4)
+    assert row.conversation_friendly_id == metadata["conversation_friendly_id"]
+    stored = Conversation(EMAIL, database, source.conversation_id)
+    hashes = [message["message_short_hash"] for message in stored.get_message_list()]
+    assert hashes == [message["message_short_hash"] for message in source.get_message_list()]
 
-        reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
-        ref = f"conversation_{metadata['conversation_friendly_id']}_message_1"
-        context = reader._get_pkb_context(EMAIL, "And?", referenced_friendly_ids=[ref], users_dir=str(database.folder))
-        assert reader._extract_referenced_claims(context) == context
-        assert f'ref="@{ref}"' in context
-        assert "How?</pkb_item>" in context
-    finally:
-        close_store(database.folder)
+    reader = Conversation(EMAIL, tmp_path / "bundles", conversation_id("b"))
+    ref = f"conversation_{metadata['conversation_friendly_id']}_message_1"
+    context = reader._get_pkb_context(EMAIL, "And?", referenced_friendly_ids=[ref], users_dir=str(database.folder))
+    assert reader._extract_referenced_claims(context) == context
+    assert f'ref="@{ref}"' in context
+    assert "How?</pkb_item>" in context
 
 
-def test_a_friendly_id_never_changes(tmp_path: Path) -> None:
-    database = open_store(tmp_path / "users")
-    try:
-        conversation = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
-        conversation.persist_current_turn("How?", "So.", title="First Title", users_dir=str(database.folder))
-        before = conversation.get_metadata()["conversation_friendly_id"]
-        memory = {"title": "Quite Other Words", "created_at": "2026"}
-        conversation._ensure_conversation_friendly_id(memory, str(database.folder))
-        assert memory["conversation_friendly_id"] == before
-        assert conversation.get_metadata()["conversation_friendly_id"] == before
-        with pytest.raises(ValueError, match="conversation_friendly_id"):
-            conversation.set_field("conversation_friendly_id", "evil")
-    finally:
-        close_store(database.folder)
+@pytest.mark.contract
+def test_a_friendly_id_never_changes(database: Database, tmp_path: Path) -> None:
+    conversation = Conversation(EMAIL, tmp_path / "bundles", conversation_id("a"))
+    conversation.persist_current_turn("How?", "So.", title="First Title", users_dir=str(database.folder))
+    before = conversation.get_metadata()["conversation_friendly_id"]
+    memory = {"title": "Quite Other Words", "created_at": "2026"}
+    conversation._ensure_conversation_friendly_id(memory, str(database.folder))
+    assert memory["conversation_friendly_id"] == before
+    assert conversation.get_metadata()["conversation_friendly_id"] == before
+    with pytest.raises(ValueError, match="conversation_friendly_id"):
+        conversation.set_field("conversation_friendly_id", "evil")
 
 
 def test_the_memory_can_be_read_changed_and_set_again(tmp_path: Path) -> None:
@@ -320,14 +321,6 @@ def test_the_memory_can_be_read_changed_and_set_again(tmp_path: Path) -> None:
     assert conversation.get_field("colour") == "green"
     with pytest.raises(ValueError, match="messages"):
         conversation.set_field("messages", [])
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A store beside the bundles."""
-    database = open_store(tmp_path / "users")
-    yield database
-    close_store(database.folder)
 
 
 def test_what_a_killed_process_left_of_an_open_bundle_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -366,6 +359,7 @@ def branched(database: Database) -> Conversation:
     return Conversation(EMAIL, database, row.conversation_id)
 
 
+@pytest.mark.contract
 def test_a_bundle_keeps_all_branches_and_which_of_them_is_active(database: Database, tmp_path: Path) -> None:
     stored = branched(database)
     opened = Conversation.load_local(stored.save_local(tmp_path / "bundle"))
@@ -383,6 +377,7 @@ def test_a_bundle_keeps_all_branches_and_which_of_them_is_active(database: Datab
         assert found["text"] == message["text"]
 
 
+@pytest.mark.contract
 def test_a_deleted_question_keeps_its_branches_in_a_bundle_and_not_its_text(database: Database, tmp_path: Path) -> None:
     stored = branched(database)
     (question, *_) = stored.get_message_list()
@@ -406,6 +401,7 @@ def test_a_bundle_whose_branches_lead_nowhere_is_a_clear_error(broken: dict[str,
         Conversation.load_local(folder)
 
 
+@pytest.mark.contract
 def test_a_bundle_keeps_several_answers_to_a_question(database: Database, tmp_path: Path) -> None:
     conversation = Conversation(EMAIL, tmp_path, conversation_id("a"))
     models = [ScriptedChatModel.saying("Yes."), ScriptedChatModel.saying("No.")]

@@ -45,9 +45,9 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def database(database_url: str | None, tmp_path: Path) -> Iterator[Database]:
     folder = str(tmp_path / "users")
-    yield open_store(folder)
+    yield open_store(folder, database_url=database_url)
     close_store(folder)
 
 
@@ -94,6 +94,7 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
+@pytest.mark.contract
 def test_markdown_says_who_said_what_when_and_in_answer_to_what(database: Database) -> None:
     conversation = talk(database, ("How much *water*?", "A litre.\n\nOr two."), ("Really?", "Yes."))
     show_or_hide_message(**where(database, conversation, 3), show_hide="hide")
@@ -153,6 +154,7 @@ def test_a_web_page_holds_nothing_that_runs_or_asks_for_anything(database: Datab
     assert ("td", {}) in tags
 
 
+@pytest.mark.contract
 def test_json_holds_what_bringing_it_in_takes(database: Database) -> None:
     conversation = talk(database, ("How much?", "A litre."), ("Really?", "Yes."))
     edit_message(**where(database, conversation, 2), text="Two litres.")
@@ -168,6 +170,7 @@ def test_json_holds_what_bringing_it_in_takes(database: Database) -> None:
     assert whole["messages"][1]["in_answer_to"] == whole["messages"][0]["message_id"]
 
 
+@pytest.mark.contract
 def test_a_bundle_is_one_that_opens_again(database: Database, tmp_path: Path) -> None:
     conversation = talk(database, ("How much?", "A litre."))
     export = exported(database, conversation, "bundle")
