@@ -70,6 +70,7 @@ PARTS: dict[str, Part] = {
         "The same for all other routes",
         ("-m", "tests.attack.fuzz", "--examples", "100", "--only", "^/(?!pkb/)"),
     ),
+    "other-browsers": Part("One journey in Debian's Firefox and in WebKit", ("-m", "tests.other_browsers")),
     "million": Part(
         "Lists, references, appending and search within their budgets at a million messages",
         ("-m", "benchmarks", "lists", "references", "append", "backfill", "search"),

@@ -1,0 +1,1 @@
+"""One journey in Debian's Firefox and in WebKit. `.ci/run browsers` runs it; `make test` does not."""
