@@ -2,20 +2,9 @@
 
 import { bring } from '../core/api.js';
 import { shellStrings } from '../strings/en/shell.js';
+import { once } from '../ui/assets.js';
 import { tellFailure } from '../ui/attempts.js';
 import { mountSections } from './lists/sections.js';
-
-/** Loads something once; a failed load is tried again the next time. */
-function once(load) {
-  let loading = null;
-  return () => {
-    loading ??= load().catch((error) => {
-      loading = null;
-      throw error;
-    });
-    return loading;
-  };
-}
 
 const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again });
 
