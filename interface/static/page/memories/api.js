@@ -14,13 +14,30 @@ const slowly = (options) => ({ ...options, patience: LONG_PATIENCE_MS });
 /** The changes that this page made itself, by their `audit_id`. */
 const made = new Set();
 
-/** Whether this page made a change itself, and shows it already. @param {import('../core/changes.js').Change} change */
-export const isMadeHere = ({ fields }) => made.has(fields.audit_id);
+/** Requests that may be making a change now. A model's work is none: others' changes don't wait for it. */
+const running = new Set();
 
-const noting = (call) => async (...request) => {
-  const answer = await call(...request);
-  if (answer?.audit_id) made.add(answer.audit_id);
-  return answer;
+/**
+ * Those changes that this page did not make itself: it shows its own already.
+ *
+ * @param {import('../core/changes.js').Change[]} changes
+ */
+export async function madeElsewhere(changes) {
+  // A change may be told before the request that makes it is answered.
+  await Promise.allSettled([...running]);
+  return changes.filter(({ fields }) => !made.has(fields.audit_id));
+}
+
+const noting = (call) => async (path, body, options) => {
+  const asked = call(path, body, options);
+  if (!options?.patience) running.add(asked);
+  try {
+    const answer = await asked;
+    if (answer?.audit_id) made.add(answer.audit_id);
+    return answer;
+  } finally {
+    running.delete(asked);
+  }
 };
 
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */

@@ -7,7 +7,7 @@ import { knowledgeStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
 import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
 import { element, setHidden } from '../ui/dom.js';
-import { isMadeHere } from './api.js';
+import { madeElsewhere } from './api.js';
 import { createKnowledgePage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/tabs.js';
@@ -72,7 +72,7 @@ class KnowledgePanel {
     events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
     events.on('knowledge:changed', () => this.#shown && this.#countConflicts());
     store.subscribe(({ told, conversations }) => {
-      const changes = told.filter((change) => change.kind === 'memory' && !isMadeHere(change));
+      const changes = told.filter(({ kind }) => kind === 'memory');
       if (changes.length > 0) this.#showChanges(changes);
       if (conversations.has(store.openId)) this.#showPins(store.conversation(store.openId));
     });
@@ -153,7 +153,9 @@ class KnowledgePanel {
   }
 
   /** What another window, another device or a program changed. While the panel is hidden there is nothing to do: it asks when it comes. */
-  #showChanges(changes) {
+  async #showChanges(told) {
+    const changes = await madeElsewhere(told);
+    if (changes.length === 0) return;
     if (changes.some(({ fields }) => fields.object_type !== 'claim')) this.#page.catalogue.forget();
     const tab = this.#current();
     if (!this.#shown) return;
