@@ -383,7 +383,7 @@ def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
     expect(page.get_by_role("alert")).to_be_visible()
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    expect(card(page, 2)).to_be_focused()
     expect(card(page, 2)).to_be_in_viewport()
     target = messages(person, talk.conversation_id)[1]["message_id"]
     expect(page).to_have_url(re.compile(f"{re.escape(talk.path)}.message={target}$"))
@@ -393,10 +393,10 @@ def test_a_permalink_opened_signed_out_leads_there_after_logging_in(
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    expect(card(page, 2)).to_be_focused()
     with page.expect_popup() as opened:
         page.evaluate("(address) => window.open(address)", f"/r/{talk.friendly_id}/1")
-    expect(card(opened.value, 1)).to_have_class(re.compile("flash"))
+    expect(card(opened.value, 1)).to_be_focused()
 
 
 def test_nobody_is_kept_out_while_something_runs_or_has_failed(

@@ -88,7 +88,7 @@ def test_a_message_of_one_conversation_is_named_in_another(page: Page, shared_mo
     page.mouse.move(0, 0)
     chip.click()
     target = page.locator(f".message-card:has([data-msg-hash='{short_hash}'])")
-    expect(target).to_have_class(re.compile("flash"))
+    expect(target).to_be_focused()
     expect(target).to_be_in_viewport()
     expect(page.locator("#conversation-title")).to_have_text("React Optimization Plan")
 

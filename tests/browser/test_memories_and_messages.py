@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def test_a_memory_leads_to_the_message_that_it_came_from(open_page: OpenPage, pe
     link.click()
     expect(panel.node).to_be_hidden()
     card = page.locator(f'.message-card[message-id="{source["message_id"]}"]')
-    expect(card).to_have_class(re.compile(r"\bflash\b"))
+    expect(card).to_be_focused()
     expect(card).to_be_in_viewport()
     assert source["message_id"] in page.url
     page.go_back()
@@ -65,7 +64,7 @@ def test_what_was_asked_to_be_remembered_leads_to_who_said_it(open_page: OpenPag
     card.get_by_role("button", name="Remember").click()
     card.get_by_role("button", name="Show").click()
     page.get_by_role("button", name="From a message").click()
-    expect(page.locator(".message-card.from-user")).to_have_class(re.compile(r"\bflash\b"))
+    expect(page.locator(".message-card.from-user")).to_be_focused()
 
 
 def test_an_answer_tells_which_memories_it_was_given(open_page: OpenPage, person: Client) -> None:

@@ -113,7 +113,7 @@ def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPag
     link.hover()
     expect(card(page, 2)).to_have_class(re.compile("lit"))
     link.click()
-    expect(card(page, 2)).to_have_class(re.compile("flash"))
+    expect(card(page, 2)).to_be_focused()
     page.reload()
     expect(link).to_have_text(f"Replying to main (#{short_id})")
 
@@ -221,7 +221,7 @@ def test_a_permalink_opens_a_long_conversation_in_its_middle(
     long_talk: Talk, person: Client, open_page: OpenPage
 ) -> None:
     page = open_page(person, f"/r/{long_talk.friendly_id}/{long_talk.hashes[499]}")
-    expect(card(page, 500)).to_have_class(re.compile("flash"))
+    expect(card(page, 500)).to_be_focused()
     expect(body(page, 500)).to_contain_text("Answer 250")
     expect(body(page, 500)).to_be_in_viewport()
     expect(page.locator(".message-card").nth(MOST_CARDS)).to_have_count(0)
