@@ -3,7 +3,7 @@ import { diagramFrame } from './libraries.js';
 import { once } from '../ui/assets.js';
 import { element } from '../ui/dom.js';
 
-const PATIENCE_MS = 20000;
+const PATIENCE_MS = 60_000;
 
 let frame = null;
 let drawings = 0;
