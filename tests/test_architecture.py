@@ -104,8 +104,13 @@ def part_of(module: str) -> str | None:
     return max(inside, key=len, default=None)
 
 
-def imports(module: str) -> Iterator[str]:
+@cache
+def imports(module: str) -> tuple[str, ...]:
     """Dotted names that `module` imports, wherever in it, `if TYPE_CHECKING` included."""
+    return tuple(_imports(module))
+
+
+def _imports(module: str) -> Iterator[str]:
     package = module if is_package(module) else module.rpartition(".")[0]
     for node in ast.walk(modules()[module]):
         if isinstance(node, ast.Import):

@@ -166,6 +166,7 @@ def test_every_row_of_the_table_fills_one_field_and_explains_itself():
     assert all(row.meaning.endswith(".") for row in SETTINGS_TABLE)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("role", ["MAIN", "CHEAP", "EMBEDDING"])
 def test_a_model_that_is_not_in_the_catalogue_ends_the_start_with_a_sentence(role: str, tmp_path: Path) -> None:
     environ = {**os.environ, f"ANAPHORA_{role}_MODEL": "embedded:nonsense", "ANAPHORA_DATA_DIR": str(tmp_path)}

@@ -90,6 +90,7 @@ def test_a_load_that_fails_leaves_nothing_behind() -> None:
     assert cache["a"] == "a"
 
 
+@pytest.mark.live
 def test_what_another_process_changes_is_seen_at_the_next_access(talk: Talk) -> None:
     conversation = talk.about("Shared Topic", ("question", "answer"))
     cache = DefaultDictQueue[str, Conversation](

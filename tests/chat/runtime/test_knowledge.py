@@ -113,6 +113,7 @@ class TestTelling:
         assert EMAIL in {row.user_email for row in activities_in(talk)}
         assert told(talk, knowledge) == 0
 
+    @pytest.mark.live
     def test_two_processes_at_once_tell_each_change_once(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         for number in range(150):
             remember(knowledge, f"Fact {number}")

@@ -374,6 +374,7 @@ def test_an_answer_that_was_heard_to_its_end_is_complete_however_it_is_left(talk
     assert talk.again(conversation).get_message_list()[1]["status"] == "complete"
 
 
+@pytest.mark.live
 def test_a_turn_of_a_script_that_ends_in_mid_answer_is_finished(tmp_path: Path) -> None:
     script = """
 import sys

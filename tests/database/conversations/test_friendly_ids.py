@@ -127,6 +127,7 @@ def test_nobody_names_somebody_elses_conversation(database: Database) -> None:
     assert friendly_id(database, conversation_id) is None
 
 
+@pytest.mark.live
 def test_two_processes_that_name_200_conversations_of_one_title_never_give_an_id_twice(database: Database) -> None:
     command = [sys.executable, "-c", _WORKER, database.folder, "100"]
     workers = [
