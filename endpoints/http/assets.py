@@ -49,6 +49,7 @@ _JOINED = {
     "joined/interface.css": (
         "page/sidebar/sidebar.css",
         "page/conversation/transcript/transcript.css",
+        "page/conversation/find/find.css",
         "page/composer/composer.css",
         "page/references/references.css",
     ),

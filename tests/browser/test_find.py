@@ -29,10 +29,11 @@ def test_a_text_is_found_in_the_whole_conversation_and_marked(
     expect(card(page, 300)).to_be_visible()
     expect(page.locator("#composer-input")).to_be_focused()
     page.keyboard.press("Control+F")
+    # What is typed at once goes into the bar.
+    page.keyboard.type("question 11")
     field = page.get_by_role("searchbox", name="Find in this conversation")
     count = page.locator(".find-count")
-    expect(field).to_be_focused()
-    page.keyboard.type("question 11")
+    expect(field).to_have_value("question 11")
     # "Question 11" and "Question 110" to "Question 119": none of them was on the page.
     expect(count).to_have_text("1 of 11 messages")
     expect(card(page, 21)).to_be_in_viewport()

@@ -97,7 +97,9 @@ function offerShortcuts(page) {
     const name = shortcutOf(event);
     if (!name || document.querySelector('dialog[open]') || (name === 'find' && !mayFind(event, page))) return;
     event.preventDefault();
-    run(name);
+    // What is typed next is meant for the bar, so that it can't wait to be loaded.
+    if (name === 'find') page.events.emit('find:open');
+    else run(name);
   });
   document.getElementById('find-toggle').addEventListener('click', () => page.events.emit('find:open'));
   for (const [id, name] of [['open-palette', 'palette'], ['open-shortcuts', 'help']]) {

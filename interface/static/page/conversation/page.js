@@ -1,5 +1,5 @@
 import { followAddress, parseAddress, writeAddress } from '../core/address.js';
-import { bring, mayPass } from '../core/api.js';
+import { mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
@@ -15,6 +15,7 @@ import { createSelection } from './transcript/selection.js';
 import { createRailToggle } from './rail/toggle.js';
 import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
+import { openFindBar } from './find/bar.js';
 import { followMessages } from './following.js';
 import { Turns } from './turns/turns.js';
 
@@ -379,7 +380,7 @@ export class ConversationPage {
   }
 
   #follow() {
-    this.#events.on('find:open', () => this.#find());
+    this.#events.on('find:open', () => this.#conversation && openFindBar(this.#page));
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
@@ -391,10 +392,6 @@ export class ConversationPage {
       if (conversations.has(openId)) this.#followOpen(this.#store.conversation(openId));
     });
     followAddress(({ isPanelAlone }) => !isPanelAlone && this.openAddress());
-  }
-
-  async #find() {
-    if (this.#conversation) await attempt(async () => (await bring(() => import('./find/bar.js'))).openFindBar(this.#page), { failed: strings.find.failed });
   }
 
   /** References in the transcript read as what they name is called. */

@@ -4,7 +4,6 @@ import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
-import { addPanelStyle } from '../../ui/panel_style.js';
 import { Findings } from './find_model.js';
 import { highlight } from './highlights.js';
 
@@ -139,8 +138,7 @@ class FindBar {
 const bars = new WeakMap();
 
 /** @param {object} page what the parts of the conversation share */
-export async function openFindBar(page) {
-  await addPanelStyle('conversation/find/find');
+export function openFindBar(page) {
   if (!bars.has(page)) bars.set(page, new FindBar(page));
   bars.get(page).open();
 }

@@ -1,6 +1,6 @@
 import { strings as english } from '../en/conversation.js';
 import { fill } from '../fill.js';
-import { count, number } from './count.js';
+import { count, money, number } from './count.js';
 
 export const strings = fill(english, {
   product: 'Anaphora',
@@ -43,6 +43,7 @@ export const strings = fill(english, {
   },
 
   usage: {
+    cost: (amount, currency) => money(amount, currency),
     tokens: (asked, answered) => `${number(asked)} → ${number(answered)} Tokens`,
     speed: (tokens) => `${number(tokens < 10 ? tokens : Math.round(tokens))} Tokens/s`,
     title: 'Tokens, die das Modell gelesen hat → Tokens, die es geschrieben hat',
@@ -143,7 +144,25 @@ export const strings = fill(english, {
     treeFailed: (message) => `Die Zweige konnten nicht geladen werden. ${message}`,
   },
 
+  find: {
+    label: 'In dieser Unterhaltung suchen',
+    placeholder: 'In dieser Unterhaltung suchen',
+    count: (place, total) => (total === 0 ? 'Nicht gefunden' : `${place} von ${count(total, 'Nachricht', 'Nachrichten')}`),
+    previous: 'Vorige (Umschalt+Eingabe)',
+    next: 'Nächste (Eingabe)',
+    close: 'Schließen (Esc)',
+    failed: (message) => `Die Unterhaltung konnte nicht durchsucht werden. ${message}`,
+  },
+
   rail: {
+    usage: 'Verbrauch',
+    noUsage: 'Hier wurde noch keine Antwort gezählt.',
+    answers: 'Antworten',
+    read: 'Gelesene Token',
+    written: 'Geschriebene Token',
+    cost: 'Preis',
+    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
+    allBranches: 'Alle Zweige und Fassungen dieser Unterhaltung.',
     label: 'Neben der Unterhaltung',
     close: 'Schließen',
     references: 'Verweise',

@@ -20,6 +20,7 @@ export const shortcutStrings = fill(english, {
     systemTheme: 'Farbschema des Systems',
     logOut: 'Abmelden',
     search: 'Alles durchsuchen',
+    find: 'In dieser Unterhaltung suchen; noch einmal gedrückt, sucht der Browser auf der Seite',
     newConversation: 'Neue Unterhaltung',
     previous: 'Vorige Unterhaltung der Seitenleiste',
     next: 'Nächste Unterhaltung der Seitenleiste',

@@ -1,6 +1,6 @@
 import { strings as english } from '../en/conversation.js';
 import { fill } from '../fill.js';
-import { count, number } from './count.js';
+import { count, money, number } from './count.js';
 
 export const strings = fill(english, {
   product: 'Anaphora',
@@ -43,6 +43,7 @@ export const strings = fill(english, {
   },
 
   usage: {
+    cost: (amount, currency) => money(amount, currency),
     tokens: (asked, answered) => `${number(asked)} → ${number(answered)} tokens`,
     speed: (tokens) => `${number(tokens < 10 ? tokens : Math.round(tokens))} tokens/s`,
     title: 'Tokens que leyó el modelo → tokens que escribió',
@@ -143,7 +144,25 @@ export const strings = fill(english, {
     treeFailed: (message) => `No se pudieron cargar las ramas. ${message}`,
   },
 
+  find: {
+    label: 'Buscar en esta conversación',
+    placeholder: 'Buscar en esta conversación',
+    count: (place, total) => (total === 0 ? 'No encontrado' : `${place} de ${count(total, 'mensaje', 'mensajes')}`),
+    previous: 'Anterior (Mayús+Intro)',
+    next: 'Siguiente (Intro)',
+    close: 'Cerrar (Esc)',
+    failed: (message) => `No se pudo buscar en la conversación. ${message}`,
+  },
+
   rail: {
+    usage: 'Uso',
+    noUsage: 'Aquí aún no se ha contado ninguna respuesta.',
+    answers: 'Respuestas',
+    read: 'Tokens leídos',
+    written: 'Tokens escritos',
+    cost: 'Precio',
+    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
+    allBranches: 'De todas las ramas y variantes de esta conversación.',
     label: 'Junto a la conversación',
     close: 'Cerrar',
     references: 'Referencias',

@@ -20,6 +20,7 @@ export const shortcutStrings = fill(english, {
     systemTheme: 'Tema del sistema',
     logOut: 'Cerrar sesión',
     search: 'Buscar en todo',
+    find: 'Buscar en esta conversación; al pulsar otra vez, el navegador busca en la página',
     newConversation: 'Conversación nueva',
     previous: 'Conversación anterior de la barra lateral',
     next: 'Conversación siguiente de la barra lateral',

@@ -1,6 +1,6 @@
 import { strings as english } from '../en/conversation.js';
 import { fill } from '../fill.js';
-import { number } from './count.js';
+import { money, number } from './count.js';
 
 export const strings = fill(english, {
   product: 'Anaphora',
@@ -43,6 +43,7 @@ export const strings = fill(english, {
   },
 
   usage: {
+    cost: (amount, currency) => money(amount, currency),
     tokens: (asked, answered) => `${number(asked)} → ${number(answered)} 个词元`,
     speed: (tokens) => `${number(tokens < 10 ? tokens : Math.round(tokens))} 个词元/秒`,
     title: '模型读取的词元 → 模型写出的词元',
@@ -143,7 +144,25 @@ export const strings = fill(english, {
     treeFailed: (message) => `无法加载分支。${message}`,
   },
 
+  find: {
+    label: '在此对话中查找',
+    placeholder: '在此对话中查找',
+    count: (place, total) => (total === 0 ? '未找到' : `第 ${number(place)} 条，共 ${number(total)} 条消息`),
+    previous: '上一条（Shift+Enter）',
+    next: '下一条（Enter）',
+    close: '关闭（Esc）',
+    failed: (message) => `无法在对话中查找。${message}`,
+  },
+
   rail: {
+    usage: '用量',
+    noUsage: '这里还没有统计过任何回答。',
+    answers: '回答',
+    read: '读取的令牌',
+    written: '写出的令牌',
+    cost: '价格',
+    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
+    allBranches: '包括此对话的所有分支和版本。',
     label: '对话旁边',
     close: '关闭',
     references: '引用',

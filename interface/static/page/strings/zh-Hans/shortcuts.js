@@ -20,6 +20,7 @@ export const shortcutStrings = fill(english, {
     systemTheme: '跟随系统主题',
     logOut: '退出登录',
     search: '搜索全部内容',
+    find: '在此对话中查找；再按一次则由浏览器在页面中查找',
     newConversation: '新建对话',
     previous: '侧边栏中的上一个对话',
     next: '侧边栏中的下一个对话',
