@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import Environment
 
-from endpoints.languages import COOKIE, ENGLISH, LANGUAGES
+from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from endpoints.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 from tests.live_server import ROOT
 
 pytestmark = pytest.mark.contract
 
+# What forms and error pages show of errors is said in these.
+SAYING = (
+    "database/accounts/users.py",
+    "database/errors.py",
+    "endpoints/accounts/sign_in.py",
+    "endpoints/http/error_responses.py",
+    "endpoints/http/errors.py",
+)
 PAGE_STRINGS = ROOT / "interface" / "static" / "page" / "strings"
+
+
+def sentences_of(module: Path) -> Iterator[str]:
+    """All texts in a module's code."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def language_of(client: FlaskClient, path: str, asked: str) -> str:
@@ -84,3 +104,20 @@ def test_a_page_in_another_language_starts_with_modules_of_that_language(app: Fl
 def test_each_language_has_its_words_in_the_folder_of_its_name() -> None:
     assert {folder.name for folder in PAGE_STRINGS.iterdir() if folder.is_dir()} == set(LANGUAGES)
     assert {file.stem for file in (ROOT / "interface" / "strings").glob("*.json")} == set(LANGUAGES) - {ENGLISH}
+
+
+def test_the_templates_are_translated_word_for_word_and_nothing_is_left_over() -> None:
+    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    marked = set()
+    for template in (ROOT / "interface" / "templates").glob("*.html"):
+        for _, _, message in environment.extract_translations(template.read_text(encoding="utf-8")):
+            marked.add(message if isinstance(message, str) else message[0])
+    said = {words for module in SAYING for words in sentences_of(ROOT / module)}
+    said.add(f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
+    for language in set(LANGUAGES) - {ENGLISH}:
+        words = template_strings(language)
+        assert marked - words.keys() == set(), language
+        assert words.keys() - marked - said == set(), language
+        for english, own in words.items():
+            assert re.findall(r"%\(\w+\)s", own) == re.findall(r"%\(\w+\)s", english)
+            assert own.strip()

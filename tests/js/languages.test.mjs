@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+
+import { fill, gaps } from '../../interface/static/page/strings/fill.js';
+
+const folder = new URL('../../interface/static/page/strings/', import.meta.url);
+const ENGLISH = 'en';
+const languages = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory()).map(({ name }) => name);
+const catalogues = readdirSync(new URL(`${ENGLISH}/`, folder));
+// English takes the words of the server's errors from the server.
+const WITHOUT_ENGLISH = 'errors.js';
+
+const load = (language, catalogue) => import(new URL(`${language}/${catalogue}`, folder));
+
+/** Every word of a catalogue with its path: texts, lists and functions. */
+function* wordsOf(group, path = '') {
+  for (const [name, value] of Object.entries(group)) {
+    if (typeof value === 'object' && !Array.isArray(value)) yield* wordsOf(value, `${path}.${name}`);
+    else yield [`${path}.${name}`, value];
+  }
+}
+
+const shapeOf = (list) => list.map((each) => (Array.isArray(each) ? shapeOf(each) : typeof each));
+/** Without the marks between thousands, and in one case. */
+const plain = (text) => String(text).replace(/(?<=\d)[.,\s\u00a0\u202f’](?=\d)/gu, '').toLowerCase();
+const VALUES = [
+  (position) => `value${position}`,
+  (position) => 1200 + position,
+  (position) => [`value${position}`],
+];
+
+/** The positions of the values that a function says, where it takes texts, numbers or lists. */
+function said(words) {
+  const positions = VALUES.flatMap((valueOf) => {
+    const values = Array.from({ length: words.length }, (_, position) => valueOf(position));
+    try {
+      const text = plain(words(...values));
+      return values.flatMap((value, position) => (text.includes(plain(value)) ? [position] : []));
+    } catch {
+      // It takes no values of this kind.
+      return [];
+    }
+  });
+  return [...new Set(positions)].toSorted();
+}
+
+test('a translation begins with English, says what is missing, and keeps what English does not have out', () => {
+  const before = structuredClone(gaps);
+  const english = { one: 'One', group: { two: 'Two', three: () => 'Three' } };
+  const own = fill(english, { group: { two: 'Zwei', four: 'Vier' } });
+  assert.deepEqual([own.one, own.group.two, own.group.three()], ['One', 'Zwei', 'Three']);
+  assert.equal('four' in own.group, false);
+  assert.deepEqual(gaps.missing.slice(before.missing.length), ['one', 'group.three']);
+  assert.deepEqual(gaps.leftover.slice(before.leftover.length), ['group.four']);
+  gaps.missing.length = before.missing.length;
+  gaps.leftover.length = before.leftover.length;
+});
+
+test('each language has every word that English has, and no other', async () => {
+  assert.deepEqual(languages.toSorted(), ['de', ENGLISH, 'es', 'zh-Hans'].toSorted());
+  for (const language of languages) {
+    assert.deepEqual(readdirSync(new URL(`${language}/`, folder)), catalogues, language);
+    for (const catalogue of catalogues) {
+      await load(language, catalogue);
+      assert.deepEqual(gaps, { missing: [], leftover: [] }, `${language}/${catalogue}`);
+    }
+  }
+});
+
+test('a translation says the values that English says', async () => {
+  for (const language of languages) {
+    for (const catalogue of catalogues.filter((name) => name !== WITHOUT_ENGLISH && name !== 'count.js')) {
+      const [english, own] = await Promise.all([load(ENGLISH, catalogue), load(language, catalogue)]);
+      const words = new Map(wordsOf(own));
+      for (const [path, value] of wordsOf(english)) {
+        const translated = words.get(path);
+        const name = `${language}/${catalogue}${path}`;
+        assert.equal(typeof translated, typeof value, name);
+        if (typeof value === 'function') {
+          assert.equal(translated.length, value.length, name);
+          assert.deepEqual(said(translated), said(value), name);
+        } else if (Array.isArray(value)) assert.deepEqual(shapeOf(translated), shapeOf(value), name);
+        else assert.equal(value === '', translated === '', name);
+      }
+    }
+  }
+});
+
+test('the errors of the server have words in each language but English', async () => {
+  const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH)
+    .map(async (language) => Object.keys((await load(language, WITHOUT_ENGLISH)).errorWords)));
+  assert.ok(german.includes('conversation_not_found'));
+  for (const codes of others) assert.deepEqual(codes, german);
+});
