@@ -42,6 +42,15 @@ class Visitor:
         """Type `text` into a field."""
         self.find(selector).send_keys(text)
 
+    def reload(self) -> None:
+        """Load the page again; what is found afterwards is of the new one."""
+        from selenium.webdriver.support.expected_conditions import staleness_of
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        before = self.browser.find_element("css selector", "html")
+        self.browser.refresh()
+        WebDriverWait(self.browser, PATIENCE).until(staleness_of(before))
+
     def send(self, text: str) -> None:
         """Write a message and send it."""
         self.write("#composer-input", text)
@@ -77,7 +86,7 @@ def test_signing_in_sending_referring_reloading_and_a_second_window(
         ada.find(".message-card:nth-of-type(4)", "in the morning.")
         assert "in the morning." in str(recording_model.requests_to("main")[-1]["messages"])
 
-        browser.refresh()
+        ada.reload()
         ada.find(".message-card:nth-of-type(4)", "in the morning.")
         assert len(browser.find_elements("css selector", ".message-card")) == 4
 
