@@ -134,7 +134,13 @@ class RecordingModel:
         self.port = runner.addresses[0][1]
         ready.set()
         await stop.wait()
+        server = runner.server
+        transports = [connection.transport for connection in server.connections] if server else []
         await runner.cleanup()
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # a client that does not read would keep it open
+        await asyncio.sleep(0)  # which is when they are closed
 
     async def _list_models(self, _request: web.Request) -> web.Response:
         return web.json_response(

@@ -21,6 +21,7 @@ FILES = (
     "page/app/main.js",
     "page/app/settings.js",
     "page/composer/composer.css",
+    "page/conversation/find/find.css",
     "page/conversation/transcript/transcript.css",
     "page/memories/memories.css",
     "page/references/references.css",
