@@ -357,6 +357,24 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
     expect(page.locator(INPUT)).to_have_value(talk.reference(1))
 
 
+def test_what_is_typed_before_the_page_is_ready_stays(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    expect(page.locator(".empty-state")).to_be_visible()
+    held: list[Route] = []
+    page.route(re.compile(r"/main[^/]*\.js"), lambda route: held.append(route))
+    with page.expect_request(re.compile(r"/main[^/]*\.js")):
+        page.goto("/interface/", wait_until="commit")
+    page.locator(INPUT).press_sequentially("How much water?")
+    for route in held:
+        route.continue_()
+    expect(page.locator(".empty-state")).to_be_visible()
+    expect(page.locator(INPUT)).to_have_value("How much water?")
+    page.unroute_all()
+    page.reload()
+    expect(page.locator(".empty-state")).to_be_visible()
+    expect(page.locator(INPUT)).to_have_value("How much water?")
+
+
 def test_what_is_sent_during_an_answer_waits_for_its_end_also_over_a_reload(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:

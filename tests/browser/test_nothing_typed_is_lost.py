@@ -42,6 +42,22 @@ SEEN = """(mark) => {
   return fields.length + shown.length;
 }"""
 
+# Waits until the browser's database has the text so often.
+IS_KEPT = """async ([mark, times]) => {
+  const result = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const database = await result(indexedDB.open('anaphora'));
+  for (let left = 1000; ; left -= 1) {
+    const values = await result(database.transaction('kept').objectStore('kept').getAll());
+    if (values.filter((value) => JSON.stringify(value).includes(mark)).length === times) break;
+    if (left === 0) throw new Error('it was never kept');
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  database.close();
+}"""
+
 
 @dataclass
 class Typed:
@@ -467,6 +483,7 @@ def test_a_browser_that_is_killed(
         return context
 
     tabs = typed_in(launched(), server, person)
+    tabs.all[0].page.evaluate(IS_KEPT, [MARK, len(tabs.all)])
     for process in processes_with(str(tmp_path / "profile")):
         os.kill(process, signal.SIGKILL)
     tabs.context.close()

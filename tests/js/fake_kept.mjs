@@ -25,6 +25,7 @@ export function createMemory({ isFull = false } = {}) {
 
   return {
     stored,
+    database,
     openTab: (owner = 'ada') => new Kept({ owner, database, channel: channelOf(tabs.push(null) - 1) }).load(),
   };
 }

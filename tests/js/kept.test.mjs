@@ -4,6 +4,7 @@ import test from 'node:test';
 import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
 import { takeFormerDrafts } from '../../interface/static/page/core/former_drafts.js';
+import { Kept } from '../../interface/static/page/core/kept.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
@@ -116,4 +117,16 @@ test('what an earlier version kept is taken over once, and nothing newer is lost
   assert.deepEqual([drafts.files('c'), createEditDrafts(kept).get('m1').text], [[{ name: 'a', text: 'one' }], 'new']);
   assert.equal(kept.get('form', 'memories:many'), 'one\ntwo');
   assert.deepEqual(Object.keys(storage), ['anaphora:drafts:bob']);
+});
+
+test('what a database keeps that opens late comes then, and what was written until then stays', async () => {
+  const memory = createMemory();
+  const before = await memory.openTab('ada');
+  for (const id of ['a', 'b']) await before.set('draft', id, `${id} of before`);
+  const page = new Kept({ owner: 'ada', database: memory.database });
+  const told = [];
+  page.set('draft', 'b', 'b of now');
+  page.follow(({ id, isElsewhere }) => isElsewhere && told.push(id));
+  await page.loadLate();
+  assert.deepEqual([page.get('draft', 'a'), page.get('draft', 'b'), told], ['a of before', 'b of now', ['a']]);
 });

@@ -51,6 +51,7 @@ export function mountComposer(page, { place, onStop }) {
   let references = null;
   let commands = null;
   let conversationId = null;
+  let isOpened = false;
   let running = false;
   /** Whether the problem that is shown is that the part which knows references doesn't come. */
   let lacksReferences = false;
@@ -105,6 +106,12 @@ export function mountComposer(page, { place, onStop }) {
     const text = drafts.get(conversationId);
     if (text !== input.value) input.value = text;
     shown();
+  }
+
+  /** What was typed before the page was ready stays, behind the draft. */
+  function showDraftWithEarly(early) {
+    showDraft();
+    if (early.trim() !== '' && !input.value.includes(early)) setText([input.value, early].filter(Boolean).join('\n'));
   }
 
   const isEmpty = () => input.value.trim() === '' && files.all().length === 0;
@@ -240,13 +247,15 @@ export function mountComposer(page, { place, onStop }) {
   return {
     /** Turns to another conversation: its draft comes, the reply target goes. */
     open(id) {
+      const early = isOpened ? '' : input.value;
+      isOpened = true;
       conversationId = id;
       tools.open(id);
       reply.set(null);
       tellProblem('');
       references?.close();
       files.turnTo(drafts.files(id));
-      showDraft();
+      showDraftWithEarly(early);
       showWaiting();
     },
     /** A conversation was made for what is being written. */

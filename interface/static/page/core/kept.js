@@ -1,6 +1,7 @@
 /**
  * What a person typed and the server does not have yet, kept in the browser's database (IndexedDB): drafts, edits, forms, and
- * messages on their way. A write is safe as soon as it is begun, also where the tab is closed or the browser is killed then.
+ * messages on their way. A write is safe as soon as it is begun, also where the tab is closed then; where the browser is killed, as
+ * soon as its database has it, some milliseconds later.
  */
 
 const DATABASE = 'anaphora';
@@ -8,8 +9,8 @@ const STORE = 'kept';
 const CHANNEL = 'anaphora.kept';
 /** What is kept of how something is shown: nobody typed it. */
 export const VIEW = 'view';
-/** A browser that opens its database no sooner does without. */
-const PATIENCE_MS = 3000;
+/** The page waits no longer for the database: what is kept there comes when it opens, and what is typed until then is kept then. */
+const PATIENCE_MS = 5000;
 
 const promised = (request) => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
@@ -60,18 +61,22 @@ async function openDatabase(factory) {
 const refused = () => Promise.reject(new Error('This browser keeps nothing.'));
 const NOTHING = { readAll: refused, read: refused, put: refused };
 
-async function openOrNothing(factory) {
+/** A database that is still being opened. */
+const opened = (opening) => ({
+  readAll: async (owner) => (await opening).readAll(owner),
+  read: async (key) => (await opening).read(key),
+  put: async (changes) => (await opening).put(changes),
+});
+
+/** @returns {Promise<boolean>} whether it is settled before the patience ends */
+async function isSoon(promise) {
   let timer;
   const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS, NOTHING);
+    timer = setTimeout(resolve, PATIENCE_MS, false);
   });
-  try {
-    return await Promise.race([openDatabase(factory), late]);
-  } catch {
-    return NOTHING; // The browser forbids it.
-  } finally {
-    clearTimeout(timer);
-  }
+  const isInTime = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return isInTime;
 }
 
 /** The entries of one account, each under a kind and an id. Read at once; written to the database, and seen in all tabs. */
@@ -94,14 +99,23 @@ export class Kept {
     channel?.addEventListener('message', ({ data }) => data?.owner === owner && this.#hear(data.entries));
   }
 
-  /** Reads what is in the database. */
+  /** Reads what is in the database; what was written here meanwhile is newer. */
   async load() {
     try {
-      for (const [[, kind, id], value] of await this.#database.readAll(this.#owner)) this.#note(kind, id, value);
+      for (const [[, kind, id], value] of await this.#database.readAll(this.#owner)) {
+        if (!this.#written.has(JSON.stringify([kind, id]))) this.#note(kind, id, value);
+      }
     } catch {
       // As if there were nothing.
     }
     return this;
+  }
+
+  /** The same for a page that is shown already. */
+  async loadLate() {
+    await this.load();
+    const entries = [...this.#entries].flatMap(([kind, known]) => [...known.keys()].map((id) => [kind, id]));
+    this.#tell(entries.filter((entry) => !this.#written.has(JSON.stringify(entry))), { isElsewhere: true });
   }
 
   /** @returns {any} null for what is not there */
@@ -205,7 +219,11 @@ export class Kept {
  * @returns {Promise<Kept>}
  */
 export async function openKept(owner) {
-  const database = globalThis.indexedDB ? await openOrNothing(globalThis.indexedDB) : NOTHING;
+  // A browser may forbid it.
+  const opening = globalThis.indexedDB ? openDatabase(globalThis.indexedDB).catch(() => NOTHING) : Promise.resolve(NOTHING);
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(CHANNEL);
-  return new Kept({ owner, database, channel }).load();
+  if (await isSoon(opening)) return new Kept({ owner, database: await opening, channel }).load();
+  const kept = new Kept({ owner, database: opened(opening), channel });
+  kept.loadLate();
+  return kept;
 }
