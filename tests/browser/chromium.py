@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,7 @@ class PageOpener:
             page.set_viewport_size(viewport)
         if media:
             page.emulate_media(**media)
+        _slow_down(page)
         page.goto(urljoin(client.origin, path))
         return page
 
@@ -153,6 +155,20 @@ class PageOpener:
         cookies: Any = [{"name": name, "value": value, "url": client.origin} for name, value in client.cookies.items()]
         context.add_cookies(cookies)
         self.problems.watch(context, until=self.stack)
+
+
+def _slow_down(page: Page) -> None:
+    """Let each answer come `TEST_LATENCY_MS` milliseconds late, and scripts run `TEST_SLOWDOWN` times slower.
+
+    Unset, as in `make test`, nothing is slowed down. Whatever is in a hurry only by luck fails where these are large.
+    """
+    latency, slowdown = int(os.environ.get("TEST_LATENCY_MS", "0")), int(os.environ.get("TEST_SLOWDOWN", "1"))
+    if not latency and slowdown == 1:
+        return
+    session = page.context.new_cdp_session(page)
+    unlimited = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+    session.send("Network.emulateNetworkConditions", unlimited | {"latency": latency})
+    session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
 
 
 def wait_until(page: Page, condition: str, arg: object = None) -> None:

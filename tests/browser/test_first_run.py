@@ -16,7 +16,7 @@ from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -155,6 +155,26 @@ def test_keys_lead_everywhere(person: Client, open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("panel=search"))
     page.keyboard.press("Control+Shift+Comma")
     expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+
+
+def test_a_panel_opened_before_a_new_conversation_exists_stays(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/create_conversation/**", lambda route: held.append(route))
+    expect(page.get_by_role("treeitem", name="General")).to_be_visible()
+    with page.expect_request("**/create_conversation/**"):
+        page.keyboard.press("Control+Shift+O")
+    page.keyboard.press("Control+Shift+F")
+    expect(page.locator("#search-input")).to_be_focused()
+    page.keyboard.type("tomatoes")
+    for route in held:
+        route.continue_()
+    expect(page).to_have_url(re.compile("/interface/person.*[?]panel=search&q=tomatoes"))
+    expect(page.locator("#search-input")).to_have_value("tomatoes")
+    expect(page.locator("#search-input")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("/interface/person[^?]*$"))
 
 
 def test_the_menu_of_the_account_leads_to_settings_and_shortcuts(person: Client, open_page: OpenPage) -> None:

@@ -1,4 +1,4 @@
-import { followAddress, parseAddress, writeAddress } from '../core/address.js';
+import { enterAddress, followAddress, parseAddress, writeAddress } from '../core/address.js';
 import { mayPass } from '../core/api.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
@@ -204,7 +204,7 @@ export class ConversationPage {
     this.#transcript.clear(conversationId);
     this.#showWhetherEmpty();
     this.#composer.rename(conversationId);
-    writeAddress(keep, conversationId, null);
+    enterAddress(keep, conversationId);
     this.#tellShown(conversationId);
   }
 

@@ -105,6 +105,17 @@ export function writeAddress(keep, conversationId, messageId) {
 }
 
 /**
+ * Names a conversation that has come into being under what is open: a panel that was opened meanwhile stays.
+ *
+ * @param {'push'|'replace'} keep as of `writeAddress`
+ * @param {string} conversationId
+ */
+export function enterAddress(keep, conversationId) {
+  if (panelInAddress()) write(formatAddress(conversationId) + location.search, keep);
+  else writeAddress(keep, conversationId, null);
+}
+
+/**
  * @param {string} origin
  * @param {string} friendlyId
  * @param {string|number} hashOrIndex
