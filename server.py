@@ -23,11 +23,13 @@ from chat.runtime.metrics import Metrics
 from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.upkeep import keep_up
+from chat.tools.catalogue import all_tools
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
 from database.engine.database import Database
 from database.errors import StoreError
+from endpoints.http.errors import code_of
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
 from language_models.roles import ModelRoles
@@ -98,6 +100,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         models=models,
         metrics=metrics,
         services=services,
+        tools=all_tools(code_of=code_of),
         knowledge=knowledge,
         vectors=vectors,
         account_erasure=account_erasure,

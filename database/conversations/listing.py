@@ -92,7 +92,7 @@ def _listed(
     limit, cursor = page.get("limit"), page.get("cursor")
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
     if cursor is not None:
-        wanted["before_time"], wanted["before_id"] = _decode_cursor(cursor)
+        wanted["before_time"], wanted["before_id"] = decode_cursor(cursor)
     tag, place, words = page.get("tag"), page.get("workspace_id"), (page.get("q") or "").casefold().split()
     if tag is not None:
         wanted["tag"] = tag
@@ -114,7 +114,9 @@ def _listed(
             raise WorkspaceNotFoundError
         found = _titled(query, connection, words, limit, wanted) if words else query.rows(connection, **wanted)
     shown = found if limit is None else found[:limit]
-    next_cursor = _encode_cursor(shown[-1]) if shown and len(found) > len(shown) else None
+    next_cursor = None
+    if shown and len(found) > len(shown):
+        next_cursor = encode_cursor(updated_at=shown[-1][2], conversation_id=shown[-1][0])
     default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
     places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
     return [_made(make, places, default, *row) for row in shown], next_cursor
@@ -210,12 +212,13 @@ def _made(
     )
 
 
-def _encode_cursor(row: Row) -> str:
-    conversation_id, _, updated_at, *_ = row
+def encode_cursor(*, updated_at: str, conversation_id: str) -> str:
+    """The cursor of the page behind this conversation."""
     return urlsafe_b64encode(f"{updated_at}\n{conversation_id}".encode()).decode().rstrip("=")
 
 
-def _decode_cursor(cursor: str) -> tuple[str, str]:
+def decode_cursor(cursor: str) -> tuple[str, str]:
+    """Time and conversation_id that a page begins behind. Raises InvalidChangeError for what is no cursor."""
     try:
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         updated_at, conversation_id = text.split("\n")

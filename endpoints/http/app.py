@@ -28,6 +28,7 @@ from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
 from endpoints.sharing import public
 from endpoints.sharing import views as share_views
+from endpoints.tools import views as tool_views
 from endpoints.turns import views as turn_views
 from endpoints.workspaces import views as workspace_views
 
@@ -74,6 +75,7 @@ _NOUNS = (
     public,
     share_views,
     assets,
+    tool_views,
     turn_views,
     workspace_views,
 )

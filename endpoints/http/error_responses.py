@@ -12,7 +12,7 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from .errors import ERROR_TABLE, row_of
+from .errors import ERROR_TABLE, code_of, row_of
 from .headers import adding_headers, request_labels
 from .responses import json_reply
 from .scope import remember_error_code, request_id
@@ -70,8 +70,7 @@ def retry_after(error: Exception) -> int | None:
 
 
 def _answer_known(error: Exception) -> Response:
-    row = row_of(error)
-    code = row.code.format(noun=getattr(error, "noun", ""), code=getattr(error, "code", ""))
+    row, code = row_of(error), code_of(error) or ""
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
     answer = error_reply(row.status, code, _message(error), details=_details(error))

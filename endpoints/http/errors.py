@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError
+from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from chat.turns import errors
 from database import errors as store
 from language_models import errors as models
@@ -100,6 +101,9 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(errors.EmptyMessageError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    Row(NotSignedInError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    Row(ToolNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
@@ -133,6 +137,12 @@ ERROR_TABLE: tuple[Row, ...] = (
 def row_of(error: Exception) -> Row:
     """The row of the table for `error`. Raises StopIteration for an error that is not in it."""
     return next(row for row in ERROR_TABLE if isinstance(error, row.error))
+
+
+def code_of(error: Exception) -> str | None:
+    """The code of `error`; None for an error that is not in the table."""
+    row = next((row for row in ERROR_TABLE if isinstance(error, row.error)), None)
+    return row.code.format(noun=getattr(error, "noun", ""), code=getattr(error, "code", "")) if row else None
 
 
 def status_of_code(code: str) -> HTTPStatus:

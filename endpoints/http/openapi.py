@@ -37,6 +37,7 @@ _NOUN_OF_ARGUMENT = {
     "session_id": "session",
     "tag_id": "tag",
     "token_id": "token",
+    "tool_name": "tool",
     "user_email": "user",
     "workspace_id": "workspace",
 }

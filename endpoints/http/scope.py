@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from chat.runtime.knowledge import KnowledgeAccess
     from chat.runtime.metrics import Metrics
     from chat.runtime.startup import ServerProcess
+    from chat.tools.registry import ToolRegistry
     from chat.turns.runner import TurnRunner
     from Conversation import Conversation
     from language_models.roles import ModelRoles
@@ -84,6 +85,7 @@ class AppState:
     models: ModelRoles
     metrics: Metrics
     services: TurnServices
+    tools: ToolRegistry
     knowledge: KnowledgeAccess
     vectors: MessageVectors
     account_erasure: AccountErasure

@@ -113,6 +113,9 @@ PROBES = {
 # These take no id of a person's thing in their address.
 WITHOUT_ID = {
     ("GET", "/"),
+    ("GET", "/api/tools"),
+    # tests/chat/tools tries each tool with two people.
+    ("POST", "/api/tools/<tool_name>"),
     ("GET", "/account"),
     ("GET", "/api_tokens"),
     ("GET", "/bin/<domain>"),

@@ -1,0 +1,1 @@
+"""What models and other programs may call: functions over a person's conversations, memories and documents."""

@@ -1,0 +1,15 @@
+"""The tools that come with the product; installed packages may add others."""
+
+from __future__ import annotations
+
+from .conversations import list_conversations, read_conversation
+from .registry import CodeOf, ToolRegistry
+
+BUILT_IN = (list_conversations, read_conversation)
+
+
+def all_tools(*, code_of: CodeOf) -> ToolRegistry:
+    """A registry with the tools of the product and those of installed packages."""
+    registry = ToolRegistry(BUILT_IN, code_of=code_of)
+    registry.register_installed()
+    return registry

@@ -1,0 +1,92 @@
+"""Numbered lines, and ranges of them: the same for conversations, whose lines are messages, and for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from .registry import ToolError
+
+LineStart = Annotated[int | None, Field(alias="lineStart", ge=1, description="The first line, from 1.")]
+LineEnd = Annotated[int | None, Field(alias="lineEnd", ge=1, description="The last line, itself included.")]
+_ARROW = "→"
+_CUT = " […]"
+
+
+class InvalidRangeError(ToolError):
+    """A range that ends before it begins."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__(f"lineStart ({start}) is after lineEnd ({end}).")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange:
+    """Lines `start` to `end`, 1-based and inclusive. message: why there are none; start and end are None then."""
+
+    start: int | None
+    end: int | None
+    message: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no line."""
+        return self.start is None
+
+
+def line_range(start: int | None, end: int | None, *, total: int) -> LineRange:
+    """The lines of `total` that are asked for; a bound that is left out is open. Raises InvalidRangeError."""
+    if start is not None and end is not None and start > end:
+        raise InvalidRangeError(start, end)
+    first = start or 1
+    if first > total:
+        shown = "1 line" if total == 1 else f"{total} lines"
+        return LineRange(start=None, end=None, message=f"Line {first} is beyond the end ({shown})." if start else None)
+    return LineRange(start=first, end=min(end or total, total))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedText:
+    """Numbered lines. last: the number of the last one that is shown. is_cut: there was no room for all of them."""
+
+    content: str
+    last: int | None
+    is_cut: bool
+
+    def told(self, lines: LineRange) -> dict[str, Any]:
+        """`content` and where it begins and ends, as the fields of a result."""
+        told: dict[str, Any] = {"content": self.content, "rangeStart": lines.start, "rangeEnd": lines.end}
+        if lines.message is not None:
+            told["rangeMessage"] = lines.message
+        if self.is_cut and self.last is not None:
+            told |= {"rangeEnd": self.last, "truncated": True}
+            told["rangeMessage"] = f"Cut: there was no room for more. Go on with lineStart {self.last + 1}."
+        return told
+
+
+def numbered(lines: Iterable[tuple[int, str]], *, max_chars: int | None) -> NumberedText:
+    """`lines`, each with its number before it, as far as they fit; the first is cut where it alone is too long.
+
+    Further lines of one text are indented, so that nothing in it reads as a numbered line of its own.
+    """
+    shown, left, last = list[str](), max_chars, None
+    for number, text in lines:
+        line = f"{number}{_ARROW}" + "\n    ".join(text.splitlines() or [""])
+        if left is not None and len(line) + 1 > left:
+            if shown:
+                return NumberedText(content="\n".join(shown), last=last, is_cut=True)
+            line = line[: max(0, left - len(_CUT))] + _CUT
+        shown.append(line)
+        last = number
+        left = None if left is None else left - len(line) - 1
+    return NumberedText(content="\n".join(shown), last=last, is_cut=False)
+
+
+def counted(lines: Sequence[str], within: LineRange) -> list[tuple[int, str]]:
+    """The lines of a range with their numbers."""
+    if within.start is None or within.end is None:
+        return []
+    return list(enumerate(lines[within.start - 1 : within.end], within.start))

@@ -1,0 +1,231 @@
+"""Tools: typed Python functions, described to models and programs by a JSON Schema, and called by name.
+
+A tool is a function with the decorator `tool`. Its first parameter is the `ToolContext`, every other one is an argument
+of the call: the type hint and the `Field` beside it become the JSON Schema, the first paragraph of the docstring
+becomes the description. A tool returns a JSON object, or raises a typed error of the product.
+
+Packages add tools under the entry point group `anaphora.tools`: each entry point names a `Tool`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from chat.ports import ConversationLoader, TurnServices
+from database.engine.database import Database
+
+log = logging.getLogger(__name__)
+ENTRY_POINTS = "anaphora.tools"
+Result = dict[str, Any]
+CodeOf = Callable[[Exception], str | None]
+"""The code of an error of the product, the same in every interface; None for an error that is none of them."""
+
+
+class ToolError(Exception):
+    """A call that can't be answered. `code` is for programs, `message` one sentence for whoever called."""
+
+    code = "bad_request"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ToolNotFoundError(ToolError):
+    """There is no tool of this name."""
+
+    code = "tool_not_found"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no tool “{name[:100]}”.")
+
+
+class InvalidArgumentsError(ToolError):
+    """The arguments don't fit the schema of the tool; the message names the first that doesn't."""
+
+    code = "bad_request"
+
+
+class NotSignedInError(ToolError):
+    """The call comes from nobody."""
+
+    code = "unauthorized"
+
+    def __init__(self) -> None:
+        super().__init__("Please sign in.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """Whom a call acts for, and what it is answered with. Tools see the things of `user_email` alone.
+
+    load: opens conversations of this person. conversation_id, message_id: the conversation and the answer in which a
+    model makes the call; None for a program. agent_id: the agent that makes the call. call_depth, agent_chain: through
+    how many agents, and through which, the call has come. max_chars: how long the text in a result may be; None: any
+    length.
+    """
+
+    user_email: str
+    database: Database
+    services: TurnServices
+    load: ConversationLoader
+    conversation_id: str | None = None
+    message_id: str | None = None
+    agent_id: str | None = None
+    call_depth: int = 0
+    agent_chain: tuple[str, ...] = ()
+    max_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that models and programs may call.
+
+    run: takes the context and the arguments by their Python names; raises typed errors. parameters: the JSON Schema of
+    the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
+    off. ignores: arguments that are accepted and not looked at.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[..., Result]
+    reads_only: bool = True
+    on_by_default: bool = True
+    aliases: tuple[str, ...] = ()
+    ignores: frozenset[str] = frozenset()
+    arguments: type[BaseModel] | None = None
+
+    def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> Result:
+        """The result of a call with `arguments` by their public names. Raises InvalidArgumentsError and typed errors.
+
+        A tool without a model of its arguments takes them as they are.
+        """
+        wanted = {name: value for name, value in arguments.items() if name not in self.ignores}
+        if self.arguments is None:
+            return self.run(context, **wanted)
+        try:
+            given = self.arguments.model_validate(wanted)
+        except ValidationError as error:
+            raise InvalidArgumentsError(_told(error)) from error
+        return self.run(context, **{name: getattr(given, name) for name in self.arguments.model_fields})
+
+
+def tool(
+    *,
+    aliases: Sequence[str] = (),
+    ignores: Iterable[str] = (),
+    reads_only: bool = True,
+    on_by_default: bool | None = None,
+) -> Callable[[Callable[..., Result]], Tool]:
+    """Make a tool of a function. on_by_default: None for every tool that only reads."""
+
+    def decorate(run: Callable[..., Result]) -> Tool:
+        arguments = _model_of(run)
+        description = " ".join((inspect.getdoc(run) or "").partition("\n\n")[0].split())
+        return Tool(
+            name=run.__name__,
+            description=description,
+            parameters=_schema_of(arguments),
+            run=run,
+            reads_only=reads_only,
+            on_by_default=reads_only if on_by_default is None else on_by_default,
+            aliases=tuple(aliases),
+            ignores=frozenset(ignores),
+            arguments=arguments,
+        )
+
+    return decorate
+
+
+class ToolRegistry:
+    """The tools of one server by name. Names and aliases are unique. code_of: what failures are called in results."""
+
+    def __init__(self, tools: Iterable[Tool] = (), *, code_of: CodeOf) -> None:
+        self._code_of = code_of
+        self._tools: dict[str, Tool] = {}
+        self._by_any_name: dict[str, Tool] = {}
+        for each in tools:
+            self.register(each)
+
+    def register(self, new: Tool) -> None:
+        """Add a tool. Raises ValueError where one of its names is taken."""
+        names = (new.name, *new.aliases)
+        taken = [name for name in names if name in self._by_any_name]
+        if taken:
+            raise ValueError(f"There is a tool {taken[0]} already.")
+        self._tools[new.name] = new
+        self._by_any_name.update(dict.fromkeys(names, new))
+
+    def register_installed(self) -> None:
+        """Add the tools of installed packages; one that fails is logged and left out."""
+        for each in entry_points(group=ENTRY_POINTS):
+            try:
+                self.register(each.load())
+            except Exception:
+                log.exception("the tool %s of an installed package can't be used", each.name)
+
+    def names(self) -> list[str]:
+        """The names of all tools, without aliases, sorted."""
+        return sorted(self._tools)
+
+    def get(self, name: str) -> Tool:
+        """The tool of this name or alias. Raises ToolNotFoundError."""
+        found = self._by_any_name.get(name)
+        if found is None:
+            raise ToolNotFoundError(name)
+        return found
+
+    def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
+        """The result of a call. Raises ToolError and the typed errors of the product."""
+        if not context.user_email:
+            raise NotSignedInError
+        return self.get(name).call(context, arguments)
+
+    def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
+        """`run` that never raises: a failure is `{"success": False, "error": {"code", "message"}}`."""
+        try:
+            return self.run(name, arguments, context)
+        except Exception as error:
+            code = self._code_of(error)
+            if code is None:
+                log.exception("the tool %s failed", name)
+                return failure("internal_error", "Something went wrong in this tool. The server's log says what.")
+            return failure(code, str(getattr(error, "message", "")) or "This can't be done.")
+
+
+def failure(code: str, message: str, **more: Any) -> Result:
+    """A result that tells of an error."""
+    return {"success": False, "error": {"code": code, "message": message, **more}}
+
+
+def _model_of(run: Callable[..., Result]) -> type[BaseModel]:
+    """A model whose fields are the parameters of `run` behind the context."""
+    hints = get_type_hints(run, include_extras=True)
+    parameters = list(inspect.signature(run).parameters.values())[1:]
+    fields: dict[str, Any] = {
+        each.name: (hints[each.name], ... if each.default is each.empty else each.default) for each in parameters
+    }
+    return create_model("Arguments", __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
+def _told(error: ValidationError) -> str:
+    """The first thing that is wrong, with the name of the argument."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    return f"{name}: {first['msg']}." if name else f"{first['msg']}."
+
+
+def _schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
+    schema = arguments.model_json_schema(by_alias=True)
+    schema.pop("title", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("title", None)
+    return {"properties": {}, **schema}

@@ -1,0 +1,96 @@
+"""A user's conversations of all domains for programs: a few fields of each, with how it began and who spoke in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+from sqlalchemy import Connection, Text, bindparam, func, select, tuple_
+
+from database.engine.database import Database
+from database.engine.statements import Prepared, Row
+from database.schema import conversations, messages
+
+from .listing import decode_cursor, encode_cursor
+
+_c, _m = conversations.c, messages.c
+_LATEST = (
+    select(_c.conversation_id, _c.conversation_friendly_id, _c.updated_at, _c.title, _c.message_count)
+    .where(_c.user_email == bindparam("owner"), _c.deleted_at.is_(None), _c.expires_at.is_(None))
+    .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
+)
+_FIRST_PAGE = Prepared(_LATEST)
+_NEXT_PAGE = Prepared(
+    _LATEST.where(
+        tuple_(_c.updated_at, _c.conversation_id)
+        < tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOverview:
+    """One conversation. beginning: the first characters of its first message. friendly_id: "" while there is none."""
+
+    conversation_id: str
+    friendly_id: str
+    title: str
+    message_count: int
+    updated_at: str
+    beginning: str
+
+
+def conversation_overviews(
+    *,
+    database: Database,
+    user_email: str,
+    words: Sequence[str] = (),
+    limit: int,
+    cursor: str | None = None,
+    preview: int,
+) -> tuple[list[ConversationOverview], str | None]:
+    """The user's live conversations, newest first, archived ones too, and the cursor of the next page.
+
+    words: each is in the title, whatever the case. preview: how many characters of the first message are shown.
+    Temporary conversations are never listed. Two queries. Raises InvalidChangeError for an unknown cursor.
+    """
+    folded = [word.casefold() for word in words]
+    given = {"owner": user_email}
+    if cursor is not None:
+        given["before_time"], given["before_id"] = decode_cursor(cursor)
+    query = _FIRST_PAGE if cursor is None else _NEXT_PAGE
+    with database.reading() as connection:
+        with closing(query.some(connection, **given)) as rows:
+            fitting = (row for row in rows if all(word in row[3].casefold() for word in folded))
+            found = list(islice(fitting, limit + 1))
+        shown = found[:limit]
+        begun = _beginnings(connection, [row[0] for row in shown], preview=preview)
+    next_cursor = encode_cursor(updated_at=shown[-1][2], conversation_id=shown[-1][0]) if len(found) > limit else None
+    return [_overview(row, begun.get(row[0], "")) for row in shown], next_cursor
+
+
+def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, preview: int) -> dict[str, str]:
+    """How the first message of each conversation begins; of empty ones there is none."""
+    first = (
+        select(func.substr(_m.text, 1, preview))
+        .where(_m.conversation_id == _c.conversation_id, _m.deleted_at.is_(None), _m.other_branch.is_(None))
+        .order_by(_m.ordinal)
+        .limit(1)
+        .scalar_subquery()
+    )
+    rows = connection.execute(select(_c.conversation_id, first).where(_c.conversation_id.in_(conversation_ids)))
+    return {conversation_id: text for conversation_id, text in rows if text is not None}
+
+
+def _overview(row: Row, beginning: str) -> ConversationOverview:
+    conversation_id, friendly_id, updated_at, title, message_count = row
+    return ConversationOverview(
+        conversation_id=conversation_id,
+        friendly_id=friendly_id or "",
+        title=title,
+        message_count=message_count,
+        updated_at=updated_at,
+        beginning=beginning,
+    )

@@ -1,0 +1,55 @@
+"""The tools that models use, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint
+
+from chat.tools.registry import ToolContext
+from endpoints.http.scope import conversation_loader, current_state, current_user_email
+from endpoints.http.validation import answers, fails, takes
+from endpoints.http.work_queues import Work, works
+
+from . import models as tool_models
+
+blueprint = Blueprint("tools", __name__)
+
+
+@blueprint.get("/api/tools")
+@answers(list[tool_models.ToolItem])
+def list_tools() -> object:
+    """The tools that can be called, by name."""
+    registry = current_state().tools
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+            "aliases": list(tool.aliases),
+            "reads_only": tool.reads_only,
+            "on_by_default": tool.on_by_default,
+        }
+        for tool in map(registry.get, registry.names())
+    ]
+
+
+@blueprint.post("/api/tools/<tool_name>")
+@takes(tool_models.Arguments)
+@answers(dict[str, Any])
+@fails("agent_not_found", "conversation_not_found")
+@works(Work.SEARCH)
+def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
+    """Call a tool; what it answers. Errors are those of the API, not results of the tool."""
+    return current_state().tools.run(tool_name, body.root, current_tool_context())
+
+
+def current_tool_context() -> ToolContext:
+    """The context of a call that the current request makes, for its caller alone."""
+    state, user_email = current_state(), current_user_email()
+    return ToolContext(
+        user_email=user_email,
+        database=state.database,
+        services=state.services,
+        load=conversation_loader(user_email),
+    )

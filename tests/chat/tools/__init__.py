@@ -1,0 +1,1 @@
+"""Tools as Python calls them."""

@@ -1,0 +1,34 @@
+"""Programs list the tools and call them; errors are those of the API."""
+
+from __future__ import annotations
+
+from endpoints.tools.models import ToolItem
+from tests.endpoints.conftest import Person, refused, told
+
+
+def test_the_tools_are_listed_with_their_schemas(ada: Person) -> None:
+    tools = {each.name: each for each in told(ada.get("/api/tools"), list[ToolItem])}
+    assert {"list_conversations", "read_conversation"} <= set(tools)
+    assert tools["read_conversation"].parameters["required"] == ["conversationId"]
+    assert all(tool.description and tool.parameters["type"] == "object" for tool in tools.values())
+
+
+def test_a_call_is_answered_by_the_result_itself(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "What is it?")
+    answer = ada.post("/api/tools/read_conversation", json={"conversationId": conversation_id, "lineEnd": 1})
+    assert answer.status_code == 200
+    assert (answer.json["success"], answer.json["content"]) == (True, "1→[user] What is it?")
+
+
+def test_errors_have_the_status_of_their_code(ada: Person, eve: Person) -> None:
+    conversation_id = ada.new_conversation()
+    read = "/api/tools/read_conversation"
+    assert refused(ada.post("/api/tools/nothing", json={})) == (404, "tool_not_found")
+    assert refused(ada.post(read, json={"conversationId": 1})) == (400, "bad_request")
+    assert refused(ada.post(read, json=[])) == (400, "bad_request")
+    wrong = ada.post(read, json={"conversationId": conversation_id, "lineStart": 5, "lineEnd": 3})
+    assert (wrong.status_code, wrong.json["message"]) == (400, "lineStart (5) is after lineEnd (3).")
+    assert refused(eve.post(read, json={"conversationId": conversation_id})) == (404, "conversation_not_found")
+    eve.client.delete_cookie("anaphora_session")
+    assert refused(eve.post(read, json={"conversationId": conversation_id})) == (401, "unauthorized")
