@@ -97,6 +97,7 @@ MEMORY = change_kind(
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
 PRESET = change_kind("preset", fields="`name`")
 PROMPT = change_kind("prompt", fields="`name`")
+AGENT = change_kind("agent", fields="`title`, `slug`")
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
 
 

@@ -10,6 +10,7 @@ StoreError
  │   ├─ WorkspaceNotFoundError
  │   ├─ PresetNotFoundError
  │   ├─ PromptNotFoundError
+ │   ├─ AgentNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
@@ -104,6 +105,12 @@ class PromptNotFoundError(NotFoundError):
     noun = "prompt"
 
 
+class AgentNotFoundError(NotFoundError):
+    """No such agent of this person."""
+
+    noun = "agent"
+
+
 class SessionNotFoundError(NotFoundError):
     """No such session of this user."""
 
@@ -185,7 +192,7 @@ class ThreadMismatchError(ConflictError):
 
 
 class NameTakenError(ConflictError):
-    """Another preset or prompt of this person has this name."""
+    """Another preset, prompt or agent of this person has this name."""
 
 
 class UserExistsError(ConflictError):

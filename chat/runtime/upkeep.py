@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from chat.turns.threads import WorkerThreads
+from database.agents.repository import purge_agents
 from database.changes import purge_changes
 from database.conversations.deletion import purge_bin
 from database.engine.database import Database
@@ -75,6 +76,7 @@ def _hourly(database: Database, knowledge: KnowledgeAccess) -> list[JobKind]:
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
+        "purge_agents": partial(purge_agents, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),

@@ -16,6 +16,7 @@ from database.engine.database import Database, Urgency
 from database.errors import LastAdministratorError, UserNotFoundError
 from database.schema import (
     activities,
+    agents,
     api_tokens,
     changes,
     conversations,
@@ -34,7 +35,7 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (changes, jobs, library, message_references, shares, threads, workspaces)
+_LEFT_TO_THE_END = (agents, changes, jobs, library, message_references, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c

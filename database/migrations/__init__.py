@@ -42,6 +42,7 @@ from . import (
     m0019_presets_prompts_tags,
     m0020_languages,
     m0021_fulltext_without_pending_list,
+    m0022_agents,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0019_presets_prompts_tags.upgrade,
     m0020_languages.upgrade,
     m0021_fulltext_without_pending_list.upgrade,
+    m0022_agents.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -7,6 +7,7 @@ the one order of everything that happens: it only grows. A message is the activi
 from __future__ import annotations
 
 from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
+from .agents import agents
 from .base import metadata
 from .conversations import (
     conversation_tags,
@@ -31,6 +32,7 @@ from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, se
 
 __all__ = [
     "activities",
+    "agents",
     "api_tokens",
     "change_epoch",
     "changes",

@@ -36,6 +36,8 @@ conversations = Table(
     # Set while a clone is being filled or a conversation erased, slice by slice: nobody sees it (deleted_at is set
     # too), nobody can restore it, and a start erases what a crash left.
     Column("incomplete_since", Text),
+    # The agent that answers here instead of a model alone.
+    Column("agent_id", Text, ForeignKey("agents.agent_id", ondelete="SET NULL")),
     Index("idx_UserToConversationId_email_doc", "user_email", "conversation_id", unique=True),
     Index("idx_UserToConversationId_friendly_id", "user_email", "conversation_friendly_id", unique=True),
     Index(
@@ -58,6 +60,12 @@ conversations = Table(
         "updated_at",
         "conversation_id",
         "archived",
+    ),
+    Index(
+        "idx_UserToConversationId_agent",
+        "agent_id",
+        sqlite_where=text("agent_id IS NOT NULL"),
+        postgresql_where=text("agent_id IS NOT NULL"),
     ),
     Index(
         "idx_UserToConversationId_title",

@@ -95,6 +95,9 @@ messages = Table(
     Column("chosen_branch", Integer),
     # 1 for a message beside the active path.
     Column("other_branch", Integer),
+    # Of a question that an agent asked: which one, and its title at that time, which stays when the agent is gone.
+    Column("source_agent_id", Text, ForeignKey("agents.agent_id", ondelete="SET NULL")),
+    Column("source_agent_title", Text),
     UniqueConstraint("conversation_id", "ordinal", name="uq_messages_ordinal"),
     UniqueConstraint("conversation_id", "message_short_hash", name="uq_messages_short_hash"),
     # Live messages in order: a 1-based message index is an offset into this index alone.
@@ -133,6 +136,12 @@ messages = Table(
         unique=True,
         sqlite_where=text("client_message_id IS NOT NULL"),
         postgresql_where=text("client_message_id IS NOT NULL"),
+    ),
+    Index(
+        "idx_messages_source_agent",
+        "source_agent_id",
+        sqlite_where=text("source_agent_id IS NOT NULL"),
+        postgresql_where=text("source_agent_id IS NOT NULL"),
     ),
     Index(
         "idx_messages_streaming",

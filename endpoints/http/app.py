@@ -12,6 +12,7 @@ from flask.sessions import NullSession, SessionInterface
 
 from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
+from endpoints.agents import views as agent_views
 from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
@@ -50,6 +51,7 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 _LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
 _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
+    agent_views,
     account_views,
     sign_in,
     claims,

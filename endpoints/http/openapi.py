@@ -22,6 +22,7 @@ blueprint = Blueprint("openapi", __name__)
 _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
 _REFERENCE = "#/components/schemas/{model}"
 _NOUN_OF_ARGUMENT = {
+    "agent_id": "agent",
     "audit_id": "change",
     "claim_id": "claim",
     "conflict_id": "conflict",

@@ -29,6 +29,7 @@ MISSING = {
     "token_id": "00000000-0000-4000-8000-000000000003",
     "preset_id": "00000000-0000-4000-8000-000000000004",
     "prompt_id": "00000000-0000-4000-8000-000000000005",
+    "agent_id": "00000000-0000-4000-8000-000000000006",
     "user_email": "nobody@example.org",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
@@ -63,6 +64,10 @@ PROBES = {
     ("GET", "/prompts/<prompt_id>"): Probe(),
     ("PUT", "/prompts/<prompt_id>"): Probe({"name": "mine", "text": "Mine now"}),
     ("DELETE", "/prompts/<prompt_id>"): Probe(),
+    ("GET", "/api/agents/<agent_id>"): Probe(),
+    ("PUT", "/api/agents/<agent_id>"): Probe({"title": "Mine now"}),
+    ("DELETE", "/api/agents/<agent_id>"): Probe(),
+    ("PUT", "/conversations/<conversation_id>/agent"): Probe({"agent": None}),
     ("DELETE", "/bin/<conversation_id>"): Probe(),
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("GET", "/find_in_conversation/<conversation_id>"): Probe(),
@@ -117,6 +122,8 @@ WITHOUT_ID = {
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),
     ("GET", "/account"),
+    ("GET", "/api/agents"),
+    ("POST", "/api/agents"),
     ("GET", "/api_tokens"),
     ("GET", "/bin/<domain>"),
     ("GET", "/conversation_tags/<domain>"),
@@ -224,6 +231,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "session_id": session["session_id"],
         "preset_id": ada.post("/presets", json={"name": "Secret"}).json["preset_id"],
         "prompt_id": ada.post("/prompts", json={"name": "secret", "text": "Secret"}).json["prompt_id"],
+        "agent_id": ada.post("/api/agents", json={"title": "Secret"}).json["agent_id"],
         "user_email": ada.email,
     }
 

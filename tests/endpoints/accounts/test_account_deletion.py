@@ -95,6 +95,7 @@ def fill(person: Person, state: AppState) -> None:
     person.put(f"/conversations/{talk}/tags", json={"tags": [f"{mark}tag of a conversation"]})
     person.post("/presets", json={"name": f"{mark}preset", "system_prompt": f"{mark}instructions"})
     person.post("/prompts", json={"name": f"{mark}prompt", "text": f"{mark}text {{{{field}}}}"})
+    person.post("/api/agents", json={"title": f"{mark}agent", "system_prompt": f"{mark}instructions"})
     person.put(f"/pkb/conversation/{talk}/pin", json={"claim_id": claim.claim_id})
     tell_changes(database=state.database, knowledge=state.knowledge)
     while index_pending(database=state.database):

@@ -1,0 +1,127 @@
+"""Agents from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from flask.cli import AppGroup
+
+from database.accounts.users import get_user
+from database.agents import repository
+from database.agents.repository import AgentRules
+from database.errors import StoreError
+from endpoints.http.scope import UserScope, current_state
+from language_models.errors import ModelError
+
+group = AppGroup("agents", help="A person's agents.")
+
+_email = click.option("--email", required=True, help="The account whose agents are meant.")
+_named = click.argument("agent")
+
+
+def _settable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what an agent is."""
+    options = (
+        click.option("--slug", help="What stands behind @agent_ in messages."),
+        click.option("--told", help="What the agent is told: its system prompt."),
+        click.option(
+            "--told-file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A file that says it."
+        ),
+        click.option("--model", help="The model that answers; '' for that of the conversation."),
+        click.option("--tool", "tools", multiple=True, help="A tool that it may use; give it once for each tool."),
+        click.option("--service", type=click.Choice(repository.SERVICES), help="When it answers its inbox."),
+        click.option("--hourly-limit", type=click.IntRange(0, 1000), help="Answers an hour, at most, by itself."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@group.command("list")
+@_email
+def list_agents(email: str) -> None:
+    """List the agents of an account."""
+    with _owner(email) as who:
+        for agent in repository.list_agents(**who):
+            model = f", {agent.model}" if agent.model else ""
+            click.echo(f"@agent_{agent.slug}: {agent.title}{model}")
+
+
+@group.command("create")
+@_email
+@click.option("--title", required=True, help="The agent's title.")
+@_settable
+def create(email: str, title: str, **options: Any) -> None:
+    """Make an agent and print how messages name it."""
+    with _owner(email) as who:
+        agent = repository.create_agent(**who, rules=_changed(AgentRules(title=title), options))
+    click.echo(f"@agent_{agent.slug}")
+
+
+@group.command("update")
+@_email
+@_named
+@click.option("--title", help="The agent's title.")
+@_settable
+def update(email: str, agent: str, title: str | None, **options: Any) -> None:
+    """Change an AGENT, named by its id or by what stands behind @agent_; what is left out stays."""
+    with _owner(email) as who:
+        stored = repository.get_agent(**who, agent=_name(agent))
+        rules = AgentRules(**{name: getattr(stored, name) for name in AgentRules.__dataclass_fields__})
+        rules = _changed(replace(rules, title=title or rules.title), options)
+        changed = repository.replace_agent(**who, agent=stored.agent_id, rules=rules)
+    click.echo(f"@agent_{changed.slug} is changed.")
+
+
+@group.command("delete")
+@_email
+@_named
+@click.option("--for-good", is_flag=True, help="No message names it as its source any more.")
+def delete(email: str, agent: str, for_good: bool) -> None:
+    """Delete an AGENT; its answers stay."""
+    with _owner(email) as who:
+        repository.delete_agent(**who, agent=_name(agent), for_good=for_good)
+    click.echo(f"{agent} is deleted.")
+
+
+@contextmanager
+def _owner(email: str) -> Iterator[UserScope]:
+    """Whose agents they are. Errors become one line."""
+    database = current_state().database
+    try:
+        yield UserScope(database=database, user_email=get_user(database=database, user_email=email).user_email)
+    except (StoreError, ModelError) as error:
+        raise click.ClickException(error.message) from None
+
+
+def _changed(rules: AgentRules, options: dict[str, Any]) -> AgentRules:
+    file = options["told_file"]
+    told = file.read_text(encoding="utf-8") if file else options["told"]
+    model = options["model"]
+    if model:
+        _check_model(model)
+    values: dict[str, Any] = {
+        "slug": options["slug"],
+        "system_prompt": told,
+        "service": options["service"],
+        "hourly_limit": options["hourly_limit"],
+        "enabled_tools": list(options["tools"]) or None,
+    }
+    given = {name: value for name, value in values.items() if value is not None}
+    return replace(rules, model=rules.model if model is None else model or None, **given)
+
+
+def _check_model(name: str) -> None:
+    try:
+        current_state().models.for_name(name)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _name(agent: str) -> str:
+    return agent.removeprefix("@").removeprefix("agent_")

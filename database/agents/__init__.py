@@ -1,0 +1,1 @@
+"""Agents: whom a person can ask beside a conversation's own model."""

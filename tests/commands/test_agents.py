@@ -1,0 +1,65 @@
+"""Agents on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from database.accounts.users import create_user
+from database.agents.repository import get_agent
+from database.connection import close_store, open_store
+from server import create_app
+from settings import load_settings
+
+ADA = "ada@example.org"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Runs a command of `agents` for Ada."""
+    environ = {
+        "ANAPHORA_DATA_DIR": str(tmp_path / "data"),
+        "ANAPHORA_MAIN_MODEL": "none",
+        "ANAPHORA_CHEAP_MODEL": "none",
+        "ANAPHORA_EMBEDDING_MODEL": "none",
+    }
+    settings = load_settings(environ, env_file=tmp_path / "no.env")
+    runner = create_app(settings).test_cli_runner()
+    create_user(database=open_store(settings.users_dir), user_email=ADA, password="correct horse battery")
+    yield lambda name, *args: runner.invoke(args=["agents", name, "--email", ADA, *args])
+    close_store(settings.users_dir)
+
+
+def test_an_agent_is_made_listed_changed_and_deleted(run: Run, tmp_path: Path) -> None:
+    told = tmp_path / "told.txt"
+    told.write_text("You know plants.", encoding="utf-8")
+    made = run("create", "--title", "The Botanist", "--told-file", str(told), "--tool", "read_document")
+    assert made.output == "@agent_the_botanist\n"
+    assert run("list").output == ("@agent_global_assistant: Global Assistant\n@agent_the_botanist: The Botanist\n")
+    changed = run("update", "@agent_the_botanist", "--title", "Flora", "--slug", "flora", "--service", "later")
+    assert changed.output == "@agent_flora is changed.\n"
+    agent = get_agent(database=open_store(tmp_path / "data" / "users"), user_email=ADA, agent="flora")
+    assert (agent.title, agent.system_prompt, agent.enabled_tools) == ("Flora", "You know plants.", ["read_document"])
+    assert agent.service == "later"
+    assert run("delete", "flora").output == "flora is deleted.\n"
+    assert run("list").output == "@agent_global_assistant: Global Assistant\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("update", "nobody", "--title", "x"), "There is no such agent."),
+        (("delete", "global_assistant"), "Everybody has the Global Assistant"),
+        (("create", "--title", "x", "--model", "no such"), "no such"),
+        (("list", "--email", "nobody@example.org"), "There is no such user."),
+    ],
+)
+def test_what_can_not_be_done_is_said_in_a_line(command: tuple[str, ...], said: str, run: Run) -> None:
+    answer = run(*command)
+    assert answer.exit_code == 1
+    assert said in answer.output
+    assert "Traceback" not in answer.output

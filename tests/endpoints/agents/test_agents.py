@@ -1,0 +1,164 @@
+"""Agents over HTTP, and the changes that other tabs are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import select, update
+
+from database.agents import repository
+from database.connection import open_store
+from database.engine.database import Database
+from database.schema import messages
+from endpoints.agents.models import AgentItem
+from settings import Settings
+from tests.endpoints.conftest import Person, refused, told
+
+pytestmark = pytest.mark.contract
+
+BOTANIST = {
+    "title": "The Botanist",
+    "system_prompt": "You know plants.",
+    "model": "cheap",
+    "enabled_tools": ["read_document"],
+    "service": "later",
+    "rules": [{"conversation_id": None, "recipe": "general-discussion", "type": "system_event", "from_agents": False}],
+    "hourly_limit": 5,
+}
+
+
+def make(person: Person, **fields: Any) -> AgentItem:
+    return told(person.post("/api/agents", json=fields), AgentItem, status=201)
+
+
+def test_everybody_has_a_global_assistant_that_stays(ada: Person, eve: Person) -> None:
+    (own,) = ada.get("/api/agents").json
+    assert (own["title"], own["reference"], own["is_global"]) == (
+        "Global Assistant",
+        "@agent_global_assistant",
+        True,
+    )
+    assert ada.get("/api/agents").json == [own]
+    assert eve.get("/api/agents/global_assistant").json["agent_id"] != own["agent_id"]
+    path = f"/api/agents/{own['agent_id']}"
+    assert refused(ada.delete(path)) == (400, "bad_request")
+    assert refused(ada.put(path, json={"title": "Me", "slug": "me"})) == (400, "bad_request")
+    assert told(ada.put(path, json={"title": "Jarvis"}), AgentItem).slug == "global_assistant"
+
+
+def test_an_agent_is_made_changed_and_deleted(ada: Person) -> None:
+    made = make(ada, **BOTANIST)
+    assert made.model_dump(include=set(BOTANIST)) == BOTANIST
+    assert (made.slug, made.reference, made.is_global) == ("the_botanist", "@agent_the_botanist", False)
+    assert told(ada.get("/api/agents/the_botanist"), AgentItem) == made
+    path = f"/api/agents/{made.agent_id}"
+    replaced = told(ada.put(path, json={"title": "Flora"}), AgentItem)
+    assert (replaced.title, replaced.slug, replaced.system_prompt, replaced.model) == (
+        "Flora",
+        "the_botanist",
+        "",
+        None,
+    )
+    assert [each["title"] for each in ada.get("/api/agents").json] == ["Global Assistant", "Flora"]
+    assert ada.delete(path).json == {"status": "ok"}
+    assert refused(ada.get(path)) == (404, "agent_not_found")
+    lines = next(ada.get("/events?after=0").iter_encoded()).splitlines()
+    changes = [orjson.loads(line) for line in lines]
+    assert [(each["change"], each["fields"].get("title")) for each in changes if each["id"] == made.agent_id] == [
+        ("created", "The Botanist"),
+        ("changed", "Flora"),
+        ("gone", None),
+    ]
+
+
+def test_a_title_has_no_bracket_and_no_line_break_and_gives_the_name_behind_the_at(ada: Person) -> None:
+    made = make(ada, title="Dr. [Who]\nelse")
+    assert (made.title, made.slug) == ("Dr. [Who else", "dr_who_else")
+    assert make(ada, title="Dr. who — else!").slug == "dr_who_else_2"
+    assert make(ada, title="植物学家").slug.isascii()
+    assert make(ada, title="Global Assistant").slug == "global_assistant_2"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": " "},
+        {"title": "]"},
+        {"title": "a", "slug": "two words"},
+        {"title": "a", "slug": "_a"},
+        {"title": "a", "model": "no such"},
+        {"title": "a", "service": "sometimes"},
+        {"title": "a", "rules": [{"recipe": "x"}]},
+        {"title": "a", "hourly_limit": -1},
+        {"title": "a", "colour": "red"},
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], ada: Person) -> None:
+    assert refused(ada.post("/api/agents", json=wrong)) == (400, "bad_request")
+    assert len(ada.get("/api/agents").json) == 1
+
+
+def test_a_name_is_there_once_for_each_person_until_its_agent_is_deleted(ada: Person, eve: Person) -> None:
+    first = make(ada, title="One", slug="same")
+    other = make(ada, title="Other")
+    assert refused(ada.post("/api/agents", json={"title": "Two", "slug": "Same"})) == (409, "conflict")
+    assert refused(ada.put(f"/api/agents/{other.agent_id}", json={"title": "Two", "slug": "same"})) == (409, "conflict")
+    assert make(eve, title="Hers", slug="same").slug == "same"
+    ada.delete(f"/api/agents/{first.agent_id}")
+    assert make(ada, title="Next", slug="same").slug == "same"
+
+
+def test_nobody_fills_the_store_with_agents(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repository, "MOST_AGENTS", 3)
+    ada.get("/api/agents")
+    assert [ada.post("/api/agents", json={"title": str(number)}).status_code for number in range(3)] == [201, 201, 400]
+
+
+def test_a_model_that_the_operator_does_not_allow_is_refused(ada: Person) -> None:
+    assert refused(ada.post("/api/agents", json={"title": "a", "model": "openai:o1-pro"})) == (403, "model_not_allowed")
+
+
+def source_of(database: Database, message_id: str) -> tuple[Any, ...]:
+    query = select(messages.c.source_agent_id, messages.c.source_agent_title)
+    with database.reading() as connection:
+        return tuple(connection.execute(query.where(messages.c.message_id == message_id)).one())
+
+
+def test_a_source_is_forgotten_when_its_agent_is_deleted_for_good_but_not_its_title(
+    ada: Person, settings: Settings
+) -> None:
+    database = open_store(settings.users_dir)
+    ids = [make(ada, title=title).agent_id for title in ("Now", "Later")]
+    said = []
+    for agent_id in ids:
+        events = ada.say(ada.new_conversation(), "hello")
+        message_id = next(event["message_ids"] for event in events if "message_ids" in event)["user_message_id"]
+        values = {"source_agent_id": agent_id, "source_agent_title": "Then"}
+        this_one = update(messages).where(messages.c.message_id == message_id).values(values)
+        database.write(lambda connection, this_one=this_one: connection.execute(this_one).close())
+        said.append(message_id)
+    for agent_id in ids:
+        assert ada.delete(f"/api/agents/{agent_id}").status_code == 200
+    assert [source_of(database, each) for each in said] == [(ids[0], "Then"), (ids[1], "Then")]
+    assert ada.delete(f"/api/agents/{ids[0]}?for_good=true").status_code == 200
+    assert [source_of(database, each) for each in said] == [(None, "Then"), (ids[1], "Then")]
+    assert repository.purge_agents(database=database) == 0
+    assert repository.purge_agents(database=database, older_than_days=0) == 1
+    assert source_of(database, said[1]) == (None, "Then")
+
+
+def test_a_conversation_can_belong_to_an_agent_until_that_is_deleted_for_good(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    path = f"/conversations/{conversation_id}/agent"
+    made = make(ada, title="Botanist")
+    assert ada.put(path, json={"agent": "botanist"}).json == {"status": "ok", "agent_id": made.agent_id}
+    assert refused(ada.put(path, json={"agent": "nobody"})) == (404, "agent_not_found")
+    assert ada.put(path, json={"agent": None}).json == {"status": "ok", "agent_id": None}
+
+
+def test_an_agent_is_found_by_its_owner_alone(ada: Person, eve: Person) -> None:
+    made = make(ada, title="Secret")
+    assert refused(eve.get(f"/api/agents/{made.slug}")) == (404, "agent_not_found")
+    assert all(each["title"] != "Secret" for each in eve.get("/api/agents").json)
