@@ -1,25 +1,29 @@
-"""Kinds of things that a message can name by `@…`: conversations and their messages, memories and groups of them.
+"""Kinds of things that a message can name by `@…`: conversations and their messages, agents, memories and groups of them.
 
 A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
+from chat.turns.turn import MOST_ANSWERERS
 from conversation_reference_utils import classify_conversation_reference
+from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
 
 from .conversations import ConversationReferences, kind_of
 from .memories import Knowledge
-from .report import Resolution
+from .report import ReportEntry, Resolution
 
+AGENT_PREFIX = "agent_"
+"""What stands before the slug of an agent in a reference."""
 _UNKNOWN = frozenset({"not_found", "unavailable"})
 _MOST_CORRECTED = 3
 _MOST_CANDIDATES = 3
@@ -111,6 +115,68 @@ class _Conversations:
         return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
 
 
+def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[Agent]:
+    """The agents that answer a message: those that it names, in order, each once, at most `MOST_ANSWERERS`.
+
+    found: the known ones by name.
+    """
+    named = {found[name].agent_id: found[name] for name in names if name in found}
+    return list(named.values())[:MOST_ANSWERERS]
+
+
+class _Agents:
+    """Agents of the person, who answer the message that names them. They bring no items."""
+
+    icons = MappingProxyType({"agent": "robot"})
+
+    def recognise(self, name: str) -> str | None:
+        """See `ReferenceKind`."""
+        return "agent" if name.lower().startswith(AGENT_PREFIX) else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`."""
+        named = {name: name[len(AGENT_PREFIX) :] for name in names}
+        found: dict[str, Agent] = {}
+        if scope.database is not None:
+            slugs = set(named.values())
+            found = find_agents(database=scope.database, user_email=scope.user_email, names=slugs)
+        answering = answering_agents(named.values(), found)
+        return [self._resolution(name, found.get(slug), answering) for name, slug in named.items()]
+
+    def _resolution(self, name: str, agent: Agent | None, answering: Sequence[Agent]) -> Resolution:
+        ref = f"@{name}"
+        if agent is None:
+            note = "There is no such agent: it may have been deleted."
+            return Resolution(
+                entry=ReportEntry(ref=ref, kind="agent", status="not_found", notes=(note,)), passes_on=True
+            )
+        entry = ReportEntry(
+            ref=ref,
+            kind="agent",
+            status="resolved",
+            title=agent.title,
+            target={"agent_id": agent.agent_id, "slug": agent.slug},
+        )
+        if agent not in answering:
+            entry = entry.marked("unavailable", f"At most {MOST_ANSWERERS} agents answer one message.")
+        return Resolution(entry=entry)
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`."""
+        if scope.database is None:
+            return []
+        # "@agent_bo" and "@bo" both find the Botanist.
+        beginning = typed.lower().removeprefix(AGENT_PREFIX)
+        if AGENT_PREFIX.startswith(beginning):
+            beginning = ""
+        found = suggest_agents(database=scope.database, user_email=scope.user_email, typed=beginning, limit=limit)
+        return [Suggestion(kind="agent", reference=f"{AGENT_PREFIX}{each.slug}", title=each.title) for each in found]
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`."""
+        return "/settings#agents" if "agent_id" in entry["target"] else None
+
+
 class _Memories:
     """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
 
@@ -148,7 +214,7 @@ class _Memories:
         return None
 
 
-KINDS: list[ReferenceKind] = [_Conversations(), _Memories()]
+KINDS: list[ReferenceKind] = [_Conversations(), _Agents(), _Memories()]
 """All kinds, in the order in which they are asked. Memories take any name, so further kinds stand before them."""
 
 

@@ -39,6 +39,8 @@ from .parts import AnswerParts
 
 log = logging.getLogger(__name__)
 MAX_MESSAGE_CHARS = 200_000
+MOST_ANSWERERS = 6
+"""How many agents answer one message."""
 ABANDONED = {
     "code": "interrupted",
     "message": "The program that asked went away in the middle of this answer. What was said is kept.",

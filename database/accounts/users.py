@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert,
 from sqlalchemy.exc import IntegrityError
 from typing_extensions import TypedDict
 
+from database.agents.repository import store_global_agent
 from database.changes import SETTINGS, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -276,6 +277,7 @@ def _insert(connection: Connection, values: dict[str, Any]) -> UserRow:
             connection.execute(insert(users).values(values))
     except IntegrityError as error:
         raise UserExistsError("There is an account with this e-mail address already.") from error
+    store_global_agent(connection, user_email=values["user_email"])
     fields = {name: values[name] for name in UserRow.__dataclass_fields__}
     return UserRow(**fields | {"is_admin": bool(values["is_admin"])})
 

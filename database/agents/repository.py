@@ -101,13 +101,20 @@ def find_agents(*, database: Database, user_email: str, names: Collection[str]) 
 
 
 def suggest_agents(*, database: Database, user_email: str, typed: str, limit: int) -> list[Agent]:
-    """Agents whose slug, or a word of whose title, begins with `typed`, at most `limit`."""
+    """Agents whose slug, or a word of whose title, begins with `typed`, by title, at most `limit`."""
     beginning = typed.lower()
-    words = (
-        (agent, [agent.slug, *agent.slug.split("_"), *agent.title.lower().split()])
-        for agent in list_agents(database=database, user_email=user_email)
-    )
+    known = sorted(_read(database, _live(user_email)), key=lambda agent: agent.title.casefold())
+    words = ((agent, [agent.slug, *agent.slug.split("_"), *agent.title.lower().split()]) for agent in known)
     return [agent for agent, own in words if any(word.startswith(beginning) for word in own)][:limit]
+
+
+def store_global_agent(connection: Connection, *, user_email: str) -> Agent:
+    """Store the Global Assistant of this person, who has none."""
+    moment = now_iso()
+    rules = AgentRules(title=GLOBAL_TITLE, slug=GLOBAL_SLUG)
+    agent = Agent(**_checked(rules), agent_id=str(uuid.uuid4()), created_at=moment, updated_at=moment)
+    _insert(connection, agent, user_email=user_email)
+    return agent
 
 
 def create_agent(*, database: Database, user_email: str, rules: AgentRules) -> Agent:
@@ -121,6 +128,7 @@ def create_agent(*, database: Database, user_email: str, rules: AgentRules) -> A
             raise InvalidChangeError(f"A person has at most {MOST_AGENTS} agents. Delete some first.")
         stored = agent if agent.slug else replace(agent, slug=_free_slug(connection, user_email, agent.title))
         _insert(connection, stored, user_email=user_email)
+        _record(connection, "created", user_email, stored)
         return stored
 
     return _written(database, job)
@@ -238,17 +246,11 @@ def _free_slug(connection: Connection, user_email: str, title: str) -> str:
 
 
 def _make_global(database: Database, user_email: str) -> Agent:
-    """The Global Assistant, stored now unless somebody else has just done so."""
-    moment = now_iso()
-    rules = AgentRules(title=GLOBAL_TITLE, slug=GLOBAL_SLUG)
-    made = Agent(**_checked(rules), agent_id=str(uuid.uuid4()), created_at=moment, updated_at=moment)
+    """The Global Assistant of somebody who has no account here, such as the owner of a store that a script fills."""
 
     def job(connection: Connection) -> Agent:
         found = connection.execute(select(*_FIELDS).where(_live(user_email), _c.slug == GLOBAL_SLUG)).first()
-        if found is not None:
-            return Agent(**found._mapping)
-        _insert(connection, made, user_email=user_email)
-        return made
+        return store_global_agent(connection, user_email=user_email) if found is None else Agent(**found._mapping)
 
     return database.write(job)
 
@@ -256,7 +258,6 @@ def _make_global(database: Database, user_email: str) -> Agent:
 def _insert(connection: Connection, agent: Agent, *, user_email: str) -> None:
     values = {name: getattr(agent, name) for name in Agent.__dataclass_fields__}
     connection.execute(insert(agents).values(user_email=user_email, **values))
-    _record(connection, "created", user_email, agent)
 
 
 def _record(connection: Connection, change: Literal["created", "changed"], user_email: str, agent: Agent) -> None:

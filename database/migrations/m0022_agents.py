@@ -1,11 +1,14 @@
-"""Agents, the agent that a conversation belongs to, and the agent that asked a question.
+"""Agents (everybody has one), the agent that a conversation belongs to, and the agent that asked a question.
 
 The statements are literal: a migration describes the schema of its own time, never that of today.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, inspect
+import uuid
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, inspect, text
 
 _TABLE = """
     CREATE TABLE IF NOT EXISTS agents (
@@ -37,6 +40,10 @@ _INDEXES = """
     CREATE INDEX IF NOT EXISTS "idx_UserToConversationId_agent" ON "UserToConversationId" (agent_id)
         WHERE agent_id IS NOT NULL
 """
+_GLOBAL_ASSISTANT = text("""
+    INSERT INTO agents (agent_id, user_email, slug, title, rules, hourly_limit, created_at, updated_at)
+    VALUES (:agent_id, :user_email, 'global_assistant', 'Global Assistant', '[]', 20, :moment, :moment)
+""")
 _TYPES = {
     "sqlite": {"text": "TEXT", "integer": "INTEGER"},
     "postgresql": {"text": 'TEXT COLLATE "C"', "integer": "BIGINT"},
@@ -44,7 +51,7 @@ _TYPES = {
 
 
 def upgrade(connection: Connection) -> None:
-    """Add the table, the columns and their indexes."""
+    """Add the table, the columns and their indexes, and the Global Assistant of every account."""
     types = _TYPES[connection.dialect.name]
     connection.exec_driver_sql(_TABLE.format(**types))
     for table, name, declared in _COLUMNS:
@@ -52,3 +59,7 @@ def upgrade(connection: Connection) -> None:
             connection.exec_driver_sql(f'ALTER TABLE "{table}" ADD COLUMN {name} {declared.format(**types)}')
     for statement in _INDEXES.split(";"):
         connection.exec_driver_sql(statement)
+    moment = datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    for (user_email,) in connection.exec_driver_sql("SELECT user_email FROM users").all():
+        own = {"agent_id": str(uuid.uuid4()), "user_email": user_email, "moment": moment}
+        connection.execute(_GLOBAL_ASSISTANT, own)

@@ -15,6 +15,7 @@ from chat.context.kinds import ReferenceScope, Suggestion
 from chat.context.report import ReportEntry, Resolution
 from chat.runtime.knowledge import KnowledgeAccess
 from Conversation import Conversation
+from database.agents.repository import AgentRules, create_agent, list_agents
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 
 
@@ -163,3 +164,30 @@ class TestDidYouMean:
     def test_a_message_that_its_conversation_lacks_is_not_corrected(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
         assert self.candidates(talk, f"conversation_{name}_message_zzzzzz") == []
+
+
+def test_an_agent_is_named_by_what_stands_behind_its_prefix_in_any_case(talk: Talk) -> None:
+    who = {"database": talk.database, "user_email": EMAIL}
+    agent = create_agent(**who, rules=AgentRules(title="The Botanist"))
+    known, unknown = report(talk, "Agent_The_Botanist", "agent_nobody")
+    assert (known["kind"], known["status"], known["title"]) == ("agent", "resolved", "The Botanist")
+    assert known["target"] == {"agent_id": agent.agent_id, "slug": "the_botanist"}
+    assert (unknown["kind"], unknown["status"]) == ("agent", "not_found")
+    assert kinds.shown(known)["permalink"] == "/settings#agents"
+
+
+def test_the_seventh_agent_of_a_message_is_told_that_it_does_not_answer(talk: Talk) -> None:
+    who = {"database": talk.database, "user_email": EMAIL}
+    names = [f"agent_{create_agent(**who, rules=AgentRules(title=f'Agent {n}')).slug}" for n in range(7)]
+    told = report(talk, *names)
+    assert [entry["status"] for entry in told] == ["resolved"] * 6 + ["unavailable"]
+    assert told[6]["notes"] == ["At most 6 agents answer one message."]
+
+
+@pytest.mark.parametrize("typed", ["bot", "agent_b", "the_b", "ag", "Botanist"])
+def test_agents_are_offered_by_their_name_and_the_words_of_their_title(typed: str, talk: Talk) -> None:
+    who = {"database": talk.database, "user_email": EMAIL}
+    list_agents(**who)
+    create_agent(**who, rules=AgentRules(title="The Botanist"))
+    found = kinds.suggest(typed, scope_of(talk), limit=5)
+    assert {"kind": "agent", "reference": "agent_the_botanist", "title": "The Botanist", "icon": "robot"} in found

@@ -51,6 +51,7 @@ def test_everybody_has_a_global_assistant_that_stays(ada: Person, eve: Person) -
 def test_an_agent_is_made_changed_and_deleted(ada: Person) -> None:
     made = make(ada, **BOTANIST)
     assert made.model_dump(include=set(BOTANIST)) == BOTANIST
+    assert (made.hourly_limit, [rule.from_agents for rule in made.rules]) == (5, [False])
     assert (made.slug, made.reference, made.is_global) == ("the_botanist", "@agent_the_botanist", False)
     assert told(ada.get("/api/agents/the_botanist"), AgentItem) == made
     path = f"/api/agents/{made.agent_id}"

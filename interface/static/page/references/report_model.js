@@ -13,6 +13,7 @@ const ICONS = {
   tag: 'tag',
   domain: 'collection',
   document: 'file-text',
+  agent: 'robot',
 };
 /** Where a target names what is in the knowledge base. */
 const KNOWLEDGE_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
