@@ -1,4 +1,4 @@
-"""Kinds of things that a message can name by `@…`: conversations and their messages, agents, memories and groups of them.
+"""Kinds of things that a message can name by `@…`: conversations, messages, agents, memories and groups of them.
 
 A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
 """
