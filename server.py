@@ -37,6 +37,7 @@ from portability import restoring
 from search.meaning import MessageVectors
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
+from vault.documents import Vaults
 
 _newest: deque[AppState] = deque(maxlen=1)
 
@@ -79,7 +80,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
-    services = services_from(settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors)
+    vaults = Vaults(database=database)
+    services = services_from(
+        settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors, vaults=vaults
+    )
     turns = _turn_runner(settings, database, services)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
@@ -103,6 +107,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         tools=all_tools(code_of=code_of),
         knowledge=knowledge,
         vectors=vectors,
+        vaults=vaults,
         account_erasure=account_erasure,
         requests=requests,
         server=_server_process(settings, database, turns, models, knowledge, vectors, changes, account_erasure),

@@ -10,6 +10,7 @@ from chat.runtime.metrics import Metrics
 from language_models.ports import ChatModel
 from search.meaning import MessageVectors
 from truth_management_system import StructuredAPI
+from vault.documents import Vaults
 
 Message = Mapping[str, Any]
 """A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
@@ -113,7 +114,8 @@ class TurnServices:
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
-    found by meaning. messages_found: so many related messages are given to the model at most.
+    found by meaning. vaults: people's documents; None: there are none.
+    messages_found: so many related messages are given to the model at most.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
     distill_timeout, title_timeout: seconds after which either is given up.
     """
@@ -125,6 +127,7 @@ class TurnServices:
     knowledge: KnowledgeDoor | None = None
     knowledge_limits: KnowledgeLimits = KnowledgeLimits()
     vectors: MessageVectors | None = None
+    vaults: Vaults | None = None
     messages_found: int = 3
     distill_patience: float = 3.0
     distill_timeout: float = 20.0

@@ -98,6 +98,11 @@ JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`),
 PRESET = change_kind("preset", fields="`name`")
 PROMPT = change_kind("prompt", fields="`name`")
 AGENT = change_kind("agent", fields="`title`, `slug`")
+DOCUMENT = change_kind(
+    "document",
+    fields="`title` and `version`, when it was written; the `id` is its path. Of more than 20 documents at once one "
+    "change is told, with the `id` `*` and their `count`",
+)
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
 
 

@@ -11,6 +11,7 @@ from language_models.ports import Price
 from language_models.roles import ModelRoles
 from search.meaning import MessageVectors
 from settings import Settings, load_settings
+from vault.documents import Vaults
 
 from .metrics import Metrics
 
@@ -22,6 +23,7 @@ def services_from(
     metrics: Metrics,
     knowledge: KnowledgeDoor | None = None,
     vectors: MessageVectors | None = None,
+    vaults: Vaults | None = None,
 ) -> TurnServices:
     """The services of turns under `settings`."""
     return TurnServices(
@@ -38,6 +40,7 @@ def services_from(
             found=settings.memories_found,
         ),
         vectors=vectors,
+        vaults=vaults,
         messages_found=settings.messages_found,
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,

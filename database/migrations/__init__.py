@@ -43,6 +43,7 @@ from . import (
     m0020_languages,
     m0021_fulltext_without_pending_list,
     m0022_agents,
+    m0023_documents,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0020_languages.upgrade,
     m0021_fulltext_without_pending_list.upgrade,
     m0022_agents.upgrade,
+    m0023_documents.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

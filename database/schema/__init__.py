@@ -29,6 +29,7 @@ from .messages import (
     unembedded_messages,
 )
 from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, search_state, stream_events
+from .vault import document_chunks, document_links, document_names, document_summaries, documents
 
 __all__ = [
     "activities",
@@ -39,6 +40,11 @@ __all__ = [
     "conversation_tags",
     "conversation_workspaces",
     "conversations",
+    "document_chunks",
+    "document_links",
+    "document_names",
+    "document_summaries",
+    "documents",
     "jobs",
     "library",
     "login_attempts",

@@ -88,7 +88,7 @@ def words(text: str) -> list[str]:
 
 def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:
     """The row of the index for a message with this text; cutting its words is half of the work of indexing."""
-    return IndexedText(seq, _token("u", user_email), _token("c", conversation_id), " ".join(words(text)))
+    return IndexedText(seq, owner_token(user_email), _token("c", conversation_id), " ".join(words(text)))
 
 
 def indexed_seq(connection: Connection) -> int:
@@ -194,7 +194,7 @@ def expression_for(
     index and match nearly everything. completions: the words that it may be, where that is known. excluded: phrases
     that are not said. not_in: conversations that are left out.
     """
-    owners = [_token("u", user_email)] if user_email is not None else []
+    owners = [owner_token(user_email)] if user_email is not None else []
     places = [_token("c", conversation_id)] if conversation_id is not None else []
     elsewhere = [_token("c", one) for one in not_in]
     if _is_postgresql(connection):
@@ -217,6 +217,11 @@ def expression_for(
     unwanted += [f'conversation : "{token}"' for token in elsewhere]
     expression = " AND ".join(wanted)
     return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
+
+
+def owner_token(user_email: str) -> str:
+    """The token that the rows of a person carry."""
+    return _token("u", user_email)
 
 
 def _quoted(phrase: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The full-text index over messages on PostgreSQL: a `tsvector` for each message, found by a GIN index.
+"""The full-text indexes on PostgreSQL: a `tsvector` for each message and each document, found by a GIN index.
 
 The words are those of `database.search.index`, put into the vector with their places as they are: no dictionary of the
 database changes them. The private tokens of owner and conversation are lexemes of it too, with a colon that no word
@@ -19,27 +19,42 @@ _LAST_PLACE = 16_383
 _MOST_BYTES = 900_000
 _BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 8
 
-_PUT = text("INSERT INTO messages_fts (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")
-_REMOVE = text("DELETE FROM messages_fts WHERE seq = ANY(CAST(:seqs AS bigint[]))")
+_MESSAGES, _DOCUMENTS = "messages_fts", "documents_fts"
+_TABLES = (_MESSAGES, _DOCUMENTS)
+_PUT = {
+    table: text(f"INSERT INTO {table} (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")  # noqa: S608
+    for table in _TABLES
+}
+_REMOVE = {table: text(f"DELETE FROM {table} WHERE seq = ANY(CAST(:seqs AS bigint[]))") for table in _TABLES}  # noqa: S608
 # The query of the words first: asked for the newest, the planner might walk through everybody's messages instead.
-_NEWEST = text("""
-    WITH hits AS MATERIALIZED (SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery))
-    SELECT seq FROM hits ORDER BY seq DESC LIMIT :most
-""")
+_NEWEST = {
+    table: text(
+        f"WITH hits AS MATERIALIZED (SELECT seq FROM {table} WHERE words @@ CAST(:expression AS tsquery)) "  # noqa: S608
+        "SELECT seq FROM hits ORDER BY seq DESC LIMIT :most"
+    )
+    for table in _TABLES
+}
 _EMPTY = text("TRUNCATE messages_fts")
 
 
 def put(connection: Connection, texts: Iterable[tuple[int, str, str, str]]) -> None:
     """Add rows of the index: (seq, token of the owner, token of the conversation, words parted by spaces)."""
-    rows = [_row(*each) for each in texts]
-    if rows:
-        connection.execute(_PUT, rows)
+    _put(connection, _MESSAGES, [_row(seq, (owner, conversation), body) for seq, owner, conversation, body in texts])
+
+
+def put_documents(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
+    """Add rows of the index of documents: (id, token of the owner, words parted by spaces)."""
+    _put(connection, _DOCUMENTS, [_row(number, (owner,), body) for number, owner, body in texts])
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
     """Take messages out of the index."""
-    if seqs:
-        connection.execute(_REMOVE, {"seqs": "{" + ",".join(map(str, seqs)) + "}"})
+    _remove(connection, _MESSAGES, seqs)
+
+
+def remove_documents(connection: Connection, ids: Sequence[int]) -> None:
+    """Take documents out of their index."""
+    _remove(connection, _DOCUMENTS, ids)
 
 
 def empty(connection: Connection) -> None:
@@ -49,7 +64,12 @@ def empty(connection: Connection) -> None:
 
 def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
     """`seq` of the newest messages that fit `expression`, at most `most`."""
-    return connection.execute(_NEWEST, {"expression": expression, "most": most}).scalars().all()
+    return connection.execute(_NEWEST[_MESSAGES], {"expression": expression, "most": most}).scalars().all()
+
+
+def newest_documents(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
+    """Ids of the newest documents that fit `expression`, at most `most`."""
+    return connection.execute(_NEWEST[_DOCUMENTS], {"expression": expression, "most": most}).scalars().all()
 
 
 def expression_of(
@@ -85,7 +105,17 @@ def _quoted(word: str) -> str:
     return f"'{word[:_LONGEST_WORD]}'"
 
 
-def _row(seq: int, owner: str, conversation: str, body: str) -> dict[str, object]:
+def _put(connection: Connection, table: str, rows: Sequence[dict[str, object]]) -> None:
+    if rows:
+        connection.execute(_PUT[table], rows)
+
+
+def _remove(connection: Connection, table: str, seqs: Sequence[int]) -> None:
+    if seqs:
+        connection.execute(_REMOVE[table], {"seqs": "{" + ",".join(map(str, seqs)) + "}"})
+
+
+def _row(seq: int, tokens: Sequence[str], body: str) -> dict[str, object]:
     words = body.split()
     places: dict[str, list[str]] = {}
     room = _MOST_BYTES
@@ -100,5 +130,5 @@ def _row(seq: int, owner: str, conversation: str, body: str) -> dict[str, object
         if len(known) < _PLACES_OF_A_WORD:
             known.append(str(min(place, _LAST_PLACE)))
     vector = [f"'{word}':{','.join(at)}" for word, at in places.items()]
-    tokens = [_quoted(_COLON + token) for token in (owner, conversation)]
-    return {"seq": seq, "length": len(words), "words": " ".join([*tokens, *vector])}
+    lexemes = [_quoted(_COLON + token) for token in tokens]
+    return {"seq": seq, "length": len(words), "words": " ".join([*lexemes, *vector])}

@@ -21,6 +21,7 @@ from truth_management_system.interface.structured_api import (
     KnowledgeNotFoundError,
     KnowledgeUnavailableError,
 )
+from vault import errors as vault
 
 
 class RequestError(Exception):
@@ -99,12 +100,14 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ValidationError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(InvalidRequestError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(errors.EmptyMessageError, HTTPStatus.BAD_REQUEST, "bad_request"),
+    Row(vault.PathRefusedError, HTTPStatus.BAD_REQUEST, "path_refused"),
     Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Row(NotSignedInError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Row(ToolNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
+    Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
     Row(OtherAccountError, HTTPStatus.CONFLICT, "other_account"),
@@ -112,6 +115,9 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
     Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
+    Row(vault.VersionConflictError, HTTPStatus.PRECONDITION_FAILED, "version_conflict"),
+    Row(vault.VersionMissingError, HTTPStatus.PRECONDITION_REQUIRED, "version_missing"),
+    Row(vault.DocumentTooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(errors.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
@@ -122,6 +128,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
     Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
+    Row(vault.VaultUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "vault_unavailable"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from language_models.roles import ModelRoles
     from search.meaning import MessageVectors
     from settings import Settings
+    from vault.documents import Vaults
 
 
 EXTENSION = "anaphora"
@@ -88,6 +89,7 @@ class AppState:
     tools: ToolRegistry
     knowledge: KnowledgeAccess
     vectors: MessageVectors
+    vaults: Vaults
     account_erasure: AccountErasure
     requests: RequestsUnderWay
     server: ServerProcess

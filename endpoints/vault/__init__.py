@@ -1,0 +1,1 @@
+"""A person's documents over HTTP."""

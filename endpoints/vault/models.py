@@ -1,0 +1,123 @@
+"""Request and response models of documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from endpoints.http.models import LARGEST_NUMBER, Query, Shape, Text
+
+Path = Annotated[Text, Field(min_length=1, max_length=1_500)]
+
+
+class DocumentsQuery(Query):
+    """Which documents: `query`: a part of a name. `folder`: below it. `cursor`: the `next` of the page before."""
+
+    query: Annotated[Text, Field(max_length=200)] = ""
+    folder: Annotated[Text, Field(max_length=1_500)] = ""
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    cursor: Annotated[Text, Field(max_length=1_500)] = ""
+
+
+class PathQuery(Query):
+    """`path`: relative to the vault."""
+
+    path: Path
+
+
+class LinkQuery(Query):
+    """`link`: a wikilink, with or without its brackets."""
+
+    link: Annotated[Text, Field(min_length=1, max_length=1_000)]
+
+
+class DocumentEntry(Shape):
+    """A document in a list. `modified`: ISO 8601 in UTC. `size`: in bytes."""
+
+    path: str
+    title: str
+    modified: str
+    size: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+
+
+class DocumentPage(Shape):
+    """Documents by path. `next`: the cursor of the next page; null on the last. `read_only`: nothing may be written.
+
+    `total`, `embedded`: how many documents are found by words, and how many by meaning too.
+    """
+
+    documents: list[DocumentEntry]
+    next: str | None
+    read_only: bool
+    total: int
+    embedded: int
+
+
+class DocumentHeading(Shape):
+    """A heading; its level is 1 to 6, its line 1-based."""
+
+    level: int
+    text: str
+    line: int
+
+
+class DocumentLink(Shape):
+    """A link of a document. `source`: the document that holds it. `target`: null where it leads nowhere."""
+
+    source: str
+    source_title: str
+    line: int
+    wikilink: str
+    target: str | None
+    anchor: str | None
+    ambiguous: bool
+
+
+class DocumentText(Shape):
+    """A document. `version` is also the ETag; replacing the document needs it in `If-Match`."""
+
+    path: str
+    title: str
+    text: str
+    front_matter: dict[str, Any]
+    headings: list[DocumentHeading]
+    version: str
+    size: int
+    links: list[DocumentLink]
+    backlinks: list[DocumentLink]
+    read_only: bool
+
+
+class LinkResolution(Shape):
+    """What a link leads to. `path`: null where nothing has this name. `candidates`: all that it may mean."""
+
+    path: str | None
+    anchor: str | None
+    alias: str | None
+    ambiguous: bool
+    candidates: list[str]
+
+
+class GraphNode(Shape):
+    """A document in the graph of links."""
+
+    path: str
+    title: str
+
+
+class GraphEdge(Shape):
+    """Links of `source` to `target`, and how many there are."""
+
+    source: str
+    target: str
+    count: int
+
+
+class DocumentGraph(Shape):
+    """The documents and the links between them; links that lead nowhere; documents that no link joins to another."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    broken: list[DocumentLink]
+    orphans: list[str]

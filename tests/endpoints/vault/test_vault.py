@@ -1,0 +1,100 @@
+"""Documents over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from endpoints.http.scope import EXTENSION
+from endpoints.vault import models
+from tests.endpoints.conftest import refused, told
+from vault.documents import Vault
+
+
+@pytest.fixture
+def vault(app, ada) -> Vault:
+    """Ada's vault, with three documents that link to each other."""
+    found = app.extensions[EXTENSION].vaults.of(ada.email)
+    put(found, "Garden plan.md", "---\naliases: [beds]\n---\n# The garden\nSee [[tomatoes#When|them]] and [[nowhere]].")
+    put(found, "plants/Tomatoes.md", "# Tomatoes\n\nSown in March, see [[beds]].\n")
+    put(found, "alone.txt", "Nobody links here.")
+    return found
+
+
+def put(vault: Vault, path: str, text: str) -> None:
+    file = Path(vault.root, path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    list(vault.refresh())
+
+
+def test_documents_are_listed_by_path_a_page_at_a_time(ada, vault):
+    first = told(ada.get("/api/vault/documents?limit=2"), models.DocumentPage)
+    second = told(ada.get("/api/vault/documents", query_string={"limit": 2, "cursor": first.next}), models.DocumentPage)
+    assert [entry.path for entry in (*first.documents, *second.documents)] == [
+        "Garden plan.md",
+        "alone.txt",
+        "plants/Tomatoes.md",
+    ]
+    assert (second.next, first.total, first.read_only) == (None, 3, False)
+
+
+def test_a_folder_and_a_part_of_a_name_narrow_the_list(ada, vault):
+    below = told(ada.get("/api/vault/documents?folder=plants"), models.DocumentPage)
+    assert [entry.path for entry in below.documents] == ["plants/Tomatoes.md"]
+    named = told(ada.get("/api/vault/documents?query=BED"), models.DocumentPage)
+    assert [entry.title for entry in named.documents] == ["The garden"]
+
+
+def test_a_document_is_told_with_its_links_in_both_directions(ada, vault):
+    answer = ada.get("/api/vault/document", query_string={"path": "Garden plan.md"})
+    document = told(answer, models.DocumentText)
+    assert answer.headers["ETag"] == f'"{document.version}"'
+    assert document.front_matter == {"aliases": ["beds"]}
+    assert [(heading.text, heading.line) for heading in document.headings] == [("The garden", 4)]
+    assert [(link.target, link.anchor, link.line) for link in document.links] == [
+        ("plants/Tomatoes.md", "When", 5),
+        (None, None, 5),
+    ]
+    assert [(link.source, link.line) for link in document.backlinks] == [("plants/Tomatoes.md", 3)]
+
+
+def test_a_link_resolves_to_its_document(ada, vault):
+    found = told(ada.get("/api/vault/resolve", query_string={"link": "[[tomatoes|red]]"}), models.LinkResolution)
+    assert (found.path, found.alias, found.ambiguous) == ("plants/Tomatoes.md", "red", False)
+    assert told(ada.get("/api/vault/resolve?link=[[nowhere]]"), models.LinkResolution).path is None
+
+
+def test_the_graph_names_edges_broken_links_and_orphans(ada, vault):
+    graph = told(ada.get("/api/vault/graph"), models.DocumentGraph)
+    assert {(edge.source, edge.target) for edge in graph.edges} == {
+        ("Garden plan.md", "plants/Tomatoes.md"),
+        ("plants/Tomatoes.md", "Garden plan.md"),
+    }
+    assert [link.wikilink for link in graph.broken] == ["[[nowhere]]"]
+    assert graph.orphans == ["alone.txt"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../x.md", "a/../../x.md", "a\\x.md", "x.py", ".obsidian/x.md", "C:/x.md", "a//x.md"]
+)
+def test_hostile_paths_are_refused(ada, vault, path):
+    assert refused(ada.get("/api/vault/document", query_string={"path": path})) == (400, "path_refused")
+
+
+def test_nobody_sees_another_persons_documents(ada, eve, vault):
+    answers = [eve.get("/api/vault/document", query_string={"path": path}) for path in ("alone.txt", "missing.txt")]
+    first, second = ({key: value for key, value in each.json.items() if key != "request_id"} for each in answers)
+    assert first == second
+    assert refused(answers[0]) == (404, "document_not_found")
+    assert told(eve.get("/api/vault/documents"), models.DocumentPage).documents == []
+
+
+def test_the_list_says_when_a_document_was_written_and_links_say_where_they_stand(ada, vault):
+    entry = told(ada.get("/api/vault/documents?folder=plants"), models.DocumentPage).documents[0]
+    assert entry.modified.endswith("+00:00")
+    document = told(ada.get("/api/vault/document?path=alone.txt"), models.DocumentText)
+    assert (document.title, document.links, document.backlinks) == ("alone", [], [])
+    linked = told(ada.get("/api/vault/document", query_string={"path": "Garden plan.md"}), models.DocumentText)
+    assert [link.source_title for link in linked.backlinks] == ["Tomatoes"]

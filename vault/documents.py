@@ -1,0 +1,218 @@
+"""The door to people's documents: `Vaults` of a server, `Vault` of one person."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from database.accounts.users import get_user
+from database.engine.database import Database
+from database.vault import documents as store
+from database.vault.documents import Progress
+
+from . import index
+from .errors import VaultUnavailableError
+from .markdown import Document, Heading
+from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
+from .wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
+
+__all__ = ["Document", "DocumentEntry", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
+_MOST_KEYS = 500
+_PAGE = 1_000
+
+
+class MappedFolder(NamedTuple):
+    """A folder that the operator maps to an account."""
+
+    folder: Path
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentEntry:
+    """A document in a list. modified: ISO 8601 in UTC. size: in bytes."""
+
+    path: str
+    title: str
+    modified: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Documents, and where the next page begins; None behind the last."""
+
+    documents: list[DocumentEntry]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link between documents. source: the path of the document that holds it. target: None for a broken one."""
+
+    source: str
+    source_title: str
+    line: int
+    wikilink: str
+    target: str | None
+    anchor: str | None = None
+    ambiguous: bool = False
+
+
+class Vaults:
+    """The vaults of one server's people.
+
+    mapped: folders of the operator's choice, by address; everybody else's vault lies in `<users_dir>/vaults`.
+    """
+
+    def __init__(self, *, database: Database, mapped: Mapping[str, MappedFolder] | None = None) -> None:
+        self._database = database
+        self._mapped = dict(mapped or {})
+        self._folders: dict[str, Path] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """Where the vaults lie that every account has."""
+        return self._database.folder / "vaults"
+
+    def of(self, user_email: str) -> Vault:
+        """The person's vault; its folder is made on first use. Raises UserNotFoundError, VaultUnavailableError."""
+        mapped = self._mapped.get(user_email)
+        root = mapped.folder if mapped is not None else self._own_folder(user_email)
+        return Vault(
+            user_email=user_email,
+            root=root,
+            read_only=mapped is not None and mapped.read_only,
+            database=self._database,
+        )
+
+    def _own_folder(self, user_email: str) -> Path:
+        known = self._folders.get(user_email)
+        if known is not None and known.is_dir():
+            return known
+        folder = self.folder / get_user(database=self._database, user_email=user_email).user_id
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise VaultUnavailableError(f"The folder of the vault can't be made: {error.strerror}.") from error
+        with self._lock:
+            self._folders[user_email] = folder
+        return folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """One person's documents. Paths are relative to `root`; texts are read from files, all else from the index."""
+
+    user_email: str
+    root: Path
+    read_only: bool
+    database: Database = field(repr=False)
+
+    def read(self, path: str) -> Document:
+        """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
+        return index.read_document(self.root, path)
+
+    def resolve(self, link: str) -> Resolution:
+        """What a link leads to, with or without its brackets; nothing for a text that is no link."""
+        (resolution,) = self.resolve_many([link])
+        return resolution
+
+    def resolve_many(self, links: Sequence[str]) -> list[Resolution]:
+        """What each link leads to, with one statement for all."""
+        parsed = [parse_wikilink(link) for link in links]
+        names = self._names(parsed)
+        return [Resolution() if link is None else resolve(link, names) for link in parsed]
+
+    def documents(self, *, query: str = "", folder: str = "", limit: int = 100, cursor: str = "") -> Page:
+        """Documents by path, from `cursor` on; those below `folder`, and with `query` in one of their names."""
+        found = store.list_documents(
+            database=self.database,
+            user_email=self.user_email,
+            folder=folder.strip("/"),
+            after=cursor,
+            most=limit + 1,
+            named=fold(query.strip()),
+        )
+        shown = [_entry(entry) for entry in found[:limit]]
+        return Page(documents=shown, next=shown[-1].path if len(found) > limit else None)
+
+    def all_documents(self) -> Iterator[DocumentEntry]:
+        """All documents by path."""
+        cursor: str | None = ""
+        while cursor is not None:
+            page = self.documents(limit=_PAGE, cursor=cursor)
+            yield from page.documents
+            cursor = page.next
+
+    def links_of(self, document: Document) -> list[Link]:
+        """The links in a document, in order, each with what it leads to now."""
+        found = find_wikilinks(document.text)
+        rows = [
+            store.LinkRow(document.path, document.title, document.text.count("\n", 0, link.start) + 1, link.raw)
+            for link in found
+        ]
+        return self._links(rows)
+
+    def backlinks(self, path: str) -> list[Link]:
+        """The links of other documents, and of itself, that lead to the document at `path`."""
+        named = store.names_of_path(database=self.database, user_email=self.user_email, path=path)
+        rows = store.links_naming(
+            database=self.database,
+            user_email=self.user_email,
+            file_keys=[folded for kind, folded in named if kind == NameKind.FILE],
+            whole_keys=[folded for _, folded in named],
+        )
+        return [link for link in self._links(rows) if link.target == path]
+
+    def links(self) -> list[Link]:
+        """All links of the vault: the edges of its graph, with those that are broken."""
+        return self._links(store.all_links(database=self.database, user_email=self.user_email))
+
+    def refresh(self, *, is_full: bool = False) -> Iterator[index.Scanned]:
+        """Bring the index up to date with the files, slice by slice; is_full: also where they seem unchanged."""
+        return index.scan(self.root, database=self.database, user_email=self.user_email, is_full=is_full)
+
+    def progress(self) -> Progress:
+        """How many documents are found by words, and how many by meaning too."""
+        return store.progress_of(database=self.database, user_email=self.user_email)
+
+    def texts(self) -> Iterator[tuple[str, str, str]]:
+        """Path, title and text of each document, by path, as the index has them."""
+        return store.texts_of(database=self.database, user_email=self.user_email)
+
+    def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
+        resolutions = self.resolve_many([row.wikilink for row in rows])
+        return [
+            Link(
+                source=row.path,
+                source_title=row.title,
+                line=row.line,
+                wikilink=row.wikilink,
+                target=resolution.path,
+                anchor=resolution.anchor,
+                ambiguous=resolution.ambiguous,
+            )
+            for row, resolution in zip(rows, resolutions, strict=True)
+        ]
+
+    def _names(self, links: Sequence[Wikilink | None]) -> dict[str, list[Name]]:
+        """The names that these links may mean, by their folded form."""
+        keys = {key for link in links if link is not None for key in keys_of(link)}
+        if not keys:
+            return {}
+        if len(keys) > _MOST_KEYS:
+            rows = store.all_names(database=self.database, user_email=self.user_email)
+        else:
+            rows = store.names_with_keys(database=self.database, user_email=self.user_email, keys=keys)
+        return by_key(Name(NameKind(kind), name, path) for kind, name, path in rows)
+
+
+def _entry(entry: store.Entry) -> DocumentEntry:
+    moment = datetime.fromtimestamp(entry.modified_ns / 1e9, UTC).isoformat(timespec="seconds")
+    return DocumentEntry(path=entry.path, title=entry.title, modified=moment, size=entry.size)

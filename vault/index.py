@@ -1,0 +1,134 @@
+"""Keeping the index of a vault like its files: whole scans, and single paths that were written, renamed or deleted."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from database.engine.database import Database
+from database.errors import StoreError
+from database.vault import documents as store
+from database.vault.documents import DocumentRow
+
+from . import markdown, paths
+from .markdown import Document
+from .resolution import keys_of, names_of
+from .wikilinks import find_wikilinks, fold
+
+log = logging.getLogger(__name__)
+_AT_ONCE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What a scan, or a part of one, found. seen: files looked at. total: files of the vault."""
+
+    seen: int
+    total: int
+    written: int
+    removed: int
+
+
+def read_document(root: Path, path: str) -> Document:
+    """The document as its file is now. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
+    content, status = paths.read_bytes(root, path)
+    return markdown.parsed(path, content, modified_ns=status.st_mtime_ns)
+
+
+def index_documents(documents: Sequence[Document], *, database: Database, user_email: str) -> None:
+    """Put documents into the index."""
+    store.put_documents(database=database, user_email=user_email, rows=[_row(document) for document in documents])
+
+
+def index_paths(changed: Iterable[str], *, root: Path, database: Database, user_email: str) -> int:
+    """Bring the index up to date for paths that may have been written, made or deleted; how many were.
+
+    The path of a folder stands for all that lies in it, and lay in it.
+    """
+    work = 0
+    for path in dict.fromkeys(changed):
+        file = root / path
+        if file.is_dir() and not file.is_symlink():
+            work += sum(
+                part.written + part.removed for part in scan(root, database=database, user_email=user_email, below=path)
+            )
+            continue
+        gone = [path]
+        if not os.path.lexists(file):
+            gone += store.known_files(database=database, user_email=user_email, below=path)
+        elif paths.is_document_name(file.name):
+            work += _reindex([path], root=root, database=database, user_email=user_email, is_full=False)
+            continue
+        work += store.remove_documents(database=database, user_email=user_email, paths=gone)
+    return work
+
+
+def scan(
+    root: Path, *, database: Database, user_email: str, below: str = "", is_full: bool = False
+) -> Iterator[Scanned]:
+    """Bring the index up to date with all files, or those of a folder, slice by slice.
+
+    is_full: also files that seem unchanged are read. Raises StoreError.
+    """
+    files = {path: (status.st_mtime_ns, status.st_size) for path, status in paths.document_files(root, below=below)}
+    known = store.known_files(database=database, user_email=user_email, below=below)
+    gone = [path for path in known if path not in files]
+    removed = store.remove_documents(database=database, user_email=user_email, paths=gone)
+    changed = [
+        path
+        for path, state in files.items()
+        if is_full or path not in known or state != (known[path].modified_ns, known[path].size)
+    ]
+    unchanged = len(files) - len(changed)
+    yield Scanned(seen=unchanged, total=len(files), written=0, removed=removed)
+    for start in range(0, len(changed), _AT_ONCE):
+        some = changed[start : start + _AT_ONCE]
+        written = _reindex(some, root=root, database=database, user_email=user_email, is_full=is_full)
+        yield Scanned(seen=unchanged + start + len(some), total=len(files), written=written, removed=0)
+
+
+def _reindex(changed: Sequence[str], *, root: Path, database: Database, user_email: str, is_full: bool) -> int:
+    """Read these files, and store what they say now; how many say something new."""
+    known = store.known_versions(database=database, user_email=user_email, paths=changed)
+    found, times, gone = list[Document](), dict[str, int](), list[str]()
+    for path in changed:
+        try:
+            document = read_document(root, path)
+        except StoreError as error:
+            # Deleted or replaced between the listing and the reading, or not readable for us.
+            log.debug("%s is left out of the index: %s", path, error.message)
+            gone.append(path)
+            continue
+        if known.get(path) == document.version and not is_full:
+            times[path] = document.modified_ns
+        else:
+            found.append(document)
+    index_documents(found, database=database, user_email=user_email)
+    store.touch_documents(database=database, user_email=user_email, times=times)
+    return len(found) + store.remove_documents(database=database, user_email=user_email, paths=gone)
+
+
+def _row(document: Document) -> DocumentRow:
+    return DocumentRow(
+        path=document.path,
+        title=document.title,
+        version=document.version,
+        size=document.size,
+        modified_ns=document.modified_ns,
+        front_matter=document.front_matter,
+        headings=document.headings,
+        text=document.text,
+        names=[(int(name.kind), name.name, fold(name.name)) for name in names_of(document)],
+        links=list(_links(document.text)),
+    )
+
+
+def _links(text: str) -> Iterator[tuple[int, str, str, str]]:
+    line, at = 1, 0
+    for link in find_wikilinks(text):
+        line += text.count("\n", at, link.start)
+        at = link.start
+        yield (line, link.raw, *keys_of(link))

@@ -1,0 +1,99 @@
+"""Which paths of a vault are documents, and where they lie. No other module makes a file's path of a person's text."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import DocumentNotFoundError, DocumentTooLargeError, PathRefusedError, VaultUnavailableError
+
+EXTENSIONS = (".md", ".markdown", ".txt")
+LARGEST_BYTES = 2 * 1024 * 1024
+_LONGEST_PATH = 1_500  # bytes: it is a key of an index
+_LONGEST_NAME = 255
+_REFUSED = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def checked_path(path: str) -> str:
+    """`path` if it may be that of a document. Raises PathRefusedError that says why not."""
+    if not path or _REFUSED.search(path) or len(path.encode()) > _LONGEST_PATH:
+        raise PathRefusedError("A document's path is relative, with / between folders and without control characters.")
+    segments = path.split("/")
+    if path.startswith("/") or _DRIVE.match(path):
+        raise PathRefusedError("The path is absolute; name it relative to the vault.")
+    if any(segment in ("", ".", "..") for segment in segments):
+        raise PathRefusedError("The path holds an empty part, '.' or '..'.")
+    if any(len(segment.encode()) > _LONGEST_NAME for segment in segments):
+        raise PathRefusedError("A part of the path is too long.")
+    if any(segment.startswith(".") for segment in segments):
+        raise PathRefusedError("The path leads into a hidden folder or file.")
+    if not is_document_name(segments[-1]):
+        raise PathRefusedError(f"A document's name ends in {', '.join(EXTENSIONS)}.")
+    return path
+
+
+def is_document_name(name: str) -> bool:
+    """Whether a file of this name is a document."""
+    return name.lower().endswith(EXTENSIONS) and not name.startswith(".")
+
+
+def file_of(root: Path, path: str) -> Path:
+    """The file that `path` names, its symlinks followed; it may be missing.
+
+    Raises PathRefusedError, also for a symlink that leaves the vault.
+    """
+    real_root = Path(os.path.realpath(root))
+    found = Path(os.path.realpath(real_root / checked_path(path)))
+    if not found.is_relative_to(real_root) or found == real_root:
+        raise PathRefusedError("The path leads out of the vault.")
+    if any(part.startswith(".") for part in found.relative_to(real_root).parts):
+        raise PathRefusedError("The path leads into a hidden folder or file.")
+    return found
+
+
+def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
+    """What the document's file holds. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
+    file = file_of(root, path)
+    try:
+        # Not blocked by a pipe; not led elsewhere by a link that was put there meanwhile.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise DocumentNotFoundError from None
+    except OSError as error:
+        raise VaultUnavailableError(f"The document can't be read: {error.strerror}.") from error
+    with os.fdopen(descriptor, "rb") as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentNotFoundError
+        content = opened.read(LARGEST_BYTES + 1)
+    require_size(len(content))
+    return content, status
+
+
+def require_size(size: int) -> None:
+    """Raises DocumentTooLargeError for more bytes than a document may have."""
+    if size > LARGEST_BYTES:
+        raise DocumentTooLargeError(f"The document is larger than {LARGEST_BYTES // 2**20} MiB.")
+
+
+def document_files(root: Path, *, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """The path and the state of each document of a vault, or of a folder of it.
+
+    Hidden folders and links to folders are passed over, and files that are no documents, too large, or elsewhere.
+    """
+    for folder, folders, names in os.walk(root / below):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in sorted(names):
+            if not is_document_name(name):
+                continue
+            path = Path(folder, name).relative_to(root).as_posix()
+            try:
+                status = file_of(root, path).stat()
+            except (PathRefusedError, OSError):
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES:
+                yield path, status
