@@ -1,6 +1,6 @@
 // One job: find mistakes. Layout is left to the authors.
 const browser = [
-  'AbortController', 'AbortSignal', 'indexedDB', 'IDBKeyRange', 'Blob', 'CSS', 'CustomEvent', 'DOMParser', 'DOMException', 'Event', 'EventTarget', 'FormData', 'Headers',
+  'AbortController', 'AbortSignal', 'indexedDB', 'IDBKeyRange', 'Blob', 'CSS', 'CustomEvent', 'DOMParser', 'DOMRect', 'DOMException', 'Event', 'EventTarget', 'FormData', 'Headers',
   'HTMLElement', 'Element', 'Node', 'NodeFilter', 'IntersectionObserver', 'MutationObserver', 'ResizeObserver', 'Response', 'Request',
   'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'XMLSerializer', 'cancelAnimationFrame', 'clearInterval',
   'clearTimeout', 'console', 'crypto', 'document', 'fetch', 'getComputedStyle', 'getSelection', 'history', 'localStorage',

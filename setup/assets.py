@@ -32,6 +32,8 @@ USED = (
     ("katex/dist/fonts/*.woff2", "katex/fonts"),
     ("mermaid/dist/mermaid.min.js", "."),
 )
+# Modules that import others by their packages' names, which browsers don't know: each becomes one file in VENDOR.
+JOINED = (("@floating-ui/dom/dist/floating-ui.dom.mjs", "floating-ui.mjs"),)
 # The program that joins the page's modules, below node_modules: one for each kind of machine, of which one is fetched.
 JOINER = "@esbuild/*/bin/esbuild"
 
@@ -98,11 +100,19 @@ def _copy_used(packages: Path) -> None:
         for file in found:
             shutil.copy(file, draft / target)
     _keep_esbuild(packages)
+    _join_libraries(packages, draft)
     (draft / "icons.svg").write_text(sprite(ICONS, packages / "bootstrap-icons" / "icons"), encoding="utf-8")
     remember(draft, "assets", _mark())
     remove(VENDOR)
     VENDOR.parent.mkdir(parents=True, exist_ok=True)
     draft.rename(VENDOR)
+
+
+def _join_libraries(packages: Path, draft: Path) -> None:
+    for module, name in JOINED:
+        options = ("--bundle", "--format=esm", "--target=es2022", "--log-level=warning", f"--outfile={draft / name}")
+        if subprocess.run([str(ESBUILD), str(packages / module), *options], check=False).returncode:
+            raise SetupError(f"{module} could not be joined; esbuild's messages are above.")
 
 
 def _keep_esbuild(packages: Path) -> None:

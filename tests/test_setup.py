@@ -121,6 +121,7 @@ def front_end(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     monkeypatch.setattr(assets, "USED", (("tiny.js", "."),))
     monkeypatch.setattr(assets, "JOINER", "join")
+    monkeypatch.setattr(assets, "JOINED", ())
     monkeypatch.setattr(assets, "ESBUILD", clone / ".anaphora" / "bin" / "esbuild")
     monkeypatch.setattr(assets, "WORK", clone / ".anaphora")
     monkeypatch.setattr("node.WORK", clone / ".anaphora")

@@ -56,7 +56,7 @@ export function openMenu(anchor, items, { label, at }) {
   });
   open = menu;
   if (isButton) anchor.setAttribute('aria-expanded', 'true');
-  const spot = at && { getBoundingClientRect: () => ({ left: at.x, right: at.x, top: at.y, bottom: at.y }) };
+  const spot = at && { getBoundingClientRect: () => new DOMRect(at.x, at.y, 0, 0) };
   showBeside(menu, spot ?? anchor, { align: spot ? 'start' : 'end' });
   menu.querySelector('[role=menuitem]').focus();
 }

@@ -1,5 +1,6 @@
 /** Small things that float beside what they belong to: menus, lists, hover cards. Over everything, by the popover API. */
 
+import { computePosition, flip, offset, shift } from '../../vendor/floating-ui.mjs';
 import { strings } from '../strings/en/conversation.js';
 import { element, mainLandmark } from './dom.js';
 
@@ -9,20 +10,20 @@ const GAP = 6;
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window.
  *
  * @param {HTMLElement} popup which has the attribute `popover`
- * @param {Element} anchor
+ * @param {Element|{getBoundingClientRect: () => DOMRect}} anchor
  * @param {{align?: 'start'|'end'}} [options]
  */
 export function showBeside(popup, anchor, { align = 'start' } = {}) {
   if (!popup.isConnected) mainLandmark().append(popup);
   if (!popup.matches(':popover-open')) popup.showPopover();
-  const around = anchor.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = popup;
-  const { clientWidth, clientHeight } = document.documentElement;
-  const left = align === 'end' ? around.right - width : around.left;
-  const below = around.bottom + GAP;
-  const top = below + height > clientHeight - GAP ? Math.max(GAP, around.top - GAP - height) : below;
-  popup.style.left = `${Math.max(GAP, Math.min(left, clientWidth - width - GAP))}px`;
-  popup.style.top = `${top}px`;
+  place(popup, anchor, `bottom-${align}`);
+}
+
+async function place(popup, anchor, placement) {
+  const { x, y } = await computePosition(anchor, popup, {
+    strategy: 'fixed', placement, middleware: [offset(GAP), flip({ padding: GAP }), shift({ padding: GAP, crossAxis: true })],
+  });
+  Object.assign(popup.style, { left: `${x}px`, top: `${y}px` });
 }
 
 /**
