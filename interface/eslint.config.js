@@ -41,10 +41,18 @@ const inertText = {
 
 // Of a part that does not come, browsers say an address: `bring` says that the server can't be reached.
 const brought = {
-  'no-restricted-syntax': ['error', {
-    selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of core/api.js.',
-  }],
+  selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of core/api.js.',
 };
+
+// No view reads another's DOM: a part gets its elements from whoever makes it, and tells others by events and the store.
+const LOOK_UP = 'CallExpression[callee.object.name="document"][callee.property.name=/^(getElement|querySelector)/]';
+const ownElements = { selector: LOOK_UP, message: 'Work on your own container; tell other parts by events (core/events.js) and the store.' };
+const othersElements = {
+  selector: `${LOOK_UP} > Literal[value=/^[#.]?(chatView|chat-view|composer|conversation-|send-|rail|find-|knowledge|search-|documents|announcer)/]`,
+  message: ownElements.message,
+};
+// These have elements of their own in the templates.
+const ROOTS = ['static/page/app/**', 'static/page/ui/**', 'static/page/settings/**', 'static/page/sidebar/**', 'static/page/conversation/sharing/shared_page.js'];
 
 // The page's layers: core and ui import no feature. Models run without a DOM, under Node's test runner too.
 const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memories|search|settings)/';
@@ -56,7 +64,15 @@ export default [
     files: ['static/page/**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
-    rules: { ...mistakes, ...inertText, ...brought },
+    rules: { ...mistakes, ...inertText, 'no-restricted-syntax': ['error', brought, ownElements] },
+  },
+  {
+    files: ROOTS,
+    rules: { 'no-restricted-syntax': ['error', brought, othersElements] },
+  },
+  {
+    files: ['static/page/app/main.js', 'static/page/conversation/sharing/shared_page.js'],
+    rules: { 'no-restricted-syntax': ['error', brought] },
   },
   {
     files: MODELS,

@@ -12,11 +12,12 @@ import { shortcutOf } from './shortcuts/shortcuts_model.js';
 import { followChanges } from './live.js';
 import { attempt } from '../ui/attempts.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
+import { isDialogOpen } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
-import { showToast } from '../ui/toast.js';
+import { raiseToastsAbove, showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
 import { ConversationPage } from '../conversation/page.js';
@@ -65,13 +66,16 @@ function offerPanels(page) {
     if (isPanel(name)) await withPanel(name, (panel) => panel.follow());
   }
 
+  function show(name) {
+    if (panelInAddress() !== name) writePanel(`?panel=${name}`);
+    follow();
+  }
+
+  page.events.on('panel:show', ({ name }) => show(name));
   for (const name of Object.keys(PANELS)) {
     const button = document.getElementById(`open-${name}`);
     button.addEventListener('pointerenter', () => load(name).catch(() => {}), { once: true });
-    button.addEventListener('click', () => {
-      if (panelInAddress() !== name) writePanel(`?panel=${name}`);
-      follow();
-    });
+    button.addEventListener('click', () => show(name));
     page.events.on(`${name}:open`, async (target) => {
       await withPanel(name, (panel) => panel.open(target));
       await leaveOthers(name);
@@ -79,7 +83,7 @@ function offerPanels(page) {
   }
   followAddress(async ({ closesPanel }) => {
     await follow();
-    if (closesPanel) document.getElementById('composer-input').focus();
+    if (closesPanel) page.events.emit('composer:focus');
   });
   page.events.on('conversation:shown', follow);
 }
@@ -95,7 +99,7 @@ function offerShortcuts(page) {
 
   addEventListener('keydown', (event) => {
     const name = shortcutOf(event);
-    if (!name || document.querySelector('dialog[open]') || (name === 'find' && !mayFind(event, page))) return;
+    if (!name || isDialogOpen() || (name === 'find' && !mayFind(event, page))) return;
     event.preventDefault();
     // What is typed next is meant for the bar, so that it can't wait to be loaded.
     if (name === 'find') page.events.emit('find:open');
@@ -110,23 +114,10 @@ function offerShortcuts(page) {
   }
 }
 
-/** Opens the welcome conversation for a new account, and offers the messages that a conversation suggests. */
+/** Opens the welcome conversation for a new account. */
 function offerWelcome(page) {
-  const failed = shellStrings.sidebar.actionFailed;
-  let clear = () => {};
-
-  async function suggest({ conversation_id: conversationId, conversation_settings: { suggestions }, messages }) {
-    if (!suggestions?.length) return;
-    const views = await bring(() => import('../conversation/welcome/suggested_messages.js'));
-    clear = views.clearSuggestedMessages;
-    const isOpen = () => page.store.openId === conversationId;
-    await views.showSuggestedMessages(suggestions, { api: page.api, events: page.events, conversationId, messages, isOpen });
-  }
-
-  page.events.on('conversation:shown', () => clear());
-  page.events.on('conversation:loaded', (details) => attempt(() => suggest(details), { failed }));
   if (!new URLSearchParams(location.search).has('welcome')) return;
-  attempt(async () => (await bring(() => import('../conversation/welcome/welcome.js'))).beginWelcome(page), { failed });
+  attempt(async () => (await bring(() => import('../conversation/welcome/welcome.js'))).beginWelcome(page), { failed: shellStrings.sidebar.actionFailed });
 }
 
 /** What views tell that they did is put into the store. */
@@ -171,6 +162,20 @@ function followReturn({ events, store, bootstrap }, { sidebar, conversation }) {
   });
 }
 
+/** Where a panel stands: its title and its buttons in the header of the conversation, itself below. */
+function panelFrame() {
+  const header = document.getElementById('conversation-header');
+  const title = document.getElementById('conversation-title');
+  return { addTitle: (node) => title.before(node), addButton: (node) => header.append(node), addPanel: (node) => header.after(node) };
+}
+
+/** The conversation of the page, in its elements. */
+function conversationPlace() {
+  const [container, composer, header, rail, railToggle] = ['chatView', 'composer', 'conversation-header', 'rail', 'rail-toggle'].map((id) => document.getElementById(id));
+  raiseToastsAbove(composer);
+  return { container, composer, header, rail, railToggle, dropArea: document };
+}
+
 async function start() {
   const bootstrap = withAccount(JSON.parse(document.getElementById('bootstrap').textContent));
   if (!bootstrap) {
@@ -180,27 +185,32 @@ async function start() {
   if (bootstrap.is_installable) keepShell();
   const events = createEvents();
   let kept = null;
+  const session = watchSession({ email: bootstrap.user_email, kept: () => kept });
   const api = createApi({
     user: bootstrap.user_email, onBusy: createBusyBar(), onVersion: createVersionWatch(),
-    ...watchSession({ email: bootstrap.user_email, kept: () => kept }),
+    onUnauthorized: session.onUnauthorized, onOtherAccount: session.onOtherAccount,
   });
   installCopyFallbacks();
-  document.body.append(element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' }));
+  const announcer = element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' });
+  document.body.append(announcer);
+  const announce = (text) => {
+    announcer.textContent = text;
+  };
 
   kept = await openKept(bootstrap.user_email);
   await takeOverDrafts(kept, bootstrap.user_email);
   const store = new Store({ isSeen: () => !document.hidden });
-  const sidebar = mountSidebar({ api, store, events, bootstrap, kept });
+  const sidebar = mountSidebar({ api, store, events, bootstrap, kept, announce });
   sidebar.refresh();
   mountModelStatus(document.getElementById('model-status'), api, events);
-  const page = { api, events, store, bootstrap, kept, conversationMenu: sidebar.conversationMenu };
+  const page = { api, events, store, bootstrap, kept, announce, logOut: session.logOut, frame: panelFrame(), conversationMenu: sidebar.conversationMenu };
   offerPanels(page);
   offerShortcuts(page);
   offerWelcome(page);
   followActions(page);
   forgetDrafts(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
-  const conversation = new ConversationPage(page);
+  const conversation = new ConversationPage(page, conversationPlace());
   conversation.start();
   if (bootstrap.is_shell) followReturn(page, { sidebar, conversation });
 }

@@ -42,6 +42,10 @@
     tell();
   });
   addEventListener('DOMContentLoaded', tell);
+  addEventListener('theme:choose', ({ detail }) => {
+    choose(detail);
+    tell();
+  });
   addEventListener('change', (event) => {
     if (event.target.name === 'theme') choose(event.target.value);
   });

@@ -5,8 +5,10 @@ import { strings } from '../strings/en/conversation.js';
 import { createDrafts } from '../core/drafts.js';
 import { createMemories } from './memories.js';
 import { createOutboxList } from './outbox.js';
-import { createAttachments, createReplyChip, mountTools } from './tools.js';
-import { element, setHidden } from '../ui/dom.js';
+import { createAnswerChoice } from './answer_choice.js';
+import { createAttachments } from './attachments.js';
+import { createReplyChip } from './reply_chip.js';
+import { element, setHidden, uniqueId } from '../ui/dom.js';
 
 const SIGNS = /[@#]/;
 const COMMAND = /^\s*\/(?:\p{L}[\p{L}\p{N}_-]*)?(?:\s|$)/u;
@@ -26,18 +28,18 @@ function growWith(input) {
  * Where a message is written: grows with its text, completes references and shows them, attaches memories and files, runs
  * commands, keeps drafts.
  *
- * @param {object} page beside what views share: `domain`, `limits: {message}`, `kept`, `outbox`
+ * @param {HTMLFormElement} form
+ * @param {object} page beside what views share: `dropArea` where files may be dropped for it, `domain`, `limits: {message}`, `kept`, `outbox`
  * @param {{place: () => {conversationId: string|null, beginning: string|null}, onStop: () => Promise<void>}} options `place` names
  *   where a message goes that is sent now
  */
-export function mountComposer(page, { place, onStop }) {
-  const form = document.getElementById('composer');
-  const input = document.getElementById('composer-input');
-  const sendButton = document.getElementById('send-button');
-  const stopButton = document.getElementById('stop-button');
-  const problem = element('p', { id: 'composer-problem', role: 'alert', hidden: true });
+export function mountComposer(form, page, { place, onStop }) {
+  const input = form.querySelector('textarea');
+  const sendButton = form.querySelector('.send-button');
+  const stopButton = form.querySelector('.stop-button');
+  const problem = element('p', { id: uniqueId('composer-problem'), class: 'composer-problem', role: 'alert', hidden: true });
   form.prepend(problem);
-  const chips = document.getElementById('composer-chips');
+  const chips = form.querySelector('.composer-chips');
   const memories = createMemories({
     place: chips.appendChild(element('div')), buttons: sendButton.parentElement, input, page, onChange: keepDraft,
   });
@@ -45,7 +47,7 @@ export function mountComposer(page, { place, onStop }) {
   const files = createAttachments({
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
   });
-  const tools = mountTools(page, { onFailed: tellNotLoaded });
+  const choice = createAnswerChoice(form, page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(page.kept);
   const showWaiting = createOutboxList({ form, outbox: page.outbox, place, shownId: page.conversationId, onEdit: write });
   let references = null;
@@ -156,7 +158,7 @@ export function mountComposer(page, { place, onStop }) {
   async function runCommand(text, onDone = () => {}) {
     references?.close();
     try {
-      commands ??= (await bring(() => import('./commands/commands.js'))).createCommands(form, page, { onSend: send, tellProblem, tools, setText });
+      commands ??= (await bring(() => import('./commands/commands.js'))).createCommands(form, page, { onSend: send, tellProblem, choice, setText });
     } catch (error) {
       return tellNotLoaded(error, () => runCommand(text, onDone));
     }
@@ -182,7 +184,7 @@ export function mountComposer(page, { place, onStop }) {
     const message = {
       ...place(), text, files: kept, attached: memories.attached(), id: drafts.resendId(conversationId, text),
       replyTo: target && { message_id: target.message_id, sender: target.sender, text: target.text, short_id: target.short_id },
-      fields: { ...memories.payload(), ...tools.payload(), ...(target ? { reply_to: target.message_id } : {}) },
+      fields: { ...memories.payload(), ...choice.payload(), ...(target ? { reply_to: target.message_id } : {}) },
     };
     tellProblem('');
     references?.close();
@@ -250,7 +252,7 @@ export function mountComposer(page, { place, onStop }) {
       const early = isOpened ? '' : input.value;
       isOpened = true;
       conversationId = id;
-      tools.open(id);
+      choice.open(id);
       reply.set(null);
       tellProblem('');
       references?.close();
@@ -262,7 +264,7 @@ export function mountComposer(page, { place, onStop }) {
     rename(id) {
       page.kept.change(drafts.removal(conversationId));
       conversationId = id;
-      tools.rename(id);
+      choice.rename(id);
       keepDraft();
       keepFiles(files.all());
       showWaiting();
@@ -277,8 +279,16 @@ export function mountComposer(page, { place, onStop }) {
       input.focus();
     },
     focus: () => input.focus(),
+    /** Puts a text behind what is written. */
+    add(text) {
+      // The space ends a reference, so that Enter sends and completes nothing.
+      setText([input.value.trimEnd(), `${text} `].filter(Boolean).join('\n'));
+      references?.follow();
+      input.focus();
+      input.setSelectionRange(input.value.length, input.value.length);
+    },
     /** The focus of a conversation that was opened. */
     welcome: () => byTouch.matches || input.focus(),
-    answering: () => tools.answering(),
+    answering: () => choice.answering(),
   };
 }

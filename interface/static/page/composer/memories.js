@@ -4,7 +4,7 @@ import { rememberedSwitch } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
 import { DRAGGED_MEMORIES } from '../memories/memory_model.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, uniqueId } from '../ui/dom.js';
 
 const words = strings.composer;
 const SWITCH_KEY = 'anaphora:use-memories';
@@ -12,7 +12,7 @@ const MOST_ATTACHED = 50;
 
 function createSwitch() {
   const setting = rememberedSwitch(SWITCH_KEY, true);
-  const button = element('button', { type: 'button', id: 'use-memories', class: 'composer-switch', 'aria-label': words.useMemories.name }, icon('lightbulb'));
+  const button = element('button', { type: 'button', id: uniqueId('use-memories'), class: 'composer-switch', 'aria-label': words.useMemories.name }, icon('lightbulb'));
   const tell = () => {
     button.setAttribute('aria-pressed', String(setting.get()));
     button.title = setting.get() ? words.useMemories.on : words.useMemories.off;

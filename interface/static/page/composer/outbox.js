@@ -1,6 +1,6 @@
 import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, uniqueId } from '../ui/dom.js';
 
 const words = strings.outbox;
 
@@ -15,7 +15,7 @@ const button = (label, symbol, onclick) =>
  * @returns {() => void} shows them
  */
 export function createOutboxList({ form, outbox, place, shownId, onEdit }) {
-  const list = element('ul', { id: 'outbox', 'aria-label': words.label, hidden: true });
+  const list = element('ul', { id: uniqueId('outbox'), class: 'outbox', 'aria-label': words.label, hidden: true });
   form.prepend(list);
 
   function take(entry) {

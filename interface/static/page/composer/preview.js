@@ -2,7 +2,7 @@ import { createLatest } from '../core/latest.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from '../references/grammar.js';
 import { bareReference, isGiven, isMuted } from '../references/report_model.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, uniqueId } from '../ui/dom.js';
 import { createChip } from '../references/chips.js';
 
 const MOST_CHIPS = 20;
@@ -17,7 +17,7 @@ const SEPARATORS = /^[_-]*$/;
  * @param {object} page
  */
 export function createPreview(form, input, page) {
-  const list = element('div', { id: 'composer-preview', role: 'group', 'aria-label': strings.composer.references, hidden: true });
+  const list = element('div', { id: uniqueId('composer-preview'), class: 'composer-preview', role: 'group', 'aria-label': strings.composer.references, hidden: true });
   form.append(list);
   let shown = '';
 

@@ -14,10 +14,13 @@ import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
 import { createRailToggle } from './rail/toggle.js';
 import { Transcript } from './transcript/transcript.js';
-import { createPins, emptyState, isGone, loadingFailure, showConversationTitle, withDetails } from './transcript/states.js';
+import { createPins, emptyState, isGone, loadingFailure, withDetails } from './transcript/states.js';
 import { openFindBar } from './find/bar.js';
 import { followMessages } from './following.js';
+import { createHeader } from './header.js';
 import { Turns } from './turns/turns.js';
+import { offerSuggestedMessages } from './welcome/offer.js';
+import { setPageTitle } from '../ui/page_title.js';
 
 /** A message of the outbox that is nothing but its text. */
 const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], replyTo: null, fields: {} };
@@ -36,7 +39,7 @@ export class ConversationPage {
   #selection;
   #pins;
   #rail;
-  #announcer = document.getElementById('announcer');
+  #header;
   #opening = null;
   /** Resolves when what is open is shown. */
   #loaded = Promise.resolve();
@@ -49,29 +52,35 @@ export class ConversationPage {
   #beginning = null;
   #outbox;
 
-  /** `kept`: what the browser keeps. */
-  constructor({ api, store, events, bootstrap, kept }) {
+  /**
+   * @param {object} page what the page's parts share; `kept`: what the browser keeps
+   * @param {{container: HTMLElement, composer: HTMLFormElement, header: HTMLElement, rail: HTMLElement, railToggle: HTMLElement,
+   *   dropArea: EventTarget}} place its elements, and where files may be dropped for its next message
+   */
+  constructor({ api, store, events, bootstrap, kept, announce }, place) {
     this.#api = api;
     this.#events = events;
     this.#domain = bootstrap.domain;
     this.#store = store;
-    const page = this.#shared(kept);
+    const page = this.#shared(kept, announce, place);
     this.#page = page;
     this.#turns = new Turns(page);
-    const container = document.getElementById('chatView');
+    const { container } = place;
+    this.#header = createHeader(place.header, { store, onTitle: setPageTitle });
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
-    this.#rail = createRailToggle(document.getElementById('rail-toggle'), document.getElementById('rail'), page);
+    this.#rail = createRailToggle(place.railToggle, place.rail, page);
     this.#outbox = new Outbox({
       kept, mayPass, deliver: (entry) => this.#deliver(entry),
       isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
     });
     this.#actions = createMessageActions(page);
-    this.#selection = createSelection(document.getElementById('composer'), page, this.#actions);
-    this.#composer = mountComposer({ ...page, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
+    this.#selection = createSelection(place.composer, page, this.#actions);
+    this.#composer = mountComposer(place.composer, { ...page, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
+    offerSuggestedMessages(page, place.composer, (text) => this.#composer.add(text));
     this.#follow();
     followMessages({
       store,
@@ -85,14 +94,17 @@ export class ConversationPage {
   }
 
   /** What the parts of the page share. */
-  #shared(kept) {
+  #shared(kept, announce, { container, dropArea }) {
     const page = {
       api: this.#api,
       events: this.#events,
       store: this.#store,
       kept,
       edits: createEditDrafts(kept),
-      container: document.getElementById('chatView'),
+      container,
+      dropArea,
+      announce,
+      focusComposer: () => this.#composer.focus(),
       references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,
@@ -116,9 +128,6 @@ export class ConversationPage {
       onSelect: (message, selected) => this.#selection.set(message, selected),
       turns: () => this.#turns,
       answering: () => this.#composer.answering(),
-      announce: (text) => {
-        this.#announcer.textContent = text;
-      },
       onRunning: (running) => this.#tellRunning(running),
       onConversation: (changes) => this.#tellChanges(changes),
       onCard: (card) => {
@@ -157,7 +166,7 @@ export class ConversationPage {
     this.#transcript.clear(conversationId);
     this.#pins.clear();
     this.#composer.open(conversationId);
-    showConversationTitle(this.#conversation);
+    this.#header.show(this.#conversation);
     this.#tellShown(conversationId);
     if (!conversationId) {
       this.#transcript.showState(emptyState());
@@ -181,7 +190,7 @@ export class ConversationPage {
   /** What is written where there is no conversation any more begins a new one. */
   #showFailure(error, onAgain) {
     if (isGone(error)) Object.assign(this.#conversation, { isGone: true, stateless: false });
-    showConversationTitle(this.#conversation);
+    this.#header.show(this.#conversation);
     this.#transcript.showState(loadingFailure(error, { onAgain, onNew: () => this.open(null) }));
   }
 
@@ -292,7 +301,7 @@ export class ConversationPage {
 
   #takeChanges(details) {
     this.#conversation = withDetails(this.#conversation, details);
-    showConversationTitle(this.#conversation);
+    this.#header.show(this.#conversation);
   }
 
   #showWhetherEmpty() {
@@ -380,6 +389,7 @@ export class ConversationPage {
   }
 
   #follow() {
+    this.#events.on('composer:focus', () => this.#composer.focus());
     this.#events.on('find:open', () => this.#conversation && openFindBar(this.#page));
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());

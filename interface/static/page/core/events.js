@@ -9,7 +9,9 @@
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
  * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went. `beside:taken {by}` and
  * `beside:left` tell of the place beside the conversation: one thing stands there at a time.
- * `find:open` shows the bar that finds in the conversation.
+ * `find:open` shows the bar that finds in the conversation, `composer:focus` leads to where messages are written. `panel:show {name}` opens a panel,
+ * `panel:shown` tells that one has come. `conversation:step {by}` opens a neighbour of the open conversation in the list,
+ * `conversation:begin`, `workspace:begin`, `workspaces:collapse`, `sidebar:toggle` and `rail:toggle` do what the buttons of that name do.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
  *            off: (name: string, listener: (detail: any) => void) => void,

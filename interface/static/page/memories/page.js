@@ -47,10 +47,10 @@ function createCatalogue(api) {
 }
 
 /**
- * @param {{api: object, events: object, kept: object, conversationId: () => string|null, state: () => object, go: (changes: object, options?: object) => void,
+ * @param {{api: object, events: object, kept: object, announce: (text: string) => void, conversationId: () => string|null, state: () => object, go: (changes: object, options?: object) => void,
  *          refresh: () => void, close: () => void, writeMessage: () => void}} panel `writeMessage` leads to where messages are written
  */
-export function createKnowledgePage({ api, events, kept, conversationId, state, go, refresh, close, writeMessage }) {
+export function createKnowledgePage({ api, events, kept, announce, conversationId, state, go, refresh, close, writeMessage }) {
   const knowledge = createKnowledgeApi(api);
   const catalogue = createCatalogue(knowledge);
   let pinnedHere = new Set();
@@ -107,14 +107,11 @@ export function createKnowledgePage({ api, events, kept, conversationId, state, 
   }
 
   return {
-    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins,
+    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins, announce,
     store: createStore(kept),
     isPinnedHere: (claimId) => pinnedHere.has(claimId),
     setPinnedHere: (claimIds) => {
       pinnedHere = new Set(claimIds);
-    },
-    announce: (text) => {
-      document.getElementById('announcer').textContent = text;
     },
   };
 }

@@ -6,13 +6,15 @@ import { icon } from '../ui/icons.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
 import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
+import { closeDialogs } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { madeElsewhere } from './api.js';
 import { createKnowledgePage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/tabs.js';
-import { setPageTitle } from '../ui/page_title.js';
+import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
+import { isSomethingOver } from '../ui/popup.js';
 
 const words = knowledgeStrings;
 
@@ -29,8 +31,6 @@ const LOAD = {
 
 const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');
 
-const FLOATING = 'dialog[open], [popover]:popover-open:not(#toasts), .vakata-context';
-
 /** Where the conversation and the panel fit side by side. */
 const wide = matchMedia('(min-width: 1200px)');
 
@@ -40,17 +40,18 @@ class KnowledgePanel {
   #state = initialState();
   #shown = false;
   #heading = element('h1', { id: 'knowledge-title', tabindex: '-1', text: words.panel.title });
-  #header = document.getElementById('conversation-header');
+  #frame;
   #head = element('div', { class: 'knowledge-panel-head', hidden: true });
   #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true }, this.#head);
   #close;
   #tabs;
   #opened = new Map();
 
-  constructor({ api, events, kept, store }) {
+  constructor({ api, events, kept, store, frame, announce }) {
     this.#events = events;
+    this.#frame = frame;
     this.#page = createKnowledgePage({
-      api, events, kept,
+      api, events, kept, announce,
       conversationId: () => store.openId,
       state: () => this.#state,
       go: (changes, options) => this.go(changes, options),
@@ -65,7 +66,7 @@ class KnowledgePanel {
       type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', 'aria-label': words.panel.close, onclick: () => this.close(), hidden: true,
     }, icon('x-lg'), element('span', { text: words.panel.close }));
     this.#node.append(this.#tabs.node);
-    this.#header.after(this.#node);
+    frame.addPanel(this.#node);
     document.addEventListener('keydown', (event) => this.#onKey(event));
     wide.addEventListener('change', () => this.#shown && this.#place());
     nameBeside(() => (this.#isBeside ? formatPanel(this.#state).slice(1) : ''));
@@ -106,7 +107,7 @@ class KnowledgePanel {
 
   close() {
     this.#leave();
-    document.getElementById('composer-input')?.focus();
+    this.#events.emit('composer:focus');
   }
 
   #leave() {
@@ -116,7 +117,7 @@ class KnowledgePanel {
 
   /** Leads to the conversation, of which nothing is seen where the panel covers it. */
   #writeMessage() {
-    if (this.#isBeside) document.getElementById('composer-input')?.focus();
+    if (this.#isBeside) this.#events.emit('composer:focus');
     else this.close();
   }
 
@@ -131,8 +132,8 @@ class KnowledgePanel {
     const hadFocus = document.activeElement;
     if (beside) this.#head.append(this.#heading, this.#close);
     else {
-      this.#header.querySelector('#conversation-title').before(this.#heading);
-      this.#header.append(this.#close);
+      this.#frame.addTitle(this.#heading);
+      this.#frame.addButton(this.#close);
     }
     if (this.#heading.contains(hadFocus) || this.#close.contains(hadFocus)) hadFocus.focus({ preventScroll: true });
     setHidden(this.#head, !beside);
@@ -147,9 +148,7 @@ class KnowledgePanel {
 
   /** The window is called after the conversation, unless the panel covers it. */
   #entitle() {
-    const title = document.getElementById('conversation-title').textContent;
-    if (this.#shown && !wide.matches) setPageTitle(words.tab[this.#state.tab]);
-    else setPageTitle(title === strings.transcript.none ? '' : title);
+    coverPageTitle(this.#shown && !wide.matches ? words.tab[this.#state.tab] : null);
   }
 
   /** What another window, another device or a program changed. While the panel is hidden there is nothing to do: it asks when it comes. */
@@ -180,8 +179,7 @@ class KnowledgePanel {
     this.#node.hidden = false;
     this.#close.hidden = false;
     this.#place();
-    // On narrow screens the sidebar, where the panel was asked for, lies over it.
-    if (document.querySelector('main').inert) document.getElementById('sidebar-backdrop').click();
+    this.#events.emit('panel:shown');
     this.#heading.focus({ preventScroll: true });
     this.#page.lookUpPins();
     this.#countConflicts();
@@ -192,7 +190,7 @@ class KnowledgePanel {
     this.#shown = false;
     this.#node.hidden = true;
     this.#close.hidden = true;
-    for (const dialog of document.querySelectorAll('.knowledge-dialog[open]')) dialog.close();
+    closeDialogs('knowledge-dialog');
     for (const tab of this.#opened.values()) tab.hide?.();
     const { dataset } = document.documentElement;
     if (dataset.beside === PANEL) {
@@ -208,7 +206,7 @@ class KnowledgePanel {
   /** Whether a key is for something that lies over the panel, or beside it. */
   #isElsewhere(target) {
     const leaves = this.#isBeside && target !== document.body && !this.#node.contains(target);
-    return Boolean(leaves || document.querySelector(FLOATING) || target.closest?.('#sidebar'));
+    return Boolean(leaves || isSomethingOver() || target.closest?.('#sidebar'));
   }
 
   async #countConflicts() {
@@ -252,7 +250,8 @@ class KnowledgePanel {
 }
 
 /**
- * @param {{api: object, events: object, kept: object, store: import('../core/store.js').Store}} page
+ * @param {{api: object, events: object, kept: object, store: import('../core/store.js').Store, frame: object,
+ *   announce: (text: string) => void}} page `frame`: where a panel stands
  * @returns {Promise<{follow: () => Promise<void>, open: (target: {kind: string, id: string}) => void}>} `follow` shows what the address
  *   says, `open` something that is named elsewhere on the page
  */

@@ -24,13 +24,9 @@ function close() {
   anchor = null;
 }
 
-/** While the page scrolls, as it does when an answer grows, the card stays beside its chip as long as that is in view. */
-function follow({ target }) {
-  if (!anchor || !target.contains(anchor) || popup.contains(target)) return;
-  const { top, bottom } = anchor.getBoundingClientRect();
-  const edges = target === document ? { top: 0, bottom: innerHeight } : target.getBoundingClientRect();
-  if (bottom < edges.top || top > edges.bottom) close();
-  else showBeside(popup, anchor);
+/** The card stays beside its chip while that is in view. */
+function showAt(chip) {
+  showBeside(popup, chip, { onHidden: () => anchor === chip && close() });
 }
 
 function closeSoon() {
@@ -49,7 +45,6 @@ function thePopup() {
   popup.addEventListener('pointerenter', () => clearTimeout(timer));
   popup.addEventListener('pointerleave', leave);
   addEventListener('keydown', (event) => event.key === 'Escape' && close());
-  addEventListener('scroll', follow, { capture: true, passive: true });
   return popup;
 }
 
@@ -119,12 +114,12 @@ async function open(chip, lookUp, page) {
   anchor = chip;
   isLost = false;
   card.replaceChildren(content);
-  showBeside(card, chip);
+  showAt(chip);
   chip.setAttribute('aria-describedby', card.id);
   const found = await fillPopup(content, lookUp, { show: (entry) => describeEntry(entry, page), failed: words.lookupFailed });
   if (anchor !== chip) return;
   isLost = !found;
-  if (chip.isConnected) showBeside(card, chip);
+  if (chip.isConnected) showAt(chip);
   else close();
 }
 

@@ -5,10 +5,9 @@ import { leavePanel, writePanel } from '../core/address.js';
 import { createLatest } from '../core/latest.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
-import { strings } from '../strings/en/conversation.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
 import { element, setHidden } from '../ui/dom.js';
-import { setPageTitle } from '../ui/page_title.js';
+import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';
 
@@ -23,6 +22,7 @@ function helpBlock() {
 
 class SearchPanel {
   #api;
+  #events;
   #state = { q: '', kind: KINDS[0] };
   #shown = false;
   #asked = null;
@@ -46,7 +46,8 @@ class SearchPanel {
   #node;
   #latest;
 
-  constructor({ api, events }) {
+  constructor({ api, events, frame }) {
+    this.#events = events;
     this.#api = createSearchApi(api);
     this.#results = createSearchResults(events, { onKind: (kind) => this.#go({ ...this.#state, kind }) });
     this.#node = element('section', { id: 'search-panel', 'aria-labelledby': 'search-title', hidden: true },
@@ -55,10 +56,9 @@ class SearchPanel {
         element('div', { class: 'search-kinds', role: 'group', 'aria-label': words.kinds }, ...this.#kinds),
         helpBlock()),
       element('div', { class: 'search-scroller' }, this.#status, this.#problem, this.#results.node, this.#more));
-    const header = document.getElementById('conversation-header');
-    header.querySelector('#conversation-title').before(this.#heading);
-    header.append(this.#close);
-    header.after(this.#node);
+    frame.addTitle(this.#heading);
+    frame.addButton(this.#close);
+    frame.addPanel(this.#node);
     this.#latest = createLatest(({ q, kind }, options) => this.#api.search(q, { kind }, options), {
       onAnswer: (answer, asked) => this.#tell(answer, asked),
       onError: (error) => this.#fail(words.failed(error.message), () => this.#ask()),
@@ -77,7 +77,7 @@ class SearchPanel {
     this.#state = state;
     if (this.#input.value !== state.q) this.#input.value = state.q;
     for (const button of this.#kinds) button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind));
-    setPageTitle(state.q || words.title);
+    coverPageTitle(state.q || words.title);
     this.#appear();
     if (this.#asked !== formatSearch(state)) this.#ask();
   }
@@ -92,7 +92,7 @@ class SearchPanel {
   close() {
     leavePanel();
     this.follow();
-    document.getElementById('composer-input')?.focus();
+    this.#events.emit('composer:focus');
   }
 
   #go(state, { replace = false } = {}) {
@@ -106,8 +106,7 @@ class SearchPanel {
     setHidden(this.#node, false);
     setHidden(this.#close, false);
     document.documentElement.dataset.panel = PANEL;
-    // On narrow screens the sidebar, where the panel was asked for, lies over it.
-    if (document.querySelector('main').inert) document.getElementById('sidebar-backdrop').click();
+    this.#events.emit('panel:shown');
     this.#input.focus({ preventScroll: true });
   }
 
@@ -121,8 +120,7 @@ class SearchPanel {
     // Another panel may have taken its place.
     if (document.documentElement.dataset.panel !== PANEL) return;
     delete document.documentElement.dataset.panel;
-    const title = document.getElementById('conversation-title').textContent;
-    setPageTitle(title === strings.transcript.none ? '' : title);
+    coverPageTitle(null);
   }
 
   #submit(event) {

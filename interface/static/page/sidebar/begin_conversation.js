@@ -136,7 +136,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
       return;
     }
     onBegin();
-    document.getElementById('composer-input').focus();
+    events.emit('composer:focus');
   }
 
   return {

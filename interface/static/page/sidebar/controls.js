@@ -71,13 +71,18 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   });
 
   const onClick = (id, job) => document.getElementById(id).addEventListener('click', job);
-  onClick('new-conversation', () => sidebar.begin(model.workspaceOf(store.openId)));
+  const begin = () => sidebar.begin(model.workspaceOf(store.openId));
+  const beginWorkspace = () => command((commands) => commands.newWorkspace());
+  onClick('new-conversation', begin);
+  events.on('conversation:begin', begin);
   onClick('new-menu', ({ currentTarget }) => {
     const { left, bottom } = currentTarget.getBoundingClientRect();
     showMenu(currentTarget, { x: left, y: bottom }, (commands) => commands.newMenu());
   });
-  onClick('new-workspace', () => command((commands) => commands.newWorkspace()));
+  onClick('new-workspace', beginWorkspace);
+  events.on('workspace:begin', beginWorkspace);
   onClick('collapse-workspaces', sidebar.collapse);
+  events.on('workspaces:collapse', sidebar.collapse);
   const filter = document.getElementById('sidebar-filter');
   for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });

@@ -12,8 +12,11 @@ const NARROW = '(max-width: 767.98px)';
 const remembered = () => device.get(KEY) !== 'closed';
 const remember = (open) => device.set(KEY, open ? 'open' : 'closed');
 
-/** @returns {{closeOver: () => void}} `closeOver` hides the sidebar where it covers the conversation */
-export function mountDrawer() {
+/**
+ * @param {object} events
+ * @returns {{closeOver: () => void}} `closeOver` hides the sidebar where it covers the conversation
+ */
+export function mountDrawer(events) {
   const words = shellStrings.sidebar;
   const root = document.documentElement;
   const sidebar = document.getElementById('sidebar');
@@ -50,5 +53,9 @@ export function mountDrawer() {
     apply();
   });
   apply();
-  return { closeOver: () => narrow.matches && open && set(false) };
+  const closeOver = () => narrow.matches && open && set(false);
+  events.on('sidebar:toggle', () => set(!open));
+  // A panel was asked for in the sidebar, which lies over it on narrow screens.
+  events.on('panel:shown', closeOver);
+  return { closeOver };
 }

@@ -19,6 +19,7 @@ class Sidebar {
   #api;
   #store;
   #events;
+  #announce;
   #bootstrap;
   #container = document.getElementById('workspaces-container');
   #status = document.getElementById('sidebar-status');
@@ -32,7 +33,8 @@ class Sidebar {
   #beginning;
   #controls;
 
-  constructor({ api, store, events, bootstrap, kept }) {
+  constructor({ api, store, events, bootstrap, kept, announce }) {
+    this.#announce = announce;
     this.#api = api;
     this.#store = store;
     this.#events = events;
@@ -42,7 +44,7 @@ class Sidebar {
       conversations: [],
       defaultWorkspaceId: `default_${bootstrap.user_email}_${bootstrap.domain}`,
     });
-    this.#drawer = mountDrawer();
+    this.#drawer = mountDrawer(events);
     this.#beginning = createBeginning({
       api,
       events,
@@ -52,6 +54,7 @@ class Sidebar {
       known: { kept, inside: (workspaceId) => this.#model.inside(workspaceId) },
     });
     this.#controls = mountControls({ api, store, events, domain: bootstrap.domain, model: this.#model, sidebar: this.#shownBy() });
+    events.on('conversation:step', ({ by }) => this.#step(by));
     store.subscribe((batch) => this.#follow(batch));
     store.select(({ openId }) => openId, () => this.#select());
   }
@@ -82,14 +85,12 @@ class Sidebar {
   async #select() {
     const conversationId = this.#store.openId;
     this.#beginning.shown(conversationId);
-    this.#showMarks();
     if (!this.#tree) return;
     this.#controls.drawSections();
     await this.#tree.select(conversationId);
   }
 
   #follow(batch) {
-    this.#showMarks();
     if (!this.#isLoaded || (!batch.lists && !batch.conversations.size && !batch.workspaces.size)) return;
     const isListed = (conversation) => conversation.domain === this.#bootstrap.domain && !isUnlisted(conversation);
     const { reload, redraw } = this.#model.follow(batch, this.#store, isListed);
@@ -167,7 +168,7 @@ class Sidebar {
         rename: (subject) => this.#controls.command((commands) => commands.renameSubject(subject)),
         remove: (subject) => this.#controls.command((commands) => commands.removeSubject(subject)),
         select: (count) => {
-          document.getElementById('announcer').textContent = count > 1 ? shellStrings.sidebar.selected(count) : '';
+          this.#announce(count > 1 ? shellStrings.sidebar.selected(count) : '');
         },
       },
     });
@@ -178,6 +179,14 @@ class Sidebar {
   #open(conversationId) {
     this.#drawer.closeOver();
     this.#events.emit('conversation:open', { conversationId });
+  }
+
+  /** Opens the conversation that is listed `by` rows below the open one; without one, the first or the last. */
+  #step(by) {
+    const ids = [...this.#container.querySelectorAll('a[data-conversation-id]')].map((row) => row.dataset.conversationId);
+    const place = ids.indexOf(this.#store.openId);
+    const from = place === -1 && by < 0 ? ids.length : place;
+    if (ids[from + by]) this.#events.emit('conversation:open', { conversationId: ids[from + by] });
   }
 
   async #collapse() {
@@ -208,13 +217,6 @@ class Sidebar {
     anchor?.focus({ preventScroll: true });
   }
 
-  /** What the open conversation is, beside its title. */
-  #showMarks() {
-    const { temporary = false, archived = false } = this.#store.conversation(this.#store.openId) ?? {};
-    document.getElementById('temporary-mark').hidden = !temporary;
-    document.getElementById('archived-mark').hidden = !archived;
-  }
-
   #tellState() {
     this.#status.hidden = this.#model.conversationCount > 0;
     this.#status.textContent = shellStrings.sidebar.empty;
@@ -240,7 +242,7 @@ class Sidebar {
  * Show the sidebar and fill it.
  *
  * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: {user_email: string, domain: string},
- *   kept: object}} page
+ *   kept: object, announce: (text: string) => void}} page
  * @returns {{refresh: () => Promise<void>, conversationMenu: (conversationId: string) => Promise<object>}} `refresh` asks for the lists, at first or again
  */
 export function mountSidebar(page) {

@@ -6,6 +6,14 @@ import { placeToasts } from './toast.js';
 
 let dialogs = 0;
 
+/** Closes the dialogs of a part that goes. @param {string} className theirs */
+export function closeDialogs(className) {
+  for (const dialog of document.querySelectorAll(`dialog.${className}[open]`)) dialog.close();
+}
+
+/** Whether a question to the person is open: keys are for it then. */
+export const isDialogOpen = () => document.querySelector('dialog[open]') !== null;
+
 /** Chromium gives a text area the focus back without its caret: keys would do nothing there. */
 function giveCaretBack() {
   const field = document.activeElement;

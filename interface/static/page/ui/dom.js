@@ -19,6 +19,20 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** How often each name was given. */
+const given = new Map();
+
+/**
+ * An id for an element of a part that may be there more than once, as the composer is: the first one has the plain name.
+ *
+ * @param {string} name
+ */
+export function uniqueId(name) {
+  const count = (given.get(name) ?? 0) + 1;
+  given.set(name, count);
+  return count === 1 ? name : `${name}-${count}`;
+}
+
 /** Shows or hides, and says whether that changed anything. */
 export function setHidden(node, hidden) {
   const changed = node.hidden !== hidden;

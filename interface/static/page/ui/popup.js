@@ -1,29 +1,43 @@
 /** Small things that float beside what they belong to: menus, lists, hover cards. Over everything, by the popover API. */
 
-import { computePosition, flip, offset, shift } from '../../vendor/floating-ui.mjs';
+import { autoUpdate, computePosition, flip, hide, offset, shift } from '../../vendor/floating-ui.mjs';
 import { strings } from '../strings/en/conversation.js';
 import { element, mainLandmark } from './dom.js';
 
 const GAP = 6;
+const MIDDLEWARE = [offset(GAP), flip({ padding: GAP }), shift({ padding: GAP, crossAxis: true }), hide()];
+
+/** What ends following the anchor, for each popup that is shown. */
+const following = new WeakMap();
 
 /**
- * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window.
+ * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window. While the popover
+ * is open it follows the anchor when something scrolls or changes size; it closes when the anchor leaves the document.
  *
  * @param {HTMLElement} popup which has the attribute `popover`
  * @param {Element|{getBoundingClientRect: () => DOMRect}} anchor
- * @param {{align?: 'start'|'end'}} [options]
+ * @param {{align?: 'start'|'end', onHidden?: () => void}} [options] `onHidden`: called when the anchor was scrolled out of view,
+ *   and instead of closing the popover when the anchor has left the document
  */
-export function showBeside(popup, anchor, { align = 'start' } = {}) {
+export function showBeside(popup, anchor, { align = 'start', onHidden = null } = {}) {
   if (!popup.isConnected) mainLandmark().append(popup);
   if (!popup.matches(':popover-open')) popup.showPopover();
-  place(popup, anchor, `bottom-${align}`);
+  following.get(popup)?.();
+  following.set(popup, autoUpdate(anchor, popup, () => place(popup, anchor, { placement: `bottom-${align}`, onHidden })));
 }
 
-async function place(popup, anchor, placement) {
-  const { x, y } = await computePosition(anchor, popup, {
-    strategy: 'fixed', placement, middleware: [offset(GAP), flip({ padding: GAP }), shift({ padding: GAP, crossAxis: true })],
-  });
+async function place(popup, anchor, { placement, onHidden }) {
+  if (!popup.matches(':popover-open')) {
+    following.get(popup)?.();
+    return;
+  }
+  if (anchor.isConnected === false) {
+    (onHidden ?? (() => hidePopup(popup)))();
+    return;
+  }
+  const { x, y, middlewareData } = await computePosition(anchor, popup, { strategy: 'fixed', placement, middleware: MIDDLEWARE });
   Object.assign(popup.style, { left: `${x}px`, top: `${y}px` });
+  if (onHidden && middlewareData.hide.referenceHidden) onHidden();
 }
 
 /**
@@ -51,7 +65,11 @@ export async function fillPopup(content, ask, { show, failed }) {
   }
 }
 
+/** Whether something floats over the page that keys are for: a dialog, a popup, a menu of the sidebar. */
+export const isSomethingOver = () => document.querySelector('dialog[open], [popover]:popover-open:not(#toasts), .vakata-context') !== null;
+
 /** @param {HTMLElement} popup */
 export function hidePopup(popup) {
+  following.get(popup)?.();
   if (popup.matches(':popover-open')) popup.hidePopover();
 }

@@ -9,7 +9,8 @@ const words = shellStrings.session;
 
 /**
  * @param {{email: string, kept: () => (import('../core/kept.js').Kept|null)}} page `kept`: what was typed and is not sent, once that is known
- * @returns {{onUnauthorized: (request: {quiet: boolean}) => void, onOtherAccount: () => void}} for `createApi`
+ * @returns {{onUnauthorized: (request: {quiet: boolean}) => void, onOtherAccount: () => void, logOut: () => Promise<void>}} the first two
+ *   for `createApi`
  */
 export function watchSession({ email, kept }) {
   let told = null;
@@ -20,17 +21,24 @@ export function watchSession({ email, kept }) {
     told = showToast(text, { kind: 'error', lasting: true, ...action });
   }
 
-  async function logOut(event) {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const forms = [...document.querySelectorAll('form[action="/logout"]')];
+
+  /** Asks first where something is not sent, which is only in this browser. */
+  async function logOut(form = forms[0]) {
     if (!kept()?.isEmpty && !(await confirmAction({ title: words.logOutTitle, text: words.logOutText, confirmLabel: words.logOut }))) return;
     await Promise.all([kept()?.clear(), forgetShell()]);
     form.submit();
   }
 
-  for (const form of document.querySelectorAll('form[action="/logout"]')) form.addEventListener('submit', logOut);
+  for (const form of forms) {
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      logOut(form);
+    });
+  }
 
   return {
+    logOut: () => logOut(),
     onUnauthorized({ quiet }) {
       // Nobody is taken away from what they wrote, or read.
       if (!quiet && kept()?.isEmpty) signIn();

@@ -24,11 +24,10 @@ function leave() {
   place?.focus({ preventScroll: true });
 }
 
-/** Keeps toasts above the box where messages are written, however high that grows. */
-function raiseAbove(box, element) {
-  const raise = () => element.style.setProperty('--below-toasts', `${box.offsetHeight}px`);
+/** Keeps toasts above the box where messages are written, however high that grows. @param {HTMLElement} box */
+export function raiseToastsAbove(box) {
+  const raise = () => region().style.setProperty('--below-toasts', `${box.offsetHeight}px`);
   new ResizeObserver(raise).observe(box);
-  raise();
 }
 
 /** The one place of all toasts. */
@@ -44,8 +43,6 @@ function region() {
       if (relatedTarget && !element.contains(relatedTarget)) before = relatedTarget;
     });
     document.body.append(element);
-    const box = document.getElementById('composer');
-    if (box) raiseAbove(box, element);
   }
   return element;
 }

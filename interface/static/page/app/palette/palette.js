@@ -4,7 +4,7 @@ import { VIEW } from '../../core/kept.js';
 import { createLatest } from '../../core/latest.js';
 import { paletteStrings as words } from '../../strings/en/palette.js';
 import { attempt } from '../../ui/attempts.js';
-import { openDialog } from '../../ui/dialog.js';
+import { isDialogOpen, openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createListbox } from '../../ui/listbox.js';
@@ -90,7 +90,7 @@ export async function openPalette(page) {
   try {
     const [fixed] = await Promise.all([fixedEntries(page), addPanelStyle('app/palette/palette')]);
     // Another one may have opened while this one was on its way.
-    if (document.querySelector('dialog[open]')) return;
+    if (isDialogOpen()) return;
     const finder = createFinder(page, fixed, (entry) => dialog.close(entry));
     const dialog = openDialog({ title: words.title, content: finder.nodes, className: 'palette' });
     dialog.node.addEventListener('keydown', (event) => {

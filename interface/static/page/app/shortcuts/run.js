@@ -7,21 +7,6 @@ import { addPanelStyle } from '../../ui/panel_style.js';
 import { shortcutList } from './list.js';
 import { showToast } from '../../ui/toast.js';
 
-const ROWS = '#workspaces-container a[data-conversation-id]';
-
-function press(selector) {
-  document.querySelector(selector).click();
-}
-
-/** Opens the conversation that is listed `step` rows below the open one; without one, the first or the last. */
-function openListed(step, { events, store }) {
-  const ids = [...document.querySelectorAll(ROWS)].map((row) => row.dataset.conversationId);
-  const place = ids.indexOf(store.openId);
-  const from = place === -1 && step < 0 ? ids.length : place;
-  const conversationId = ids[from + step];
-  if (conversationId) events.emit('conversation:open', { conversationId });
-}
-
 async function copyReference({ store }) {
   const friendlyId = store.conversation(store.openId)?.conversation_friendly_id;
   if (!friendlyId) {
@@ -42,32 +27,28 @@ async function help() {
   dialog.node.scrollTop = 0;
 }
 
-/** As if somebody had chosen it in the menu of the account. */
-function chooseTheme(value) {
-  const radio = document.querySelector(`input[name="theme"][value="${value}"]`);
-  radio.checked = true;
-  radio.dispatchEvent(new Event('change', { bubbles: true }));
-}
+/** @param {'light'|'dark'|'system'} theme for `app/theme.js`, which is no module: it runs before the first paint */
+const chooseTheme = (theme) => dispatchEvent(new CustomEvent('theme:choose', { detail: theme }));
 
 const JOBS = {
   palette: async (page) => (await bring(() => import('../palette/palette.js'))).openPalette(page),
   search: ({ events }) => events.emit('search:open', null),
-  memories: () => press('#open-knowledge'),
-  newWorkspace: () => press('#new-workspace'),
-  rail: () => press('#rail-toggle'),
-  collapseWorkspaces: () => press('#collapse-workspaces'),
+  memories: ({ events }) => events.emit('panel:show', { name: 'knowledge' }),
+  newWorkspace: ({ events }) => events.emit('workspace:begin'),
+  rail: ({ events }) => events.emit('rail:toggle'),
+  collapseWorkspaces: ({ events }) => events.emit('workspaces:collapse'),
   lightTheme: () => chooseTheme('light'),
   darkTheme: () => chooseTheme('dark'),
   systemTheme: () => chooseTheme('system'),
-  logOut: () => document.querySelector('form[action="/logout"]').requestSubmit(),
+  logOut: ({ logOut }) => logOut(),
   find: ({ events }) => events.emit('find:open'),
-  newConversation: () => press('#new-conversation'),
-  previous: (page) => openListed(-1, page),
-  next: (page) => openListed(1, page),
-  sidebar: () => press('#conversation-header [data-sidebar-toggle]'),
+  newConversation: ({ events }) => events.emit('conversation:begin'),
+  previous: ({ events }) => events.emit('conversation:step', { by: -1 }),
+  next: ({ events }) => events.emit('conversation:step', { by: 1 }),
+  sidebar: ({ events }) => events.emit('sidebar:toggle'),
   copyReference,
   settings: () => location.assign('/settings'),
-  compose: () => document.getElementById('composer-input').focus(),
+  compose: ({ events }) => events.emit('composer:focus'),
   help,
 };
 

@@ -33,9 +33,9 @@ function commandList(onClose) {
  *
  * @param {HTMLFormElement} form the composer: cards of commands stand above it
  * @param {object} page
- * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void, tools: object, setText: (text: string) => void}} composer
+ * @param {{onSend: () => void, tellProblem: (text: string, remedy?: object) => void, choice: object, setText: (text: string) => void}} composer
  */
-export function createCommands(form, page, { onSend, tellProblem, tools, setText }) {
+export function createCommands(form, page, { onSend, tellProblem, choice, setText }) {
   const cards = element('div', { class: 'composer-cards' });
   form.before(cards);
 
@@ -76,9 +76,9 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
   async function model(name, { place: { conversationId }, onDone }) {
     if (!name) {
       onDone();
-      return tools.withPicker((picker) => picker.open());
+      return choice.withPicker((picker) => picker.open());
     }
-    return tools.withPicker(async (picker) => {
+    return choice.withPicker(async (picker) => {
       const found = await picker.called(name);
       if (found.length === 0) return tellProblem(words.noModel(name));
       if (found.length > 1) return tellProblem(words.ambiguousModel(name, found.map((each) => each.name)));
@@ -107,7 +107,7 @@ export function createCommands(form, page, { onSend, tellProblem, tools, setText
 
   function settings(rest, { onDone }) {
     onDone();
-    return tools.openSettings();
+    return choice.openSettings();
   }
 
   const known = { memory, search, model, settings, prompts, help, ...createConversationCommands(page, { tellProblem, setText }) };

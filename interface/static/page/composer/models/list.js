@@ -1,6 +1,6 @@
 import { composerStrings } from '../../strings/en/composer.js';
 import { aboutChoice } from './choices_model.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, setHidden, uniqueId } from '../../ui/dom.js';
 import { createListbox } from '../../ui/listbox.js';
 import { hidePopup, showBeside } from '../../ui/popup.js';
 
@@ -13,7 +13,7 @@ const words = composerStrings.models;
  * @param {{onChoose: (id: string) => void, onForNew: (on: boolean) => void}} options
  */
 export function createModelList(button, { onChoose, onForNew }) {
-  const list = createListbox({ id: 'model-list', label: words.label, className: 'model-list', onChoose });
+  const list = createListbox({ id: uniqueId('model-list'), label: words.label, className: 'model-list', onChoose });
   const note = element('p', { class: 'composer-popup-note', role: 'status' });
   const again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', hidden: true });
   const box = element('input', { type: 'checkbox', class: 'form-check-input' });

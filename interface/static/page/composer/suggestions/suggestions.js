@@ -1,5 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
-import { element } from '../../ui/dom.js';
+import { element, uniqueId } from '../../ui/dom.js';
 import { createListbox } from '../../ui/listbox.js';
 
 /**
@@ -12,7 +12,7 @@ import { createListbox } from '../../ui/listbox.js';
  * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void}} options
  */
 export function createSuggestions(input, { label, onChoose, onAction }) {
-  const list = createListbox({ id: 'composer-suggestions', label, field: input, onChoose, onAction });
+  const list = createListbox({ id: uniqueId('composer-suggestions'), className: 'composer-suggestions', label, field: input, onChoose, onAction });
   const note = element('p', { class: 'suggestions-note' });
   const said = element('p', { class: 'visually-hidden', role: 'status' });
   const box = element('div', { class: 'suggestions', hidden: true }, list.node, note);

@@ -27,6 +27,17 @@ function rangesIn(node, wanted) {
   });
 }
 
+/** What is marked, for each container that shows something found. */
+const marked = new Map();
+
+function show() {
+  // A browser that can't mark shows the message all the same.
+  if (!CSS.highlights) return;
+  const all = [...marked.values()];
+  CSS.highlights.set(ALL, new globalThis.Highlight(...all.flatMap(({ others }) => others)));
+  CSS.highlights.set(CURRENT, new globalThis.Highlight(...all.flatMap(({ current }) => current)));
+}
+
 /**
  * Marks a text in what cards show, without changing them.
  *
@@ -40,10 +51,8 @@ export function highlight(container, wanted, currentCard) {
   const current = [];
   const others = [];
   for (const body of bodies) (currentCard?.contains(body) ? current : others).push(...rangesIn(body, wanted));
-  // A browser that can't mark shows the message all the same.
-  if (CSS.highlights) {
-    CSS.highlights.set(ALL, new globalThis.Highlight(...others));
-    CSS.highlights.set(CURRENT, new globalThis.Highlight(...current));
-  }
+  if (wanted) marked.set(container, { current, others });
+  else marked.delete(container);
+  show();
   return current[0]?.startContainer.parentElement ?? null;
 }

@@ -34,12 +34,15 @@ export function createRailToggle(button, rail, page) {
     if (open) await made.refresh();
   }
 
-  button.addEventListener('click', async () => {
+  async function toggle() {
     const open = rail.hidden;
     if (open) page.events.emit('beside:taken', { by: 'rail' });
     await show(open);
     if (open) made?.takeFocus();
-  });
+  }
+
+  button.addEventListener('click', toggle);
+  page.events.on('rail:toggle', toggle);
 
   /** Shows the rail where it is wanted and has room. */
   function appear() {

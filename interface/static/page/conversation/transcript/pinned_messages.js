@@ -1,7 +1,7 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
 import { excerpt, senderName } from '../message_model.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, setHidden, uniqueId } from '../../ui/dom.js';
 
 const words = strings.pins;
 
@@ -13,7 +13,7 @@ const words = strings.pins;
  */
 export function createPinnedBar(transcript, page) {
   const list = element('ul', { class: 'pinned-list' });
-  const bar = element('section', { id: 'pinned-messages', 'aria-label': words.label }, icon('pin-angle-fill'), list);
+  const bar = element('section', { id: uniqueId('pinned-messages'), class: 'pinned-messages', 'aria-label': words.label }, icon('pin-angle-fill'), list);
   transcript.before(bar);
 
   function row(pinned) {

@@ -2,7 +2,7 @@ import { messageActionStrings } from '../../strings/en/message_actions.js';
 import { strings } from '../../strings/en/conversation.js';
 import { messageReference } from '../message_model.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, setHidden, uniqueId } from '../../ui/dom.js';
 
 const words = messageActionStrings.selection;
 
@@ -26,7 +26,7 @@ export function createSelection(place, page, { move, remove }) {
     const lines = inOrder().map((message) => messageReference(page.friendlyId(), message));
     copyAndSay(lines.join('\n'), copy.firstElementChild, strings.badge.copied);
   });
-  const bar = element('div', { id: 'selection-bar', role: 'toolbar', 'aria-label': words.label, hidden: true },
+  const bar = element('div', { id: uniqueId('selection-bar'), class: 'selection-bar', role: 'toolbar', 'aria-label': words.label, hidden: true },
     count,
     button(strings.actions.moveUp, () => move(ids(), 'up')),
     button(strings.actions.moveDown, () => move(ids(), 'down')),
@@ -37,7 +37,7 @@ export function createSelection(place, page, { move, remove }) {
 
   function show() {
     setHidden(bar, selected.size === 0);
-    document.getElementById('chatView').classList.toggle('selecting', selected.size > 0);
+    page.container.classList.toggle('selecting', selected.size > 0);
     count.textContent = words.count(selected.size);
     copy.disabled = !page.friendlyId();
   }

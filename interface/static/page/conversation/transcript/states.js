@@ -2,7 +2,6 @@ import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
-import { setPageTitle } from '../../ui/page_title.js';
 
 /** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
 export function withDetails({ conversationId, friendlyId, title, stateless }, details) {
@@ -12,21 +11,6 @@ export function withDetails({ conversationId, friendlyId, title, stateless }, de
     friendlyId: details.conversation_friendly_id || friendlyId,
     stateless: details.stateless ?? stateless,
   };
-}
-
-/**
- * Shows what conversation is open, in the page and in the window's title, and whether what is said in it is kept.
- *
- * @param {{title: string|null, stateless?: boolean}|null} conversation with a title of null while nobody knows it
- */
-export function showConversationTitle(conversation) {
-  const heading = document.getElementById('conversation-title');
-  const title = conversation?.title === null ? '' : conversation?.title || strings.transcript.none;
-  heading.textContent = title;
-  heading.title = title;
-  document.getElementById('stateless-mark').hidden = !conversation?.stateless;
-  if (conversation?.isGone) document.getElementById('temporary-mark').hidden = true;
-  setPageTitle(conversation?.title ?? '');
 }
 
 /** What a conversation without messages shows: how to begin, and what can be referred to. */

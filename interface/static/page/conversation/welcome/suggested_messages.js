@@ -12,16 +12,6 @@ import { addPanelStyle } from '../../ui/panel_style.js';
 let shown = null;
 let stopFollowing = () => {};
 
-/** Puts a text where messages are written, behind what stands there. */
-function write(text) {
-  const input = document.getElementById('composer-input');
-  // The space ends the reference, so that Enter sends and completes nothing.
-  input.value = [input.value.trimEnd(), `${text} `].filter(Boolean).join('\n');
-  input.dispatchEvent(new Event('input', { bubbles: true }));
-  input.focus();
-  input.setSelectionRange(input.value.length, input.value.length);
-}
-
 /** Takes the suggestions of another conversation away. */
 export function clearSuggestedMessages() {
   stopFollowing();
@@ -43,10 +33,10 @@ async function readable(text, api) {
  * Shows above the composer the messages that a conversation's settings suggest, each until it was sent.
  *
  * @param {string[]} suggestions
- * @param {{api: object, events: object, conversationId: string, messages: object[], isOpen: () => boolean}} page `messages`: those
- *   that are shown
+ * @param {{api: object, events: object, composer: HTMLElement, conversationId: string, messages: object[], isOpen: () => boolean,
+ *   onChoose: (text: string) => void}} page `messages`: those that are shown; `onChoose` gets the text of a suggestion to write
  */
-export async function showSuggestedMessages(suggestions, { api, events, conversationId, messages, isOpen }) {
+export async function showSuggestedMessages(suggestions, { api, events, composer, conversationId, messages, isOpen, onChoose }) {
   const said = messages.filter(isFromUser).map(({ text }) => text);
   const unused = suggestions.filter((suggestion) => !said.some((text) => text.includes(suggestion)));
   if (unused.length === 0) return;
@@ -54,7 +44,7 @@ export async function showSuggestedMessages(suggestions, { api, events, conversa
   if (!isOpen()) return;
   clearSuggestedMessages();
   const chips = new Map(unused.map((text, i) => [text, element('button', {
-    type: 'button', class: 'suggested-message', title: titles[i], onclick: () => write(text),
+    type: 'button', class: 'suggested-message', title: titles[i], onclick: () => onChoose(text),
   }, element('span', { class: 'visually-hidden', text: `${welcomeStrings.lead} ` }), element('span', { class: 'suggested-message-text', text: titles[i] }))]));
   const dismiss = element('button', {
     type: 'button', class: 'icon-button', 'aria-label': welcomeStrings.dismiss, title: welcomeStrings.dismiss,
@@ -67,7 +57,7 @@ export async function showSuggestedMessages(suggestions, { api, events, conversa
     element('p', { class: 'suggested-messages-note', text: welcomeStrings.noModel }),
     element('div', { class: 'suggested-messages-row' }, element('span', { class: 'suggested-messages-lead', 'aria-hidden': 'true', text: welcomeStrings.lead }),
       element('div', { class: 'suggested-messages-list' }, ...chips.values()), dismiss));
-  document.getElementById('composer').before(shown);
+  composer.before(shown);
   stopFollowing = events.on('message:written', (written) => {
     if (written.conversationId !== conversationId) return;
     for (const [suggestion, chip] of chips) {

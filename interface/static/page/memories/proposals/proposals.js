@@ -68,7 +68,7 @@ class ProposalCard {
     this.#controller.abort();
     const hadFocus = this.node.contains(document.activeElement);
     this.node.remove();
-    if (hadFocus) document.getElementById('composer-input').focus();
+    if (hadFocus) this.#page.focusComposer();
   }
 
   /** @param {string} text in the place of everything else @param {...HTMLElement} buttons */

@@ -1,0 +1,129 @@
+import { bring } from '../core/api.js';
+import { device, dictates } from '../core/storage.js';
+import { strings } from '../strings/en/conversation.js';
+import { tellFailure } from '../ui/attempts.js';
+import { showToast } from '../ui/toast.js';
+
+const words = strings.answerSettings;
+const NEW_MODEL_KEY = 'anaphora:new-conversation-model';
+
+/**
+ * What is chosen for the next answer: its model and its settings, by the buttons of models and options. What they open is loaded when it is wanted, or when another model than the server's
+ * own was chosen.
+ *
+ * @param {HTMLFormElement} form
+ * @param {object} page what views share
+ * @param {{onFailed: (error: Error, again: () => void) => void}} options
+ */
+export function createAnswerChoice(form, page, { onFailed }) {
+  const modelButton = form.querySelector('.model-button');
+  const optionsButton = form.querySelector('.options-button');
+  /** `id`: what is chosen, null for the server's own; `isUnsaved`: for a conversation that does not exist yet. */
+  const choice = { conversationId: null, id: null, isUnsaved: false };
+  /** The settings of answers in a conversation that does not exist yet, and the `options` of a message sent with them. */
+  const nothingPending = { settings: {}, options: {} };
+  let pending = nothingPending;
+  let dictation = null;
+  let picker = null;
+  let mainName = '';
+
+  async function withPicker(job) {
+    try {
+      picker ??= (await bring(() => import('./models/picker.js'))).createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
+      return await job(picker);
+    } catch (error) {
+      return onFailed(error, () => withPicker(job));
+    }
+  }
+
+  async function toggleOptions() {
+    try {
+      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings, onVoice: showDictation });
+    } catch (error) {
+      onFailed(error, toggleOptions);
+    }
+  }
+
+  /** The button that listens comes once it is wanted. */
+  async function showDictation() {
+    if (!dictation && !dictates.get()) return;
+    try {
+      dictation ??= (await bring(() => import('./voice/dictation.js'))).createDictation(optionsButton, form.querySelector('textarea'));
+      dictation.setOffered(dictates.get());
+    } catch (error) {
+      onFailed(error, showDictation);
+    }
+  }
+
+  async function openSettings() {
+    try {
+      const { openAnswerSettings } = await bring(() => import('./settings/dialog.js'));
+      const { conversationId } = choice;
+      const saved = await openAnswerSettings(page, { conversationId, pending: withModel(pending.settings) });
+      if (!saved || conversationId !== choice.conversationId) return;
+      if (!conversationId) pending = saved;
+      choose(saved.settings.model_overrides?.main ?? null, { isUnsaved: !conversationId });
+      showToast(words.saved, { kind: 'success' });
+    } catch (error) {
+      onFailed(error, openSettings);
+    }
+  }
+
+  const withModel = (settings) => ({ ...settings, model_overrides: choice.id ? { main: choice.id } : null });
+
+  async function savePending(conversationId, settings) {
+    try {
+      await page.api.changeConversationSettings(conversationId, settings);
+    } catch (error) {
+      tellFailure(error, { failed: words.failed, again: () => savePending(conversationId, settings) });
+    }
+  }
+
+  function choose(id, { isUnsaved }) {
+    Object.assign(choice, { id, isUnsaved });
+    if (picker || id) withPicker((each) => each.show());
+  }
+
+  modelButton.addEventListener('click', () => withPicker((each) => each.toggle()));
+  modelButton.addEventListener('keydown', (event) => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    withPicker((each) => each.toggle());
+  });
+  optionsButton.addEventListener('click', toggleOptions);
+  showDictation();
+  page.events.on('models:known', (models) => {
+    mainName = models.main.name;
+    if (!picker) modelButton.firstElementChild.textContent = mainName;
+  });
+  page.events.on('conversation:details', ({ conversation_id: id, conversation_settings: settings }) => {
+    if (id === choice.conversationId) choose(settings?.model_overrides?.main ?? null, { isUnsaved: false });
+  });
+
+  return {
+    choice,
+    withPicker,
+    openSettings,
+    open(id) {
+      choice.conversationId = id;
+      pending = nothingPending;
+      const forNew = id ? null : device.get(NEW_MODEL_KEY);
+      choose(forNew, { isUnsaved: forNew !== null });
+    },
+    /** What was chosen before there was a conversation is chosen for this one. */
+    rename(id) {
+      choice.conversationId = id;
+      // One that is gone would be refused: the server's own answers.
+      if (choice.isUnsaved) withPicker((each) => !each.isGone() && each.save());
+      if (pending !== nothingPending) savePending(id, pending.settings);
+      pending = nothingPending;
+    },
+    /** The name of the model that answers here, '' while nobody knows. */
+    answering: () => (choice.id ? picker?.answering() : mainName) ?? '',
+    /** The fields of a message to be sent. A model that is gone is refused where a message names it. */
+    payload: () => ({
+      ...(choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
+      ...(Object.keys(pending.options).length > 0 ? { options: pending.options } : {}),
+    }),
+  };
+}

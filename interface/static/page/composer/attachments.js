@@ -1,0 +1,146 @@
+import { bring } from '../core/api.js';
+import { strings } from '../strings/en/conversation.js';
+import { isDialogOpen } from '../ui/dialog.js';
+import { setHidden } from '../ui/dom.js';
+
+const LONG_ENOUGH_TO_LOOK = 4000;
+const AROUND_A_FILE = 60;
+
+const carriesFiles = (event) => event.dataTransfer?.types.includes('Files') && !event.defaultPrevented;
+/** A dialog or a panel over the conversation may want them, and the composer can't be seen. */
+const isCovered = () => isDialogOpen() || Boolean(document.documentElement.dataset.panel);
+
+/** The ways in which files come: the button, dropped on `area`, pasted. `onPaste` is told of text. */
+function receiveFiles({ form, input, area, onFiles, onPaste }) {
+  const picker = form.querySelector('.attach-files');
+  const target = form.querySelector('.drop-target');
+  form.querySelector('.attach-button').addEventListener('click', () => picker.click());
+  picker.addEventListener('change', () => {
+    onFiles([...picker.files]);
+    picker.value = '';
+  });
+  area.addEventListener('dragover', (event) => {
+    if (!carriesFiles(event) || isCovered()) return;
+    event.preventDefault();
+    setHidden(target, false);
+  });
+  area.addEventListener('dragleave', (event) => !event.relatedTarget && setHidden(target, true));
+  area.addEventListener('drop', (event) => {
+    setHidden(target, true);
+    if (!carriesFiles(event) || isCovered()) return;
+    event.preventDefault();
+    onFiles([...event.dataTransfer.files]);
+  });
+  input.addEventListener('paste', (event) => {
+    const text = event.clipboardData.getData('text/plain');
+    const files = [...event.clipboardData.files];
+    // A word processor adds a picture of what it copies as text.
+    if (text) onPaste(text);
+    else if (files.length > 0) {
+      event.preventDefault();
+      onFiles(files);
+    }
+  });
+}
+
+/**
+ * The files that go with the next message; what shows and reads them is loaded with the first one.
+ *
+ * @param {object} options
+ * @param {HTMLElement} options.place for their chips
+ * @param {number} options.most characters in a message
+ * @param {(files: object[]) => Promise<boolean>} options.onChange when a file came or went by hand; false where they can't be kept
+ * @param {(text: string) => void} options.onProblem
+ * @param {(error: Error, again: () => void) => void} options.onFailed
+ */
+export function createAttachments({ form, input, place, page, most, onChange, onProblem, onFailed }) {
+  let files = [];
+  let list = null;
+  let withdrawOffer = () => {};
+  /** Counts the conversations that were turned to. */
+  let conversation = 0;
+  const part = () => bring(() => import('./files.js'));
+
+  async function show() {
+    if (!list && files.length === 0) return;
+    try {
+      const { createFileList } = await part();
+      list ??= createFileList({ place, input, page, onRemove: remove });
+      list.show(files);
+    } catch (error) {
+      onFailed(error, show);
+    }
+  }
+
+  /** Shows the files of another text: what was offered for the one before is over. */
+  function set(wanted) {
+    withdrawOffer();
+    files = wanted;
+    return show();
+  }
+
+  async function change(wanted, problems = []) {
+    files = wanted;
+    const isKept = onChange(files);
+    await show();
+    const said = (await isKept) ? problems : [...problems, (await part()).sentences.notKept];
+    onProblem(said.join(' '));
+  }
+
+  async function remove(position) {
+    const { name } = files[position];
+    await change(files.toSpliced(position, 1));
+    list.removed(name, position);
+  }
+
+  async function take(added, problems = []) {
+    await change([...files, ...added], problems);
+    if (added.length > 0) list.added(added);
+  }
+
+  async function read(wanted) {
+    const before = conversation;
+    try {
+      const { readFiles, sentences } = await part();
+      const { added, problems } = await readFiles(wanted, { most, held: files.length });
+      // Whoever has turned elsewhere meanwhile did not mean that conversation.
+      if (before === conversation) await take(added, problems);
+      else onProblem(sentences.leftBehind);
+    } catch (error) {
+      onFailed(error, () => read(wanted));
+    }
+  }
+
+  async function pasted(text) {
+    if (text.length < LONG_ENOUGH_TO_LOOK) return;
+    const pastedText = text.replaceAll('\r\n', '\n');
+    const loaded = await part().catch(() => null);
+    // It may be sent already.
+    if (!loaded || !input.value.includes(pastedText)) return;
+    withdrawOffer();
+    withdrawOffer = loaded.offerPasted(text, (file) => {
+      // What was pasted may have been changed since: then it stays in the text too.
+      input.value = input.value.replace(pastedText, () => '');
+      input.dispatchEvent(new Event('input'));
+      take([file]);
+    });
+  }
+
+  receiveFiles({ form, input, area: page.dropArea, onFiles: read, onPaste: pasted });
+
+  return {
+    all: () => files,
+    /** How many characters they take, with what is written around them. */
+    length: () => files.reduce((sum, { text, name }) => sum + text.length + name.length + AROUND_A_FILE, 0),
+    /** Shows other ones, or none. */
+    set,
+    /** Shows those of another conversation. */
+    turnTo(wanted) {
+      conversation += 1;
+      return set(wanted);
+    },
+    /** @returns {Promise<string>} the text of the message with `attached` in it */
+    inText: async (text, attached) => (attached.length > 0 ? (await part()).withFiles(text, attached) : text),
+    tooLong: async (limit) => (files.length > 0 ? (await part()).sentences.tooLong(limit) : strings.send.tooLong(limit)),
+  };
+}
