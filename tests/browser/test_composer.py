@@ -50,7 +50,7 @@ def option(page: Page, text: str) -> Locator:
 def command(page: Page, text: str) -> None:
     """Types a command and carries it out, leaving what completes it. The one before stays until it is done."""
     page.focus(INPUT)
-    expect(page.locator(INPUT)).to_have_value("")
+    expect(page.locator("#composer")).not_to_have_attribute("aria-busy", "true")
     page.keyboard.type(text)
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")

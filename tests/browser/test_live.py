@@ -36,6 +36,11 @@ def asked_for(page: Page, *parts: str) -> list[str]:
     return found
 
 
+def opened(page: Page) -> None:
+    """Wait until the page has asked for all that an open conversation shows; its pins come last."""
+    wait_until(page, "() => performance.getEntriesByType('resource').some(({name}) => name.endsWith('/pinned_messages'))")
+
+
 def do(person: Client, method: str, path: str, body: object = None) -> None:
     assert person.request(method, path, body).status in (200, 201)
 
@@ -50,6 +55,7 @@ def test_what_a_program_does_to_conversations_and_workspaces_is_seen_without_ask
     sidebar = SidebarPage(page)
     expect(sidebar.row("One")).to_be_visible()
     expect(body(page, 2)).to_have_text("Understood.")
+    opened(page)
     again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
 
     do(person, "PUT", f"/conversations/{four}/title", {"title": "Fourth"})
@@ -87,6 +93,7 @@ def test_of_messages_that_change_elsewhere_only_those_are_asked_for(person: Clie
     question, _, _, answer = (each["message_id"] for each in messages(person, where))
     page = open_page(person, talk.path)
     expect(body(page, 4)).to_have_text("Understood.")
+    opened(page)
     again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
 
     do(person, "POST", f"/show_hide_message_from_conversation/{where}/{answer}/4", {"show_hide": "hide"})
@@ -195,6 +202,7 @@ def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Clien
     ids = [person.create_conversation() for _ in range(300)]
     page = open_page(person, stays.path)
     expect(SidebarPage(page).row("General (301)")).to_be_visible()
+    opened(page)
     again = asked_for(page, *LISTS, *OF_A_CONVERSATION)
     do(person, "POST", "/conversations/bulk", {"conversation_ids": ids, "change": "delete"})
     expect(SidebarPage(page).row("General (1)")).to_be_visible()

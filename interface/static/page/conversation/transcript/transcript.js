@@ -122,7 +122,8 @@ export class Transcript {
     if (generation !== this.#generation) return;
     this.#nextGeneration();
     this.#forgetLoading();
-    this.#window.replace(messages, { atEnd: around === null });
+    // Fewer than asked for are all there are.
+    this.#window.replace(messages, { atEnd: around === null || messages.length < AROUND });
     this.#show();
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();

@@ -37,7 +37,7 @@ function installRows($) {
 }
 
 export class ContextTree {
-  node = element('div', { class: 'knowledge-tree', 'aria-label': knowledgeTabStrings.contexts.tree });
+  node = element('div', { class: 'knowledge-tree', role: 'group', 'aria-label': knowledgeTabStrings.contexts.tree });
   #on;
   #model = null;
   #tree = null;
