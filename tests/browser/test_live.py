@@ -38,7 +38,9 @@ def asked_for(page: Page, *parts: str) -> list[str]:
 
 def opened(page: Page) -> None:
     """Wait until the page has asked for all that an open conversation shows; its pins come last."""
-    wait_until(page, "() => performance.getEntriesByType('resource').some(({name}) => name.endsWith('/pinned_messages'))")
+    wait_until(
+        page, "() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/pinned_messages'))"
+    )
 
 
 def do(person: Client, method: str, path: str, body: object = None) -> None:
