@@ -24,6 +24,7 @@ from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.upkeep import keep_up
 from chat.tools.catalogue import all_tools
+from chat.tools.loop import ToolLoop
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
@@ -81,8 +82,15 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     vaults = Vaults(database=database)
+    tools = all_tools(code_of=code_of)
     services = services_from(
-        settings, models=models, metrics=metrics, knowledge=knowledge, vectors=vectors, vaults=vaults
+        settings,
+        models=models,
+        metrics=metrics,
+        knowledge=knowledge,
+        vectors=vectors,
+        vaults=vaults,
+        tools=ToolLoop(tools),
     )
     turns = _turn_runner(settings, database, services)
     changes = ChangeFeed(database=database)
@@ -104,7 +112,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         models=models,
         metrics=metrics,
         services=services,
-        tools=all_tools(code_of=code_of),
+        tools=tools,
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chat.runtime.metrics import Metrics
-from language_models.ports import ChatModel
+from language_models.ports import ChatMessage, ChatModel
 from search.meaning import MessageVectors
 from truth_management_system import StructuredAPI
 from vault.documents import Vaults
+
+if TYPE_CHECKING:
+    from chat.turns.events import Event
+    from chat.turns.turn import Turn
 
 Message = Mapping[str, Any]
 """A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
@@ -107,6 +111,24 @@ class KnowledgeDoor(Protocol):
         ...
 
 
+class Ask(Protocol):
+    """Asks the model of a turn."""
+
+    def __call__(
+        self, turn: Turn, prompt: Sequence[ChatMessage], *, calls: list[Mapping[str, Any]], **options: Any
+    ) -> AsyncGenerator[Event, None]:
+        """Stream what the model says into the turn and out as events. Tools that it calls are added to `calls`."""
+        ...
+
+
+class ToolUse(Protocol):
+    """Lets models call tools while they answer."""
+
+    def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
+        """The events of an answer that may call tools; None where the model of the turn is offered none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
     """What a turn is answered with.
@@ -114,7 +136,7 @@ class TurnServices:
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
-    found by meaning. vaults: people's documents; None: there are none.
+    found by meaning. vaults: people's documents; None: there are none. tools: None: no model calls tools.
     messages_found: so many related messages are given to the model at most.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
     distill_timeout, title_timeout: seconds after which either is given up.
@@ -128,6 +150,7 @@ class TurnServices:
     knowledge_limits: KnowledgeLimits = KnowledgeLimits()
     vectors: MessageVectors | None = None
     vaults: Vaults | None = None
+    tools: ToolUse | None = None
     messages_found: int = 3
     distill_patience: float = 3.0
     distill_timeout: float = 20.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack
 
 from language_models.tokens import estimated_tokens
 
@@ -16,22 +16,29 @@ Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 
 
 class ChatMessage(TypedDict):
-    """One message of a prompt, in the shape of the OpenAI chat-completions API."""
+    """One message of a prompt, in the shape of the OpenAI chat-completions API.
 
-    role: Literal["system", "user", "assistant"]
+    tool_calls: of an answer that calls tools. tool_call_id: of the result of a call, whose role is "tool".
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
+    tool_call_id: NotRequired[str]
 
 
 class ChatOptions(TypedDict, total=False):
     """Keyword arguments of a chat request. An option that is absent or None is left to the model.
 
-    tools: the tools that the model may call, in the shape of the chat-completions API.
+    tools: the tools that the model may call, in the shape of the chat-completions API. tool_choice: "none" where it may
+    not call them any more.
     response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or `{"type": "regex", "pattern": …}`;
     a model that cannot be constrained by a regular expression ignores the latter.
     max_tokens: the most tokens of this answer; None: as many as the model can write.
     """
 
     tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: Literal["auto", "none"] | None
     response_format: Mapping[str, Any] | None
     max_tokens: int | None
     temperature: float | None
@@ -144,6 +151,11 @@ class ChatModel(Protocol):
     def price(self) -> Price | None:
         """What its answers cost; None: nothing, or unknown."""
         return None
+
+    @property
+    def calls_tools(self) -> bool | None:
+        """Whether it calls the tools that a request offers; None: unknown."""
+        return False
 
     def count_tokens(self, text: str) -> int:
         """Tokens in `text`: by the model's tokenizer where there is one, else estimated from the characters."""

@@ -269,6 +269,7 @@ class ModelRoles:
             context_window=self._limits.context_window_of(setting, is_main=setting == self._settings["main"]),
             answer_tokens=self._limits.answer_tokens_of(setting),
             needs_limit=is_anthropic,
+            calls_tools=True if base_url in (OPENAI_BASE_URL, ANTHROPIC_BASE_URL) else None,
             price=self._limits.price_of(setting),
             timeouts=self._limits.timeouts,
         )

@@ -57,6 +57,15 @@ class Hold:
         return self._reached.wait(timeout)
 
 
+def calling(*calls: tuple[str, str]) -> Delta:
+    """A step that calls tools: a name and the arguments as JSON for each."""
+    made = [
+        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(calls, 1)
+    ]
+    return Delta(tool_calls=tuple(made), finish_reason="tool_calls")
+
+
 def _resolve(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
@@ -99,6 +108,7 @@ class Call:
 
     prompt: Prompt
     tools: Sequence[Mapping[str, Any]] | None = None
+    tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     max_tokens: int | None = None
     temperature: float | None = None
@@ -123,6 +133,7 @@ class ScriptedChatModel(ChatModel):
         speed: Speed | None = None,
         answer_limit: int | None = None,
         price: Price | None = None,
+        calls_tools: bool | None = False,
     ) -> None:
         """`replies`: one for each request, the last one for every later request; or a function of the prompt."""
         if not callable(replies) and not replies:
@@ -134,6 +145,7 @@ class ScriptedChatModel(ChatModel):
         self._speed = speed or Speed()
         self._answer_limit = answer_limit
         self._price = price
+        self._calls_tools = calls_tools
         self.calls: list[Call] = []
         self.started_streams = 0
         self.finished_streams = 0
@@ -179,6 +191,11 @@ class ScriptedChatModel(ChatModel):
     def price(self) -> Price | None:
         """As given."""
         return self._price
+
+    @property
+    def calls_tools(self) -> bool | None:
+        """As given."""
+        return self._calls_tools
 
     @property
     def prompts(self) -> list[Prompt]:

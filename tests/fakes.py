@@ -17,7 +17,8 @@ from aiohttp import web
 class Answer:
     """What the model says, and how.
 
-    deltas: the pieces it streams; delay: seconds before each. pause_after: after so many pieces it waits for
+    calls: tools that it calls after its pieces, each a name and the arguments as JSON. deltas: the pieces it streams;
+    delay: seconds before each. pause_after: after so many pieces it waits for
     `RecordingModel.release`. break_after: after so many it drops the connection. hang: it never says a thing.
     status: another than 200 is answered as an error, `retry_after` (seconds) with it.
     """
@@ -29,11 +30,17 @@ class Answer:
     hang: bool = False
     status: int = 200
     retry_after: int | None = None
+    calls: tuple[tuple[str, str], ...] = ()
 
 
 def saying(*deltas: str, **how: Any) -> Answer:
     """An answer that streams these pieces."""
     return Answer(deltas=deltas, **how)
+
+
+def calling(*calls: tuple[str, str], saying: Sequence[str] = ()) -> Answer:
+    """An answer that calls these tools, each a name and the arguments as JSON."""
+    return Answer(deltas=tuple(saying), calls=calls)
 
 
 Script = Answer | Callable[[dict[str, Any]], Answer]
@@ -189,7 +196,10 @@ class RecordingModel:
                 request.transport.abort()
                 return response
             await response.write(_event({"choices": [{"index": 0, "delta": {"content": piece}}]}))
-        await response.write(_event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": _USAGE}))
+        for delta in _called(answer.calls):
+            await response.write(_event({"choices": [{"index": 0, "delta": {"tool_calls": [delta]}}]}))
+        reason = "tool_calls" if answer.calls else "stop"
+        await response.write(_event({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": _USAGE}))
         await response.write(b"data: [DONE]\n\n")
         return response
 
@@ -225,6 +235,15 @@ class RecordingModel:
 
 
 _USAGE = {"prompt_tokens": 7, "completion_tokens": 5}
+
+
+def _called(calls: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The deltas of tool calls: the name first, then the arguments in two pieces."""
+    for index, (name, arguments) in enumerate(calls):
+        middle = len(arguments) // 2
+        yield {"index": index, "id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        yield {"index": index, "function": {"arguments": arguments[:middle]}}
+        yield {"index": index, "function": {"arguments": arguments[middle:]}}
 
 
 def _whole(text: str) -> dict[str, Any]:

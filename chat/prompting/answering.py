@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 from chat.context.distil import Distilled
 from chat.context.gather import GatheredContext, KeepReport, fitted
@@ -106,7 +107,7 @@ async def answer(turn: Turn, drafts: Drafts) -> AsyncIterator[Event]:
         except ContextTooLongError:
             # A refusal may have told the true window: then a prompt for that, whole, may fit.
             whole = (1.0,) if turn.model.context_window < window else ()
-            shorter = None if turn.answer else await _shorter(drafts, chain(whole, shares))
+            shorter = None if turn.answer or turn.config.get("tools") else await _shorter(drafts, chain(whole, shares))
             if shorter is None:
                 raise
             draft = shorter
@@ -130,9 +131,18 @@ def fall_back(turn: Turn) -> Event:
     return turn.note(chosen.notice)
 
 
-async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Event]:
+def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncGenerator[Event, None]:
+    tools = turn.services.tools
+    rounds = None if tools is None else tools.rounds(turn, prompt, _ask)
+    return _ask(turn, prompt, calls=[]) if rounds is None else rounds
+
+
+async def _ask(
+    turn: Turn, prompt: Sequence[ChatMessage], *, calls: list[Mapping[str, Any]], **more: Any
+) -> AsyncGenerator[Event, None]:
+    """Stream one request into `turn` and out as events; tool calls go into `calls`. more: options of the request."""
     options = turn.options
-    deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature)
+    deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature, **more)
     began: float | None = None
     try:
         async for delta in deltas:
@@ -140,9 +150,11 @@ async def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncIterator[Ev
                 began = time.monotonic()
             for event in _events(turn, delta):
                 yield event
+            if delta.tool_calls:
+                calls.extend(delta.tool_calls)
             if delta.usage:
                 yield _used(turn, delta.usage, seconds=None if began is None else time.monotonic() - began)
-        if not turn.answer:
+        if not turn.answer and not calls:
             raise ModelFailedError(_why_nothing_was_said(turn))
     finally:
         await _close(deltas)
@@ -167,11 +179,13 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
 def _used(turn: Turn, usage: Usage, *, seconds: float | None) -> Event:
     """Keep what the answer took. seconds: from its first token on."""
     price = turn.model.price
+    before = turn.config.get("usage", {})  # of the rounds before, in an answer that calls tools
+    cost = None if price is None else (price.of(usage) + before.get("cost", 0.0), price.currency)
     event = events.usage(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        seconds=seconds,
-        cost=None if price is None else (price.of(usage), price.currency),
+        prompt_tokens=usage.prompt_tokens + before.get("prompt_tokens", 0),
+        completion_tokens=usage.completion_tokens + before.get("completion_tokens", 0),
+        seconds=(seconds or 0.0) + before.get("seconds", 0.0) or None,
+        cost=cost,
     )
     turn.config["usage"] = event["usage"]
     return event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from chat.context.items import cut, neutralised
@@ -22,12 +22,15 @@ class AnswerOptions:
     """The options of one answer.
 
     system_prompt: stands in the place of the server's own first sentences; "" for those. temperature and
-    answer_tokens (the most tokens of the answer): None leaves them to the model.
+    answer_tokens (the most tokens of the answer): None leaves them to the model. use_tools: whether the model may call
+    tools; None: if it is known to do so. tools: those that were switched on or off, by name.
     """
 
     system_prompt: str = ""
     temperature: float | None = None
     answer_tokens: int | None = None
+    use_tools: bool | None = None
+    tools: Mapping[str, bool] = field(default_factory=dict)
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given the whole system prompt."""
@@ -57,6 +60,8 @@ def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions
         system_prompt=_system_prompt(chosen.get("system_prompt")),
         temperature=_temperature(chosen.get("temperature")),
         answer_tokens=_answer_tokens(chosen.get("answer_tokens")),
+        use_tools=_switch(chosen.get("use_tools")),
+        tools=_switches(chosen.get("tools")),
     )
 
 
@@ -72,6 +77,16 @@ def _temperature(value: Any) -> float | None:
 
 def _answer_tokens(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
+
+
+def _switch(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _switches(value: Any) -> Mapping[str, bool]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {name: on for name, on in value.items() if isinstance(name, str) and isinstance(on, bool)}
 
 
 def _room(model: ChatModel) -> int:

@@ -157,6 +157,8 @@ def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) 
     kept: list[ChatMessage] = []
     for message in reversed(history):
         text = message["text"] or "(no answer)"
+        if message.get("tools"):
+            text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
         tokens -= model.count_tokens(text) + 4
         if tokens < 0:
             break

@@ -90,7 +90,8 @@ class Tool:
 
     run: takes the context and the arguments by their Python names; raises typed errors. parameters: the JSON Schema of
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
-    off. ignores: arguments that are accepted and not looked at.
+    off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
+    long as any.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Tool:
     aliases: tuple[str, ...] = ()
     ignores: frozenset[str] = frozenset()
     arguments: type[BaseModel] | None = None
+    seconds: float | None = None
 
     def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> Result:
         """The result of a call with `arguments` by their public names. Raises InvalidArgumentsError and typed errors.
@@ -124,6 +126,7 @@ def tool(
     ignores: Iterable[str] = (),
     reads_only: bool = True,
     on_by_default: bool | None = None,
+    seconds: float | None = None,
 ) -> Callable[[Callable[..., Result]], Tool]:
     """Make a tool of a function. on_by_default: None for every tool that only reads."""
 
@@ -140,6 +143,7 @@ def tool(
             aliases=tuple(aliases),
             ignores=frozenset(ignores),
             arguments=arguments,
+            seconds=seconds,
         )
 
     return decorate
@@ -176,9 +180,13 @@ class ToolRegistry:
         """The names of all tools, without aliases, sorted."""
         return sorted(self._tools)
 
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name or alias, or None."""
+        return self._by_any_name.get(name)
+
     def get(self, name: str) -> Tool:
         """The tool of this name or alias. Raises ToolNotFoundError."""
-        found = self._by_any_name.get(name)
+        found = self.find(name)
         if found is None:
             raise ToolNotFoundError(name)
         return found

@@ -12,6 +12,7 @@ from chat.prompting.preferences import Preferences, preferences_of
 from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
 from database.connection import database_of
+from database.engine.database import Database
 from database.engine.text import storable
 from database.turns.identity import AcceptedTurn
 from language_models.errors import ModelNotAllowedError
@@ -100,6 +101,9 @@ class _Means:
     settings: Any
     chosen: ChosenModel
     preferences: Preferences
+    user_email: str
+    conversation_id: str
+    database: Database | None
 
 
 def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
@@ -167,12 +171,16 @@ def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:
 def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _Means:
     # All that can fail comes before a turn is accepted: one that is, has to be finished.
     services: TurnServices = query.get("_services") or default_services()
-    settings = history.metadata()["conversation_settings"]
+    metadata = history.metadata()
+    settings, database = metadata["conversation_settings"], history.database or database_of(query.get("_users_dir"))
     return _Means(
         services=services,
         settings=settings,
         chosen=chosen_model(query, settings, services=services),
-        preferences=preferences_of(user_email, database=history.database or database_of(query.get("_users_dir"))),
+        preferences=preferences_of(user_email, database=database),
+        user_email=user_email,
+        conversation_id=str(metadata["conversation_id"]),
+        database=database,
     )
 
 
@@ -192,4 +200,7 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         options=answer_options(means.settings, query.get("options") or {}),
         notice=means.chosen.notice,
         answerers=query.get(ANSWERERS) or (),
+        user_email=means.user_email,
+        conversation_id=means.conversation_id,
+        database=means.database,
     )

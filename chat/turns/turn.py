@@ -29,6 +29,7 @@ from chat.prompting.preferences import Preferences
 from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title
+from database.engine.database import Database
 from database.engine.text import storable
 from database.turns.identity import AcceptedTurn
 from language_models.ports import ChatModel
@@ -73,7 +74,8 @@ class Turn:
     the answer has beside its words. status: the answer's, as it will be stored. under_way: set when there is time for
     what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
     where they could not be. finished: the answer is stored with its status. answer_id: the message id of the answer
-    that is being written. answerers: of a turn with several answers, those who give them, in order. given: the answers
+    that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside
+    which there is none. answerers: of a turn with several answers, those who give them, in order. given: the answers
     that have ended. title: the task that makes the title of a new conversation.
     """
 
@@ -103,6 +105,9 @@ class Turn:
     answerers: Sequence[Answerer] = ()
     given: list[GivenAnswer] = field(default_factory=list)
     answer_id: str = ""
+    user_email: str = ""
+    conversation_id: str = ""
+    database: Database | None = None
 
     def __post_init__(self) -> None:
         self.answer_id = self.accepted.response_message_id

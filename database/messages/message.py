@@ -15,6 +15,7 @@ from sqlalchemy import (
     Select,
     Text,
     bindparam,
+    case,
     cast,
     distinct,
     func,
@@ -161,7 +162,7 @@ class MessageRow(NamedTuple):
 class MessageText(NamedTuple):
     """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
 
-    model: the name of the one that gave this answer, where it is known.
+    model: the name of the one that gave this answer, where it is known. tools: a line about the tools that it called.
     """
 
     message_id: str
@@ -172,6 +173,7 @@ class MessageText(NamedTuple):
     show_hide: str
     edited_at: str | None
     model: str | None
+    tools: str | None
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
@@ -278,7 +280,12 @@ _BEHIND = Prepared(
 )
 # Read backwards through the index, so that only what is asked for is fetched.
 _FROM_END = Prepared(
-    select(*(messages.c[name] for name in MessageText._fields if name in messages.c), answering_model().label("model"))
+    select(
+        *(messages.c[name] for name in MessageText._fields if name in messages.c),
+        answering_model().label("model"),
+        # Only answers with parts can have called tools: of others nothing is looked up.
+        case((messages.c.has_parts == 1, messages.c.config["tools"].as_string())).label("tools"),
+    )
     .where(_LIVE)
     .order_by(messages.c.ordinal.desc())
     .limit(bindparam("limit", type_=Integer))

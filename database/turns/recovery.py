@@ -21,6 +21,7 @@ from database.schema import conversations, message_variants, messages, stream_ev
 
 from .events import INTERRUPTED, answer_events, append_events, joined_text, numbered, stored_events, stream_of
 from .leases import abandoned
+from .tool_calls import ended_calls
 from .turns import finish_in
 
 log = logging.getLogger(__name__)
@@ -155,7 +156,7 @@ def _close(
         head,
         answer.message_id,
         text=joined_text(own),
-        parts=told_parts(own),
+        parts=ended_calls(told_parts(own), status="interrupted"),
         status="interrupted",
         config=None,
         title=head.title or heuristic_title(answer.question or ""),

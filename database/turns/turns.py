@@ -31,6 +31,7 @@ from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
 from .identity import AcceptedTurn, FinishedTurn, finished_turn
 from .leases import new_lease
+from .tool_calls import record_tool_calls
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
@@ -196,6 +197,9 @@ def finish_in(
     if answer_status == "streaming" and is_unkept(known_config):
         return erase_turn(connection, head, response_message_id, status=status)
     if answer_status == "streaming":
+        record_tool_calls(
+            connection, head, response_message_id, model_name=_model_of(config, known_config), parts=parts
+        )
         named = head.friendly_id is None
         head = _name(connection, head, title=title)
         if chosen_variant is not None:
@@ -325,6 +329,10 @@ def _message_rows(
         **new_lease(question.owner),
     }
     return [common | asked, common | answer]
+
+
+def _model_of(config: Mapping[str, Any] | None, known: Mapping[str, Any]) -> str:
+    return str((config or {}).get("model") or known.get("model") or "")
 
 
 def new_chat_activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:

@@ -76,7 +76,18 @@ class ModelOverrides(Body):
     main: ModelName
 
 
-class SettingsChange(AnswerOptions):
+class TurnOptions(AnswerOptions):
+    """How answers are made, and with which tools.
+
+    `use_tools`: whether the model may call tools; null: if it is known to do so. `tools`: those that are switched on or
+    off, by name; the others are as `GET /api/tools` says.
+    """
+
+    use_tools: bool | None = None
+    tools: Annotated[dict[Annotated[Text, Field(max_length=200)], bool], Field(max_length=1_000)] | None = None
+
+
+class SettingsChange(TurnOptions):
     """The settings of a conversation to change: null removes one, those that are left out stay.
 
     `suggestions`: of the welcome conversation, can only be removed.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from endpoints.conversations.models import AnswerOptions
+from endpoints.conversations.models import TurnOptions
 from endpoints.http.models import (
     LARGEST_NUMBER,
     Body,
@@ -37,7 +37,7 @@ class Outgoing(BaseModel):
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None
     client_message_id: ClientId | None = None
-    options: AnswerOptions = Field(default_factory=AnswerOptions)
+    options: TurnOptions = Field(default_factory=TurnOptions)
 
 
 class Repetition(Body):

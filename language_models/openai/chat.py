@@ -44,6 +44,7 @@ class ProviderChatModel(ChatModel):
         context_window: int | None = None,
         answer_tokens: int | None = None,
         needs_limit: bool = False,
+        calls_tools: bool | None = None,
         price: Price | None = None,
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
@@ -52,13 +53,14 @@ class ProviderChatModel(ChatModel):
         """`base_url` ends before `/chat/completions`.
 
         context_window: tokens; None: found out. answer_tokens: the operator's limit of an answer; None: the model's.
-        needs_limit: the provider refuses requests without `max_tokens`. price: None: unknown.
+        needs_limit: the provider refuses requests without `max_tokens`. calls_tools, price: None: unknown.
         """
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._answer_tokens = answer_tokens
         self._price = price
+        self._calls_tools = calls_tools
         self._own_limit = known_answer_limit(model)
         self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit)
         self._meter = meter or SpeedMeter()
@@ -86,6 +88,11 @@ class ProviderChatModel(ChatModel):
     def price(self) -> Price | None:
         """The operator's; None: unknown."""
         return self._price
+
+    @property
+    def calls_tools(self) -> bool | None:
+        """As the provider is known to do; None for other endpoints."""
+        return self._calls_tools
 
     def state(self) -> ModelState:
         """Ready, or failed when the last request found no server or the key was refused."""

@@ -1,0 +1,55 @@
+"""Tool calls as activities: what a model looked up, and in answer to which message."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select
+
+from database.activities import NewActivity, Place, insert_activities
+from database.conversations.conversation import ConversationHead
+from database.engine.clock import now_iso
+from database.messages.parts import Parts
+from database.schema import messages
+
+_KIND = "tool_call"
+_RECIPE = "general-discussion"
+_TYPE = "tool_invocation"
+
+
+def record_tool_calls(
+    connection: Connection, head: ConversationHead, answer_id: str, *, model_name: str, parts: Parts
+) -> None:
+    """Store an activity for each tool call among the `parts` of an answer; answers without any cost nothing.
+
+    It replies to the message that was answered. Arguments and result are in the part, which is erased with the message.
+    """
+    calls = [part for part in parts if part["kind"] == _KIND]
+    if not calls:
+        return
+    question = connection.execute(select(messages.c.in_answer_to).where(messages.c.message_id == answer_id)).scalar()
+    born = [
+        NewActivity(
+            recipe=_RECIPE,
+            type=_TYPE,
+            actor_type="assistant",
+            actor_id=model_name,
+            actor_name=model_name,
+            created_at=now_iso(),
+            place=Place(reply_to_id=question),
+            payload={
+                "message_id": answer_id,
+                "part_id": call["id"],
+                "name": str(call.get("name", "")),
+                "status": str(call.get("status", "")),
+            },
+        )
+        for call in calls
+    ]
+    insert_activities(connection, born, user_email=head.user_email, conversation_id=head.conversation_id)
+
+
+def ended_calls(parts: Parts, *, status: str) -> Parts:
+    """`parts` with each call that was still running marked by `status`."""
+    return [
+        {**part, "status": status} if part["kind"] == _KIND and part.get("status") == "running" else part
+        for part in parts
+    ]

@@ -1,0 +1,328 @@
+"""The model calls tools while it answers: what it is told, what is shown and stored, and what goes wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import orjson
+import pytest
+from pydantic import Field
+from sqlalchemy import select
+
+from chat.tools.loop import MOST_ROUNDS, ToolLoop
+from chat.tools.registry import ToolContext, ToolRegistry, tool
+from chat.turns.runner import TurnRunner
+from database.schema import activities
+from endpoints.http.errors import code_of
+from language_models.errors import ContextTooLongError
+from language_models.testing import Reply, ScriptedChatModel, calling
+from tests.chat.conftest import Talk, joined, wait_until
+
+
+class Gates:
+    """Holds tools until they are let go, and counts the calls."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.calls: list[str] = []
+        self.both = threading.Barrier(2)
+
+
+@pytest.fixture
+def gates() -> Iterator[Gates]:
+    made = Gates()
+    yield made
+    made.open.set()
+
+
+@pytest.fixture
+def tools(gates: Gates) -> ToolRegistry:
+    """An echo, a slow one, one that only works side by side with itself, one that changes things."""
+
+    @tool()
+    def echo(context: ToolContext, *, word: str, times: Annotated[int, Field(ge=1)] = 1) -> dict[str, Any]:
+        """Say a word."""
+        gates.calls.append(word)
+        return {"success": True, "content": word * times, "user": context.user_email, "of": context.message_id}
+
+    @tool()
+    def wait(context: ToolContext) -> dict[str, Any]:
+        """Wait."""
+        gates.calls.append("wait")
+        gates.open.wait(60)
+        return {"success": True, "of": context.conversation_id}
+
+    @tool()
+    def meet(context: ToolContext, *, name: str) -> dict[str, Any]:
+        """Wait for the other call."""
+        del context
+        gates.both.wait(60)
+        return {"success": True, "content": name}
+
+    @tool(reads_only=False)
+    def change(context: ToolContext) -> dict[str, Any]:
+        """Change something."""
+        del context
+        return {"success": True}
+
+    return ToolRegistry([echo, wait, meet, change], code_of=code_of)
+
+
+@pytest.fixture
+def models(talk: Talk, tools: ToolRegistry) -> Callable[..., ScriptedChatModel]:
+    """Lets a model that calls tools play these replies."""
+
+    def make(*replies: Reply, seconds: float = 60.0, **more: Any) -> ScriptedChatModel:
+        model = ScriptedChatModel(replies=replies, **{"calls_tools": True, **more})
+        talk.models.main_model = model
+        talk.configure(tools=ToolLoop(tools, seconds=seconds))
+        return model
+
+    return make
+
+
+def calls_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tool calls as watchers last saw them."""
+    parts = {event["part"]["id"]: event["part"] for event in events if "part" in event}
+    return [part for part in parts.values() if part["kind"] == "tool_call"]
+
+
+def results_in(model: ScriptedChatModel, number: int = -1) -> list[dict[str, Any]]:
+    """The results that the model was given with a request."""
+    return [orjson.loads(each["content"]) for each in model.prompts[number] if each["role"] == "tool"]
+
+
+Models = Callable[..., ScriptedChatModel]
+ECHO = calling(("echo", '{"word":"hello"}'))
+
+
+def test_a_call_is_answered_and_the_model_goes_on(talk: Talk, models: Models) -> None:
+    model = models(Reply("Let me see.", ECHO, finish_reason="tool_calls"), Reply("It says hello."))
+    conversation = talk.new()
+    events = talk.say(conversation, "What does it say?")
+    assert joined(events) == "Let me see.\n\nIt says hello."
+    first, second = model.calls
+    assert [each["function"]["name"] for each in first.tools or ()] == ["echo", "meet", "wait"]
+    assert (first.tools or ())[0]["function"]["parameters"]["required"] == ["word"]
+    asked, answered = second.prompt[-2:]
+    assert (asked["role"], asked["content"]) == ("assistant", "Let me see.")
+    assert asked["tool_calls"][0]["id"] == answered["tool_call_id"]
+    (result,) = results_in(model)
+    assert (result["content"], result["user"]) == ("hello", conversation.user_id)
+
+
+def test_a_call_is_shown_while_it_runs_stored_and_told_of_later(talk: Talk, models: Models) -> None:
+    model = models(Reply(ECHO, finish_reason="tool_calls"), Reply("Hello."), Reply("You are welcome."))
+    conversation = talk.new()
+    events = talk.say(conversation, "What does it say?")
+    states = [event["part"]["status"] for event in events if event.get("part", {}).get("kind") == "tool_call"]
+    assert states == ["running", "complete"]
+    answer = talk.again(conversation).get_message_list()[-1]
+    (part,) = answer["parts"]
+    assert (part["name"], part["arguments"], part["status"]) == ("echo", {"word": "hello"}, "complete")
+    assert part["result"]["content"] == "hello"
+    assert part["result"]["of"] == answer["message_id"]
+    with talk.database.reading() as connection:
+        query = select(activities).where(activities.c.type == "tool_invocation")
+        (activity,) = connection.execute(query).all()
+    question = conversation.get_message_list()[0]
+    assert (activity.reply_to_id, activity.conversation_id) == (question["message_id"], conversation.conversation_id)
+    assert activity.payload["part_id"] == part["id"]
+    talk.say(conversation, "Thank you very much")
+    told = next(each["content"] for each in model.prompts[-1] if each["role"] == "assistant")
+    assert told.startswith("[Looked up before this answer: echo(word=hello)")
+    assert told.endswith("Hello.")
+
+
+def test_calls_of_one_round_run_side_by_side(talk: Talk, models: Models) -> None:
+    both = calling(("meet", '{"name":"one"}'), ("meet", '{"name":"two"}'))
+    model = models(Reply(both, finish_reason="tool_calls"), Reply("They met."))
+    events = talk.say(talk.new(), "Do they meet?")
+    assert [each["status"] for each in calls_of(events)] == ["complete", "complete"]
+    assert [each["content"] for each in results_in(model)] == ["one", "two"]
+
+
+def test_the_same_call_is_made_once(talk: Talk, models: Models, gates: Gates) -> None:
+    again = calling(("echo", '{"word":"a","times":2}'), ("echo", '{"times":2, "word":"a"}'))
+    model = models(
+        Reply(again, finish_reason="tool_calls"), Reply(again, finish_reason="tool_calls"), Reply("Twice the same.")
+    )
+    events = talk.say(talk.new(), "Say it again")
+    assert gates.calls == ["a"]
+    assert [each["status"] for each in calls_of(events)] == ["complete"] * 4
+    assert [each["content"] for each in results_in(model)] == ["aa"] * 4
+
+
+def test_a_model_that_calls_for_ever_is_stopped(talk: Talk, models: Models) -> None:
+    def reply(prompt: Any) -> Reply:
+        return Reply(calling(("echo", orjson.dumps({"word": str(len(prompt))}).decode())), finish_reason="tool_calls")
+
+    model = models(Reply("never"))
+    model._replies = reply
+    events = talk.say(talk.new(), "Go on for ever")
+    assert len(calls_of(events)) == MOST_ROUNDS
+    assert [call.tool_choice for call in model.calls] == [None] * MOST_ROUNDS + ["none"]
+    assert [event["error"]["code"] for event in events if "error" in event] == ["model_failed"]
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (("fly", "{}"), "tool_not_found"),
+        (("change", "{}"), "tool_not_found"),
+        (("echo", '{"word":'), "bad_request"),
+        (("echo", "[1]"), "bad_request"),
+        (("echo", '{"word":"a","times":0}'), "bad_request"),
+        (("echo", '{"wort":"a"}'), "bad_request"),
+    ],
+)
+def test_what_can_not_be_called_is_an_error_that_the_model_sees(
+    talk: Talk, models: Models, call: tuple[str, str], code: str
+) -> None:
+    model = models(Reply(calling(call), finish_reason="tool_calls"), Reply("I could not."))
+    events = talk.say(talk.new(), "Try it now")
+    assert [each["status"] for each in calls_of(events)] == ["failed"]
+    assert [each["error"]["code"] for each in results_in(model)] == [code]
+    assert joined(events) == "I could not."
+
+
+def test_a_tool_that_takes_too_long_is_given_up(talk: Talk, models: Models) -> None:
+    model = models(Reply(calling(("wait", "{}")), finish_reason="tool_calls"), Reply("No answer."), seconds=0.05)
+    events = talk.say(talk.new(), "Wait for it")
+    assert [each["error"]["code"] for each in results_in(model)] == ["tool_timeout"]
+    assert joined(events) == "No answer."
+
+
+def test_a_huge_result_is_cut_and_says_so(talk: Talk, models: Models) -> None:
+    huge = calling(("echo", '{"word":"\\"é","times":500000}'))
+    model = models(Reply(huge, finish_reason="tool_calls"), Reply("A lot."), context_window=200_000)
+    talk.say(talk.new(), "Say a lot")
+    (result,) = results_in(model)
+    assert result["truncated"]
+    assert 10_000 < len(orjson.dumps(result)) <= 40_000
+
+
+def test_results_that_the_model_can_not_take_are_given_shorter(talk: Talk, models: Models) -> None:
+    long = calling(("echo", '{"word":"word ","times":2000}'))
+    model = models(
+        Reply(long, finish_reason="tool_calls"),
+        Reply(error=ContextTooLongError("too long")),
+        Reply(error=ContextTooLongError("too long")),
+        Reply("Enough."),
+        context_window=100_000,
+    )
+    assert joined(talk.say(talk.new(), "Say it all")) == "Enough."
+    lengths = [len(results_in(model, number)[0]["content"]) for number in (1, 2, 3)]
+    assert lengths[0] > lengths[1] > lengths[2]
+
+
+def test_a_turn_is_stopped_inside_of_a_call(talk: Talk, models: Models, runner: TurnRunner, gates: Gates) -> None:
+    models(Reply("Let me wait. ", calling(("wait", "{}")), finish_reason="tool_calls"), Reply("never"))
+    conversation = talk.new()
+    runner.start(conversation, talk.query("Wait for it"))
+    wait_until(lambda: gates.calls == ["wait"])
+    assert runner.cancel(user_email=conversation.user_id, conversation_id=conversation.conversation_id)
+    wait_until(lambda: runner.running() == 0)
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["status"], answer["text"]) == ("cancelled", "Let me wait. ")
+    assert [part["status"] for part in answer["parts"]] == ["cancelled"]
+
+
+def test_tokens_of_all_rounds_are_counted(talk: Talk, models: Models) -> None:
+    model = models(Reply(ECHO, finish_reason="tool_calls"), Reply("Hello."))
+    events = talk.say(talk.new(), "What does it say?")
+    used = [event["usage"] for event in events if "usage" in event]
+    assert len(used) == len(model.calls) == 2
+    assert used[-1]["prompt_tokens"] > used[0]["prompt_tokens"]
+
+
+def test_people_switch_tools_on_and_off(talk: Talk, models: Models) -> None:
+    model = models(Reply("Fine."))
+
+    def offered(**options: Any) -> list[str]:
+        talk.say(talk.new(), "What does it say?", options=options)
+        return [each["function"]["name"] for each in model.calls[-1].tools or ()]
+
+    assert offered() == ["echo", "meet", "wait"]
+    assert offered(tools={"echo": False, "change": True, "fly": True}) == ["change", "meet", "wait"]
+    assert offered(use_tools=False) == []
+
+
+@pytest.mark.parametrize("calls_tools", [None, False])
+def test_a_model_that_is_not_known_to_call_tools_is_offered_none(talk: Talk, models: Models, calls_tools: Any) -> None:
+    model = models(Reply("Fine."), calls_tools=calls_tools)
+    events = talk.say(talk.new(), "What does it say?")
+    assert joined(events) == "Fine."
+    assert (len(model.calls), model.calls[0].tools) == (1, None)
+
+
+def test_an_unknown_provider_is_offered_tools_where_the_person_wants_it(talk: Talk, models: Models) -> None:
+    model = models(Reply(ECHO, finish_reason="tool_calls"), Reply("Hello."), calls_tools=None)
+    assert joined(talk.say(talk.new(), "What does it say?", options={"use_tools": True})) == "Hello."
+    assert len(results_in(model)) == 1
+
+
+WANTED = {"options": {"use_tools": True}}
+
+
+def chosen(**call: Any) -> Reply:
+    """The model's constrained choice."""
+    return Reply(orjson.dumps(call).decode())
+
+
+def test_a_model_without_native_tools_chooses_by_a_constrained_request(talk: Talk, models: Models) -> None:
+    model = models(
+        chosen(tool="echo", arguments={"word": "hello"}), chosen(tool="none"), Reply("Hello."), calls_tools=False
+    )
+    events = talk.say(talk.new(), "What does it say?", **WANTED)
+    assert joined(events) == "Hello."
+    assert [each["status"] for each in calls_of(events)] == ["complete"]
+    choice, _, answer = model.calls
+    schema = (choice.response_format or {})["json_schema"]["schema"]
+    assert [each["properties"]["tool"]["const"] for each in schema["anyOf"]] == ["none", "echo", "meet", "wait"]
+    assert (answer.response_format, answer.tools) == (None, None)
+    assert choice.prompt[-1]["content"].startswith("What does it say?\n\n")
+    assert answer.prompt[-1]["content"].startswith("What does it say?\n\n")
+    assert '"content":"hello"' in answer.prompt[-1]["content"]
+    assert "echo: Say a word." in choice.prompt[-1]["content"]
+
+
+def test_where_nothing_is_chosen_the_prompt_is_as_without_tools(talk: Talk, models: Models) -> None:
+    model = models(chosen(tool="none"), Reply("Fine."), calls_tools=False)
+    assert joined(talk.say(talk.new(), "How are you today?", **WANTED)) == "Fine."
+    assert model.calls[-1].prompt[-1]["content"] == "How are you today?"
+    again = models(Reply("Fine."), calls_tools=False)
+    assert joined(talk.say(talk.new(), "Hello there", **WANTED)) == "Fine."
+    assert len(again.calls) == 1
+
+
+@pytest.mark.parametrize("nonsense", ["", "{", "[]", '{"tool":5}', '{"tool":"fly","arguments":{}}'])
+def test_a_nonsensical_choice_does_not_keep_the_answer_back(talk: Talk, models: Models, nonsense: str) -> None:
+    models(Reply(nonsense), Reply('{"tool":"none"}'), Reply("Fine."), calls_tools=False)
+    events = talk.say(talk.new(), "What does it say?", **WANTED)
+    assert [event for event in events if "error" in event] == []
+    assert joined(events) in {"Fine.", '{"tool":"none"}'}
+
+
+def test_the_same_choice_twice_ends_the_choosing(talk: Talk, models: Models, gates: Gates) -> None:
+    same = chosen(tool="echo", arguments={"word": "hello"})
+    models(same, same, Reply("Hello."), calls_tools=False)
+    assert joined(talk.say(talk.new(), "What does it say?", **WANTED)) == "Hello."
+    assert gates.calls == ["hello"]
+
+
+def test_a_conversation_of_another_person_is_out_of_reach(talk: Talk, context: Any) -> None:
+    from chat.tools.catalogue import all_tools
+
+    secret = talk.about("Secret", ("The password is swordfish", "Noted"), email="eve@example.com")
+    call = calling(("read_conversation", orjson.dumps({"conversationId": secret.conversation_id}).decode()))
+    model = ScriptedChatModel(
+        replies=[Reply(call, finish_reason="tool_calls"), Reply("I found nothing.")], calls_tools=True
+    )
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(all_tools(code_of=code_of)))
+    talk.say(talk.new(), "Read that for me")
+    assert [each["error"]["code"] for each in results_in(model)] == ["conversation_not_found"]
+    assert "swordfish" not in str(model.prompts)
