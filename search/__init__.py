@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Row, Select
+from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from . import postgresql, sqlite
 
@@ -34,6 +34,12 @@ class Engine(Protocol):
         by_length: bool,
     ) -> tuple[list[tuple[int, str]], bool]:
         """(seq, text) of messages that fit `expression`, and whether more fit."""
+
+    def older(self, connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
+        """`seq` of the newest messages that fit `expression` and come before `before`, newest first."""
+
+    def says(self, said: ColumnElement[str], words: str) -> ColumnElement[bool]:
+        """Whether `said` holds `words` as they are, case included."""
 
     def left_out(self, connection: Connection, *, user_email: str) -> Sequence[str]:
         """The conversations whose messages are not to be found."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, Select, func, literal, select, text, union
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, func, literal, select, text, union
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from database.schema import conversations
@@ -33,6 +33,12 @@ _CANDIDATES = """
     WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email
         AND messages.deleted_at IS NULL AND conversations.deleted_at IS NULL AND conversations.expires_at IS NULL
     ORDER BY messages.seq DESC
+"""
+_OLDER = """
+    WITH said AS MATERIALIZED (
+        SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery) AND seq < :before
+    )
+    SELECT seq FROM said ORDER BY seq DESC LIMIT :most
 """
 _FILTERED = "JOIN activities ON activities.seq = found.seq WHERE "
 _CONDITIONS = {
@@ -79,6 +85,17 @@ def candidates(
     query = text(_CANDIDATES.format(filtered=_FILTERED + chosen if chosen else ""))
     rows = connection.execute(query, parameters).all()
     return [(seq, said) for seq, said, _ in rows], any(is_part for *_, is_part in rows)
+
+
+def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
+    """`seq` of the newest messages that fit `expression` and come before `before`, newest first; at most `most`."""
+    parameters = {"expression": expression, "before": before, "most": most}
+    return connection.execute(text(_OLDER), parameters).scalars().all()
+
+
+def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
+    """Whether `said` holds `words` as they are, case included."""
+    return func.strpos(said, words) > 0
 
 
 def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:

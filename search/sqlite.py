@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
 _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
 _BINS = 200
+_OLDER = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _SAID = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
 # A length of the index is a number of words, and sorts as what it is stored as. Subqueries, not joins: SQLite with
 # statistics would read all conversations first, to make a Bloom filter of them.
@@ -121,6 +122,16 @@ def candidates(
         parameters["hits"] = _HITS
     rows = connection.exec_driver_sql(_CANDIDATES.format(hits=hits), parameters).all()
     return [(seq, text) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
+
+
+def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
+    """`seq` of the newest messages that fit `expression` and come before `before`, newest first; at most `most`."""
+    return connection.exec_driver_sql(_OLDER, (expression, before, most)).scalars().all()
+
+
+def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
+    """Whether `said` holds `words` as they are, case included."""
+    return func.instr(said, words) > 0
 
 
 def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:

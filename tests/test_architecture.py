@@ -48,6 +48,7 @@ OWNERS = {
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
     "snowballstemmer": ("search.language",),
+    "re2": ("search.patterns", "chat.tools.documents"),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
 }

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from .conversations import list_conversations, read_conversation
+from .references import resolve_reference
 from .registry import CodeOf, ToolRegistry
+from .search import regex_search, search_memories, search_messages
 
-BUILT_IN = (list_conversations, read_conversation)
+BUILT_IN = (
+    list_conversations,
+    read_conversation,
+    search_messages,
+    search_memories,
+    regex_search,
+    resolve_reference,
+)
 
 
 def all_tools(*, code_of: CodeOf) -> ToolRegistry:

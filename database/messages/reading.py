@@ -186,6 +186,17 @@ def message_by_id(*, database: Database, user_email: str, conversation_id: str, 
         return row_with_id(connection, conversation_id, message_id)
 
 
+def message_by_short_id(
+    *, database: Database, user_email: str, conversation_id: str, short_id: str
+) -> MessageRow | None:
+    """The live message of this conversation with this short id, or None. Raises ConversationNotFoundError."""
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        here = (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
+        found = rows_where(connection, here & (activities.c.short_id == short_id))
+    return found[0] if found else None
+
+
 def last_messages(
     *,
     database: Database,

@@ -1,0 +1,68 @@
+"""The tool that looks a reference up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from chat.context.gather import gather, stored_scope
+from chat.context.items import PkbItem
+from chat.context.memories import KnowledgeRequest
+from database.errors import MessageNotFoundError
+from database.messages.reading import message_by_short_id
+
+from .conversations import author, body
+from .registry import ToolContext, ToolError, tool
+
+_FOUND = ("resolved", "truncated")
+
+
+class NoReferenceError(ToolError):
+    """A text that is no reference."""
+
+
+@tool()
+def resolve_reference(
+    context: ToolContext,
+    *,
+    reference: Annotated[
+        str, Field(min_length=1, max_length=400, description="As written: @conversation_…, @some_memory, #id or [[…]].")
+    ],
+) -> dict[str, Any]:
+    """Look up what a reference names: the messages, memory or document, word for word."""
+    name = reference.strip()
+    if name.startswith("#"):
+        return _message_in_conversation(name.removeprefix("#").lower(), context)
+    name = name.removeprefix("@")
+    if not name:
+        raise NoReferenceError("reference: behind the @ there has to be a name.")
+    scope = stored_scope(context.user_email, database=context.database, loader=context.load, services=context.services)
+    found = gather([name], scope=scope, request=KnowledgeRequest())
+    entry = found.report_dicts()[0]
+    told = {"success": entry["status"] in _FOUND, "reference": entry["ref"], "kind": entry["kind"]}
+    if not told["success"]:
+        error = {"code": entry["status"], "message": f"{entry['ref']} names nothing of yours."}
+        return {**told, "error": error, "candidates": list(entry.get("candidates") or ())}
+    return {**told, "title": entry.get("title") or "", "items": [_item(item) for item in found.items]}
+
+
+def _item(item: PkbItem) -> dict[str, Any]:
+    shown = {"type": item.type, "label": item.label, "content": item.body, "note": item.note}
+    return {name: value for name, value in shown.items() if value}
+
+
+def _message_in_conversation(short_id: str, context: ToolContext) -> dict[str, Any]:
+    """The message of the conversation in which the call is made that has this short id."""
+    if context.conversation_id is None:
+        raise NoReferenceError("A #id names a message of the conversation in which it is written.")
+    row = message_by_short_id(
+        database=context.database,
+        user_email=context.user_email,
+        conversation_id=context.conversation_id,
+        short_id=short_id,
+    )
+    if row is None:
+        raise MessageNotFoundError
+    item = {"type": "conversation_message", "label": f"[{author(row)}]", "content": body(row)}
+    return {"success": True, "reference": f"#{row.short_id}", "kind": "message", "title": "", "items": [item]}

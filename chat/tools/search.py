@@ -1,0 +1,164 @@
+"""Tools that search a person's messages, memories, conversations and documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from chat.runtime.knowledge import knowledge_in
+from conversation_reference_utils import canonical_reference
+from database.engine.clock import now
+from search.messages import Asking, FoundMessage
+from search.messages import search_messages as find_messages
+from search.patterns import LONGEST_PATTERN, Deadline, InvalidPatternError, PatternMatch, find_pattern
+from search.query import conversation_name, first_day, parse_query
+from truth_management_system import Claim
+
+from .registry import ToolContext, ToolError, tool
+
+_AROUND = 3
+_LONGEST_QUERY = 2_000
+
+
+def _day(text: str) -> str:
+    day = first_day(text)
+    if day is None:
+        raise ValueError("not a date: use 2026, 2026-02 or 2026-02-08")
+    return day
+
+
+Query = Annotated[
+    str, Field(min_length=1, max_length=_LONGEST_QUERY, description="Words, or a question in your own words.")
+]
+Limit = Annotated[int, Field(ge=1, le=100)]
+Day = Annotated[str, Field(max_length=10, description="A day, month or year: 2026-02-08."), AfterValidator(_day)]
+SearchIn = Literal["title", "content", "both"]
+ContentType = Literal["documents", "conversations"]
+
+
+class PatternError(ToolError):
+    """A regular expression that can't be used."""
+
+
+@tool()
+def search_messages(
+    context: ToolContext,
+    *,
+    query: Query,
+    limit: Limit = 10,
+    conversation: Annotated[
+        str | None, Field(min_length=1, max_length=400, description="Only in this conversation: id or friendly id.")
+    ] = None,
+    before: Day | None = None,
+    after: Day | None = None,
+) -> dict[str, Any]:
+    """Search everything that the person and the models have said, by words and by meaning; each with its reference."""
+    vectors = context.services.vectors
+    found = find_messages(
+        database=context.database,
+        user_email=context.user_email,
+        query=parse_query(query).narrowed(
+            conversation=conversation_name(conversation) if conversation else None, before=before, after=after
+        ),
+        limit=limit,
+        mode="auto" if vectors is not None else "words",
+        asking=Asking(text=query, today=now().date(), vectors=vectors) if vectors is not None else None,
+    )
+    told = {"success": True, "results": [_message(hit) for hit in found.messages], "truncated": found.next is not None}
+    return {**told, "warnings": found.warnings} if found.warnings else told
+
+
+@tool()
+def search_memories(
+    context: ToolContext, *, query: Query, limit: Limit = 10, before: Day | None = None, after: Day | None = None
+) -> dict[str, Any]:
+    """Search what is remembered about the person, by words and by meaning; each with the reference to cite."""
+    door = context.services.knowledge or knowledge_in(context.database.folder)
+    filters = {name: day for name, day in (("created_after", after), ("created_before", before)) if day is not None}
+    found = door.for_user(context.user_email).search(query, k=limit + 1, filters=filters)
+    if not found.success:
+        raise found.metadata["error"]
+    claims = [result.claim for result in found.data]
+    return {
+        "success": True,
+        "results": [_memory(claim) for claim in claims[:limit]],
+        "truncated": len(claims) > limit,
+    }
+
+
+@tool(aliases=("search_pages",), ignores=("pageId", "driveId", "title"))
+def regex_search(
+    context: ToolContext,
+    *,
+    pattern: Annotated[
+        str,
+        Field(min_length=1, max_length=LONGEST_PATTERN, description="A regular expression (RE2)."),
+    ],
+    search_in: Annotated[SearchIn, Field(alias="searchIn")] = "both",
+    max_results: Annotated[int, Field(alias="maxResults", ge=1, le=100)] = 50,
+    content_types: Annotated[
+        list[ContentType], Field(alias="contentTypes", min_length=1, max_length=2, description="What is searched.")
+    ] = ["documents", "conversations"],  # noqa: B006 - pydantic copies it for each call
+) -> dict[str, Any]:
+    """Find titles, messages and lines of documents that match a regular expression."""
+    matches, is_partial, deadline = list[dict[str, Any]](), False, Deadline()
+    try:
+        if "conversations" in content_types:
+            found = find_pattern(
+                pattern,
+                database=context.database,
+                user_email=context.user_email,
+                titles=search_in != "content",
+                contents=search_in != "title",
+                limit=max_results,
+                deadline=deadline,
+            )
+            matches, is_partial = [_matched(match) for match in found.matches], found.is_partial
+    except InvalidPatternError as error:
+        raise PatternError(error.message) from error
+    return {"success": True, "matches": matches, "truncated": is_partial}
+
+
+def _message(hit: FoundMessage) -> dict[str, Any]:
+    message, name = hit.message, hit.conversation_friendly_id
+    return {
+        "reference": canonical_reference(name, message.message_short_hash or message.index) if name else None,
+        "title": hit.conversation_title,
+        "conversationId": message.conversation_id,
+        "lineNumber": message.index,
+        "sender": "user" if message.sender == "user" else "assistant",
+        "date": message.created_at,
+        "text": hit.snippet.text,
+    }
+
+
+def _memory(claim: Claim) -> dict[str, Any]:
+    return {
+        "reference": f"@{claim.friendly_id}",
+        "statement": claim.statement,
+        "type": claim.claim_type,
+        "domain": claim.context_domain,
+        "date": claim.created_at,
+    }
+
+
+def _matched(match: PatternMatch) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "type": "conversation",
+        "title": match.title,
+        "conversationId": match.conversation_id,
+        "lineNumber": match.index,
+        "matchPreview": match.preview,
+        "suggestedLineRange": suggested_range(match.index, total=match.message_count),
+    }
+    if not match.friendly_id:
+        return {**told, "reference": None}
+    if match.identifier is None:
+        return {**told, "reference": f"@conversation_{match.friendly_id}"}
+    return {**told, "reference": canonical_reference(match.friendly_id, match.identifier)}
+
+
+def suggested_range(line: int | None, *, total: int) -> dict[str, int] | None:
+    """The lines to read around a match; None for a title."""
+    return None if line is None else {"start": max(1, line - _AROUND), "end": min(total, line + _AROUND)}

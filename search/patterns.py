@@ -1,0 +1,296 @@
+"""Finding messages and titles by a regular expression, in time linear in their length (google-re2).
+
+What a match must say of plain text narrows the messages before the expression looks at any: whole words by the
+full-text index, the longest literal by the database. A search ends after `SECONDS` with what it has found by then.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, select
+
+from database.engine.database import Database
+from database.engine.text import storable
+from database.messages.message import rows_numbered
+from database.schema import conversations, messages
+from database.search import index as fulltext_index
+from database.search.index import expression_for
+
+from . import engine_of
+
+if TYPE_CHECKING:
+    import re2
+
+SECONDS = 3.0
+LONGEST_PATTERN = 200
+_LOOKED_AT = 20_000
+_TAIL = 5_000
+_SHORTEST_LITERAL = 3
+_PREVIEW = 200
+_MEMORY = 16 * 1024 * 1024
+_NEWEST = 2**62
+# Of a literal, the words that surely stand alone: what is before and behind them is in the literal too.
+_WHOLE_WORD = re.compile(r"(?<=[^a-zA-Z0-9])[a-zA-Z0-9]+(?=[^a-zA-Z0-9])")
+
+
+class InvalidPatternError(ValueError):
+    """The expression can't be used. `message` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"This is no regular expression that can be used: {reason}.")
+        self.message = str(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternMatch:
+    """A place that matches. index: of the message; None for a title. message_count: of the conversation.
+
+    identifier: the short hash of the message, or its index while it has none.
+    """
+
+    conversation_id: str
+    friendly_id: str
+    title: str
+    message_count: int
+    index: int | None
+    identifier: str | int | None
+    preview: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMatches:
+    """Matches, titles first, each newest first. is_partial: there may be more."""
+
+    matches: list[PatternMatch]
+    is_partial: bool
+
+
+class Deadline:
+    """The moment at which a search ends, however much is left to be looked at."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._end = time.monotonic() + seconds
+
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self._end
+
+
+@lru_cache(maxsize=64)
+def compiled(pattern: str) -> re2._Regexp[str]:
+    """`pattern`, whose `^` and `$` match at the lines of a text. Raises InvalidPatternError."""
+    import re2
+
+    if not 1 <= len(pattern) <= LONGEST_PATTERN:
+        raise InvalidPatternError(f"it must have 1 to {LONGEST_PATTERN} characters")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        return re2.compile(f"(?m){pattern}", options=options)
+    except re2.error as error:
+        raise InvalidPatternError(_reason(error, pattern)) from None
+
+
+def preview(text: str, span: tuple[int, int]) -> str:
+    """The line of a match as one line of text, cut around the match where it is long."""
+    begin, end = span
+    first = text.rfind("\n", 0, begin) + 1
+    last = text.find("\n", max(begin, end - 1))
+    line_end = len(text) if last < 0 else last
+    if line_end - first > _PREVIEW:
+        first = max(first, begin - (_PREVIEW - min(end - begin, _PREVIEW)) // 2)
+    return " ".join(text[first : min(line_end, first + _PREVIEW)].split())
+
+
+def find_pattern(
+    pattern: str,
+    *,
+    database: Database,
+    user_email: str,
+    titles: bool = True,
+    contents: bool = True,
+    limit: int,
+    deadline: Deadline,
+) -> FoundMatches:
+    """The user's live conversations whose title matches, and live messages that do; at most `limit` together.
+
+    Temporary conversations, messages beside the active path and those that are hidden from models are not looked at.
+    Raises InvalidPatternError.
+    """
+    expression = compiled(pattern)
+    with database.reading() as connection:
+        found = list(_titles(connection, expression, user_email=user_email, limit=limit + 1)) if titles else []
+        looked = _Looked(seqs={}, is_partial=False)
+        if contents and len(found) <= limit:
+            looked = _looked(
+                connection, pattern, expression, user_email=user_email, limit=limit + 1 - len(found), deadline=deadline
+            )
+        found += _described(connection, looked.seqs)
+    return FoundMatches(matches=found[:limit], is_partial=looked.is_partial or len(found) > limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """Messages that match, newest first, with their previews; is_partial: not all could be looked at."""
+
+    seqs: dict[int, str]
+    is_partial: bool
+
+
+def _looked(
+    connection: Connection,
+    pattern: str,
+    expression: re2._Regexp[str],
+    *,
+    user_email: str,
+    limit: int,
+    deadline: Deadline,
+) -> _Looked:
+    found: dict[int, str] = {}
+    for texts in _texts(connection, required_literal(pattern), user_email=user_email):
+        for number, (seq, text) in enumerate(texts):
+            match = expression.search(text)
+            if match is not None:
+                found[seq] = preview(text, match.span())
+            if len(found) == limit:
+                return _Looked(seqs=found, is_partial=False)
+            if number % 256 == 0 and deadline.is_over():
+                return _Looked(seqs=found, is_partial=True)
+        if deadline.is_over():
+            return _Looked(seqs=found, is_partial=True)
+    return _Looked(seqs=found, is_partial=False)
+
+
+def _texts(connection: Connection, literal: str, *, user_email: str) -> Iterator[Sequence[tuple[int, str]]]:
+    """(seq, text) of the messages that hold `literal`, newest first, in portions that take a fraction of a second."""
+    engine, m = engine_of(connection), messages.c
+    wanted = select(m.seq, m.text).where(
+        m.user_email == user_email, m.deleted_at.is_(None), m.other_branch.is_(None), m.show_hide != "hide"
+    )
+    if literal:
+        wanted = wanted.where(engine.says(m.text, literal))
+    wanted = wanted.order_by(m.seq.desc())
+    mark = fulltext_index.waiting_behind(connection)
+    if mark is not None:
+        yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq > mark).limit(_TAIL))]
+    expression = expression_for(
+        connection,
+        user_email=user_email,
+        phrases=[(word.lower(),) for word in whole_words(literal)],
+        beginning=False,
+        not_in=engine.left_out(connection, user_email=user_email),
+    )
+    before = _NEWEST
+    while seqs := engine.older(connection, expression, before=before, most=_LOOKED_AT):
+        yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq.in_(engine.listed(seqs))))]
+        before = seqs[-1]
+
+
+def _described(connection: Connection, previews: dict[int, str]) -> Iterator[PatternMatch]:
+    rows = {row.seq: row for row in rows_numbered(connection, list(previews))}
+    c = conversations.c
+    wanted = {row.conversation_id for row in rows.values()}
+    shown = select(c.conversation_id, c.conversation_friendly_id, c.title, c.message_count).where(
+        c.conversation_id.in_(wanted), c.deleted_at.is_(None), c.expires_at.is_(None)
+    )
+    named = {row.conversation_id: row for row in connection.execute(shown)}
+    for seq, preview_of in previews.items():
+        row = rows.get(seq)
+        if row is not None and row.index and row.conversation_id in named:
+            conversation = named[row.conversation_id]
+            yield PatternMatch(
+                conversation_id=row.conversation_id,
+                friendly_id=conversation.conversation_friendly_id or "",
+                title=conversation.title,
+                message_count=conversation.message_count,
+                index=row.index,
+                identifier=row.message_short_hash or row.index,
+                preview=preview_of,
+            )
+
+
+def _titles(
+    connection: Connection, expression: re2._Regexp[str], *, user_email: str, limit: int
+) -> Iterator[PatternMatch]:
+    c = conversations.c
+    query = (
+        select(c.conversation_id, c.conversation_friendly_id, c.title, c.message_count)
+        .where(c.user_email == user_email, c.deleted_at.is_(None), c.expires_at.is_(None))
+        .order_by(c.updated_at.desc(), c.conversation_id.desc())
+    )
+    for row in connection.execute(query):
+        match = expression.search(row.title)
+        if match is not None:
+            limit -= 1
+            yield PatternMatch(
+                conversation_id=row.conversation_id,
+                friendly_id=row.conversation_friendly_id or "",
+                title=row.title,
+                message_count=row.message_count,
+                index=None,
+                identifier=None,
+                preview=preview(row.title, match.span()),
+            )
+        if limit == 0:
+            return
+
+
+@lru_cache(maxsize=64)
+def required_literal(pattern: str) -> str:
+    """The longest text that each match of `pattern` holds, as far as that is certain; "" where there is none."""
+    if "[:" in pattern:
+        return ""  # a class of RE2 that Python reads in another way
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = _parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return ""  # RE2 knows more than Python does
+    if tree.state.flags & re.IGNORECASE:
+        return ""
+    longest = max(_literals(tree), key=len, default="")
+    return longest if len(longest) >= _SHORTEST_LITERAL and storable(longest) == longest else ""
+
+
+def whole_words(literal: str) -> list[str]:
+    """The words in `literal` that stand alone wherever it is said; of ASCII text, where that is certain."""
+    return _WHOLE_WORD.findall(literal) if literal.isascii() else []
+
+
+def _literals(tree: Any) -> Iterator[str]:
+    """Runs of characters that each match holds."""
+    run = ""
+    for operator, argument in tree:
+        if operator is _constants.LITERAL:
+            run += chr(argument)
+        elif operator is not _constants.AT:
+            yield run
+            run = ""
+            yield from _inner(operator, argument)
+    yield run
+
+
+def _inner(operator: Any, argument: Any) -> Iterator[str]:
+    if operator is _constants.SUBPATTERN and not argument[1] & re.IGNORECASE:
+        yield from _literals(argument[3])
+    elif operator in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and argument[0] > 0:
+        yield from _literals(argument[2])
+
+
+def _reason(error: Exception, pattern: str) -> str:
+    told = error.args[0] if error.args else ""
+    text = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
+    if re.search(r"\(\?<?[=!]", pattern):
+        return "there is no looking ahead or behind"
+    if re.search(r"\\[1-9]", pattern):
+        return "there are no references to groups"
+    return text.rstrip(".") or "it is malformed"

@@ -1,0 +1,99 @@
+"""Regular expressions over messages: what narrows a search is certain, and no pattern takes long."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import pytest
+
+from search.patterns import InvalidPatternError, compiled, preview, required_literal, whole_words
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        ("tomatoes", "tomatoes"),
+        (r"\btomato(es)?\b", "tomato"),
+        ("(the big )+tomato", "the big "),
+        ("to+mato", "mato"),
+        ("a{3}bcd", "bcd"),
+        ("^begin$", "begin"),
+        ("(?:yes|no)thing", "thing"),
+        ("x*yz", ""),
+        ("tomato|potato", ""),
+        ("(?i)tomato", ""),
+        ("(?i:tomato)soup", "soup"),
+        ("[[:alpha:]]tomato", ""),
+        (r"\pLtomato", ""),
+        ("ab", ""),
+        (r"\.\*\(", ".*("),
+        ("", ""),
+    ],
+)
+def test_what_each_match_must_say_is_found(pattern: str, literal: str) -> None:
+    assert required_literal(pattern) == literal
+
+
+def test_a_literal_is_in_every_match() -> None:
+    texts = ["a tomato soup", "tomatoes", "the big the big tomato", "nothing", "yes thing", "soup.*(", "xyz bcd aaabcd"]
+    patterns = [r"\btomato(es)?\b", "(the big )+tomato", "(?:yes|no| )thing", "a{3}bcd", r"soup\.\*", "t(oma)+to"]
+    for pattern in patterns:
+        for text in texts:
+            if compiled(pattern).search(text):
+                assert required_literal(pattern) in text
+
+
+def test_words_that_stand_alone_are_whole() -> None:
+    assert whole_words("the big-red tomato") == ["big", "red"]
+    assert whole_words("tomato") == []
+    assert whole_words("die süße Tomate und") == []
+
+
+HOSTILE = [
+    "(a+)+$",
+    "(a|aa)+$",
+    "(a|a?)+$",
+    "(.*a){20}$",
+    "([a-zA-Z]+)*$",
+    r"(\w+\s?)*!",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+    "(x+x+)+y",
+    "a?" * 30 + "a" * 30,
+    "(.*)*" * 10,
+]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_no_pattern_is_slow(pattern: str) -> None:
+    # A backtracking engine would not come to an end with these: that this test does is what it says.
+    compiled(pattern).search("a" * 5_000 + "!")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        required_literal(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(?=ahead)", "looking ahead"),
+        ("(?<!behind)x", "looking ahead"),
+        (r"(a)\1", "references to groups"),
+        ("(", "missing"),
+        ("", "1 to 200"),
+        ("a" * 201, "1 to 200"),
+        ("((a{100}){100}){100}", "repetition"),
+    ],
+)
+def test_what_can_not_be_used_says_why(pattern: str, reason: str) -> None:
+    with pytest.raises(InvalidPatternError, match=re.escape(reason)):
+        compiled(pattern)
+
+
+def test_a_preview_is_the_line_around_the_match() -> None:
+    text = "first\n" + "x " * 300 + "needle" + " y" * 300 + "\nlast"
+    begin = text.index("needle")
+    shown = preview(text, (begin, begin + 6))
+    assert "needle" in shown
+    assert len(shown) <= 200
+    assert preview("one\ntwo three\nfour", (4, 7)) == "two three"
