@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .conversations import list_conversations, read_conversation
+from .documents import read_document
 from .references import resolve_reference
 from .registry import CodeOf, ToolRegistry
 from .search import regex_search, search_memories, search_messages
@@ -14,6 +15,7 @@ BUILT_IN = (
     search_memories,
     regex_search,
     resolve_reference,
+    read_document,
 )
 
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
+from database.agents.repository import get_agent
 from database.conversations.overview import ConversationOverview, conversation_overviews
 from database.conversations.repository import get_conversation
-from database.errors import ConversationNotFoundError, NotFoundError
+from database.errors import ConversationNotFoundError
 from database.messages.message import MessageRow
 from database.messages.reading import messages_between
 from database.references import conversations_by_friendly_id
@@ -24,12 +25,6 @@ _AT_ONCE = 500
 Limit = Annotated[int, Field(ge=1, le=_MOST_LISTED)]
 Shown = Annotated[str, Field(max_length=500, description="What this call is shown as.")]
 Name = Annotated[str, Field(min_length=1, max_length=400)]
-
-
-class AgentNotFoundError(NotFoundError):
-    """No such agent of this user."""
-
-    noun = "agent"
 
 
 @tool(ignores=("driveId",))
@@ -47,12 +42,11 @@ def list_conversations(
 ) -> dict[str, Any]:
     """List the person's earlier conversations, newest first, with how each begins."""
     del title
-    if agent is not None:
-        raise AgentNotFoundError
+    scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
     found, further = conversation_overviews(
-        database=context.database,
-        user_email=context.user_email,
+        **scope,
         words=query.split(),
+        agent_id=get_agent(**scope, agent=agent).agent_id if agent is not None else None,
         limit=limit,
         cursor=cursor,
         preview=_PREVIEW,
@@ -138,5 +132,5 @@ def _listed(conversation: ConversationOverview, context: ToolContext) -> dict[st
         "messageCount": conversation.message_count,
         "lastActivity": conversation.updated_at,
         "firstMessagePreview": " ".join(conversation.beginning.split()),
-        "participants": [context.user_email],
+        "participants": [context.user_email, *conversation.agent_ids],
     }

@@ -11,8 +11,10 @@ from chat.context.items import PkbItem
 from chat.context.memories import KnowledgeRequest
 from database.errors import MessageNotFoundError
 from database.messages.reading import message_by_short_id
+from vault.errors import DocumentNotFoundError
 
 from .conversations import author, body
+from .documents import vault_of
 from .registry import ToolContext, ToolError, tool
 
 _FOUND = ("resolved", "truncated")
@@ -34,6 +36,8 @@ def resolve_reference(
     name = reference.strip()
     if name.startswith("#"):
         return _message_in_conversation(name.removeprefix("#").lower(), context)
+    if name.startswith("[["):
+        return _document(name, context)
     name = name.removeprefix("@")
     if not name:
         raise NoReferenceError("reference: behind the @ there has to be a name.")
@@ -50,6 +54,17 @@ def resolve_reference(
 def _item(item: PkbItem) -> dict[str, Any]:
     shown = {"type": item.type, "label": item.label, "content": item.body, "note": item.note}
     return {name: value for name, value in shown.items() if value}
+
+
+def _document(link: str, context: ToolContext) -> dict[str, Any]:
+    """The document that a link between double brackets leads to."""
+    vault = vault_of(context)
+    found = vault.resolve(link)
+    if found.path is None:
+        raise DocumentNotFoundError
+    document = vault.read(found.path)
+    item = {"type": "document", "label": document.path, "content": document.text[: context.max_chars]}
+    return {"success": True, "reference": link, "kind": "document", "title": document.title, "items": [item]}
 
 
 def _message_in_conversation(short_id: str, context: ToolContext) -> dict[str, Any]:

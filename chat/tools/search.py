@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -15,9 +16,9 @@ from search.patterns import LONGEST_PATTERN, Deadline, InvalidPatternError, Patt
 from search.query import conversation_name, first_day, parse_query
 from truth_management_system import Claim
 
+from .documents import matching_lines, suggested_range
 from .registry import ToolContext, ToolError, tool
 
-_AROUND = 3
 _LONGEST_QUERY = 2_000
 
 
@@ -115,9 +116,22 @@ def regex_search(
                 deadline=deadline,
             )
             matches, is_partial = [_matched(match) for match in found.matches], found.is_partial
+        if "documents" in content_types and context.services.vaults is not None:
+            lines = matching_lines(
+                context, pattern, titles=search_in != "content", contents=search_in != "title", deadline=deadline
+            )
+            documents = list(islice(lines, max_results + 1))
+            is_partial |= None in documents or len(matches) + len(documents) > max_results
+            # The half of the room for each, unless the other leaves some.
+            matches = _shared_out([each for each in documents if each is not None], matches, most=max_results)
     except InvalidPatternError as error:
         raise PatternError(error.message) from error
     return {"success": True, "matches": matches, "truncated": is_partial}
+
+
+def _shared_out(documents: list[dict[str, Any]], others: list[dict[str, Any]], *, most: int) -> list[dict[str, Any]]:
+    kept = max(most - len(others), min(len(documents), most // 2))
+    return [*documents[:kept], *others[: most - min(kept, len(documents))]]
 
 
 def _message(hit: FoundMessage) -> dict[str, Any]:
@@ -157,8 +171,3 @@ def _matched(match: PatternMatch) -> dict[str, Any]:
     if match.identifier is None:
         return {**told, "reference": f"@conversation_{match.friendly_id}"}
     return {**told, "reference": canonical_reference(match.friendly_id, match.identifier)}
-
-
-def suggested_range(line: int | None, *, total: int) -> dict[str, int] | None:
-    """The lines to read around a match; None for a title."""
-    return None if line is None else {"start": max(1, line - _AROUND), "end": min(total, line + _AROUND)}

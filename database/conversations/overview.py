@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +18,7 @@ from .listing import decode_cursor, encode_cursor
 
 _c, _m = conversations.c, messages.c
 _LATEST = (
-    select(_c.conversation_id, _c.conversation_friendly_id, _c.updated_at, _c.title, _c.message_count)
+    select(_c.conversation_id, _c.conversation_friendly_id, _c.updated_at, _c.title, _c.message_count, _c.agent_id)
     .where(_c.user_email == bindparam("owner"), _c.deleted_at.is_(None), _c.expires_at.is_(None))
     .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
 )
@@ -32,7 +33,10 @@ _NEXT_PAGE = Prepared(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOverview:
-    """One conversation. beginning: the first characters of its first message. friendly_id: "" while there is none."""
+    """One conversation. beginning: the first characters of its first message. friendly_id: "" while there is none.
+
+    agent_ids: of the agents that answer or ask in it.
+    """
 
     conversation_id: str
     friendly_id: str
@@ -40,6 +44,7 @@ class ConversationOverview:
     message_count: int
     updated_at: str
     beginning: str
+    agent_ids: tuple[str, ...]
 
 
 def conversation_overviews(
@@ -47,14 +52,16 @@ def conversation_overviews(
     database: Database,
     user_email: str,
     words: Sequence[str] = (),
+    agent_id: str | None = None,
     limit: int,
     cursor: str | None = None,
     preview: int,
 ) -> tuple[list[ConversationOverview], str | None]:
     """The user's live conversations, newest first, archived ones too, and the cursor of the next page.
 
-    words: each is in the title, whatever the case. preview: how many characters of the first message are shown.
-    Temporary conversations are never listed. Two queries. Raises InvalidChangeError for an unknown cursor.
+    words: each is in the title, whatever the case. agent_id: only those of this agent. preview: how many characters of
+    the first message are shown.
+    Temporary conversations are never listed. Three queries. Raises InvalidChangeError for an unknown cursor.
     """
     folded = [word.casefold() for word in words]
     given = {"owner": user_email}
@@ -63,12 +70,14 @@ def conversation_overviews(
     query = _FIRST_PAGE if cursor is None else _NEXT_PAGE
     with database.reading() as connection:
         with closing(query.some(connection, **given)) as rows:
-            fitting = (row for row in rows if all(word in row[3].casefold() for word in folded))
+            own = (row for row in rows if agent_id in (None, row[5]))
+            fitting = (row for row in own if all(word in row[3].casefold() for word in folded))
             found = list(islice(fitting, limit + 1))
         shown = found[:limit]
-        begun = _beginnings(connection, [row[0] for row in shown], preview=preview)
+        ids = [row[0] for row in shown]
+        begun, asking = _beginnings(connection, ids, preview=preview), _asking_agents(connection, ids)
     next_cursor = encode_cursor(updated_at=shown[-1][2], conversation_id=shown[-1][0]) if len(found) > limit else None
-    return [_overview(row, begun.get(row[0], "")) for row in shown], next_cursor
+    return [_overview(row, begun.get(row[0], ""), asking[row[0]]) for row in shown], next_cursor
 
 
 def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, preview: int) -> dict[str, str]:
@@ -84,8 +93,18 @@ def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, prev
     return {conversation_id: text for conversation_id, text in rows if text is not None}
 
 
-def _overview(row: Row, beginning: str) -> ConversationOverview:
-    conversation_id, friendly_id, updated_at, title, message_count = row
+def _asking_agents(connection: Connection, conversation_ids: Sequence[str]) -> Mapping[str, set[str]]:
+    """The agents that have asked something in each conversation."""
+    query = select(_m.conversation_id, _m.source_agent_id).distinct()
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    asked = _m.conversation_id.in_(conversation_ids) & _m.source_agent_id.is_not(None) & _m.deleted_at.is_(None)
+    for conversation_id, agent_id in connection.execute(query.where(asked)):
+        found[conversation_id].add(agent_id)
+    return found
+
+
+def _overview(row: Row, beginning: str, asking: Iterable[str]) -> ConversationOverview:
+    conversation_id, friendly_id, updated_at, title, message_count, agent_id = row
     return ConversationOverview(
         conversation_id=conversation_id,
         friendly_id=friendly_id or "",
@@ -93,4 +112,5 @@ def _overview(row: Row, beginning: str) -> ConversationOverview:
         message_count=message_count,
         updated_at=updated_at,
         beginning=beginning,
+        agent_ids=tuple(sorted({*asking, *([agent_id] if agent_id else [])})),
     )

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from chat.tools.conversations import AgentNotFoundError
 from chat.tools.registry import NotSignedInError, ToolContext, ToolRegistry
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
-from database.errors import ConversationNotFoundError
+from database.errors import AgentNotFoundError, ConversationNotFoundError
 from database.messages.editing import delete_message, show_or_hide_message
 from tests.chat.conftest import EMAIL, Talk, fid
 

@@ -1,0 +1,110 @@
+"""Tools that read the documents of a person's vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from search.patterns import Deadline, compiled, preview
+from vault.documents import Document, Vault, Vaults
+from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
+
+from .ranges import LineEnd, LineStart, counted, line_range, numbered
+from .registry import ToolContext, ToolError, tool
+
+_AROUND = 3
+Path = Annotated[str | None, Field(min_length=1, max_length=1_000, description="Its path, or a link as in [[…]].")]
+
+
+class PathMissingError(ToolError):
+    """A call that names no document."""
+
+    def __init__(self) -> None:
+        super().__init__("relative_path: Field required.")
+
+
+@tool(aliases=("read_zk_document", "read_page"), ignores=("pageId", "driveId", "title"))
+def read_document(
+    context: ToolContext,
+    *,
+    relative_path: Path = None,
+    path: Path = None,
+    line_start: LineStart = None,
+    line_end: LineEnd = None,
+) -> dict[str, Any]:
+    """Read one document of the person, its lines numbered; lineStart and lineEnd choose some of them."""
+    document = _named(vault_of(context), relative_path or path)
+    wanted = line_range(line_start, line_end, total=len(document.lines))
+    shown = numbered(counted(document.lines, wanted), max_chars=context.max_chars)
+    return {
+        "success": True,
+        "path": document.path,
+        "title": document.title,
+        "totalLines": len(document.lines),
+        **shown.told(wanted),
+    }
+
+
+def vault_of(context: ToolContext) -> Vault:
+    """The documents of the person. Raises VaultUnavailableError."""
+    vaults: Vaults | None = context.services.vaults
+    if vaults is None:
+        raise VaultUnavailableError("There are no documents on this server.")
+    return vaults.of(context.user_email)
+
+
+def matching_lines(
+    context: ToolContext, pattern: str, *, titles: bool, contents: bool, deadline: Deadline
+) -> Iterator[dict[str, Any] | None]:
+    """The titles and lines of documents that match; None at last where there was no time to look at all of them.
+
+    Raises InvalidPatternError.
+    """
+    expression = compiled(pattern)
+    for path, title, text in vault_of(context).texts():
+        if deadline.is_over():
+            yield None
+            return
+        found = expression.search(title) if titles else None
+        if found is not None:
+            yield _match(path, title, None, preview(title, found.span()), total=0)
+        if contents and expression.search(text) is not None:
+            lines = text.removesuffix("\n").split("\n")
+            for number, line in enumerate(lines, 1):
+                match = expression.search(line)
+                if match is not None:
+                    yield _match(path, title, number, preview(line, match.span()), total=len(lines))
+
+
+def suggested_range(line: int | None, *, total: int) -> dict[str, int] | None:
+    """The lines to read around a match; None for a title."""
+    return None if line is None else {"start": max(1, line - _AROUND), "end": min(total, line + _AROUND)}
+
+
+def _match(path: str, title: str, line: int | None, shown: str, *, total: int) -> dict[str, Any]:
+    return {
+        "type": "document",
+        "title": title,
+        "path": path,
+        "lineNumber": line,
+        "matchPreview": shown,
+        "suggestedLineRange": suggested_range(line, total=total),
+        "reference": f"[[{path.removesuffix('.md')}]]",
+    }
+
+
+def _named(vault: Vault, name: str | None) -> Document:
+    """The document at a path, or that a link leads to. Raises PathMissingError, DocumentNotFoundError."""
+    if name is None:
+        raise PathMissingError
+    try:
+        return vault.read(name)
+    except (DocumentNotFoundError, PathRefusedError):
+        found = vault.resolve(name).path  # of a title or a link; it leads to documents of the vault alone
+        if found is None:
+            if name.startswith("[["):
+                raise DocumentNotFoundError from None
+            raise
+        return vault.read(found)
