@@ -35,7 +35,7 @@ _LOOKED_AT = 20_000
 _TAIL = 5_000
 _SHORTEST_LITERAL = 3
 _PREVIEW = 200
-_MEMORY = 16 * 1024 * 1024
+_OPTIONS = {"log_errors": False, "max_mem": 16 * 1024 * 1024}
 _NEWEST = 2**62
 # Of a literal, the words that surely stand alone: what is before and behind them is in the literal too.
 _WHOLE_WORD = re.compile(r"(?<=[^a-zA-Z0-9])[a-zA-Z0-9]+(?=[^a-zA-Z0-9])")
@@ -92,8 +92,8 @@ def compiled(pattern: str) -> re2._Regexp[str]:
     if not 1 <= len(pattern) <= LONGEST_PATTERN:
         raise InvalidPatternError(f"it must have 1 to {LONGEST_PATTERN} characters")
     options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _MEMORY
+    for name, value in _OPTIONS.items():
+        setattr(options, name, value)
     try:
         return re2.compile(f"(?m){pattern}", options=options)
     except re2.error as error:

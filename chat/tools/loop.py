@@ -87,9 +87,7 @@ async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         async with aclosing(calls.run(made)) as ran:
             async for event in ran:
                 yield event
-        messages += [
-            {"role": "tool", "tool_call_id": call["id"], "content": _encoded(calls.result_of(call))} for call in made
-        ]
+        messages += [_answered(call["id"], calls.result_of(call)) for call in made]
         if turn.answer:
             turn.answer.append("\n\n")
             yield events.text("\n\n")
@@ -254,6 +252,10 @@ def _key(function: Mapping[str, Any]) -> bytes:
 def _with_id(call: Mapping[str, Any], number: int, place: int) -> dict[str, Any]:
     """`call` with an id that no other call of the turn has."""
     return {**call, "id": f"{call.get('id') or 'call'}_{number}_{place}"}
+
+
+def _answered(tool_call_id: str, result: Result) -> ChatMessage:
+    return {"role": "tool", "tool_call_id": tool_call_id, "content": _encoded(result)}
 
 
 def _encoded(result: Result) -> str:
