@@ -48,7 +48,7 @@ OWNERS = {
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
     "snowballstemmer": ("search.language",),
-    "re2": ("search.patterns", "chat.tools.documents"),
+    "re2": ("search.patterns",),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
 }

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from search.patterns import Deadline, compiled, preview
+from search.patterns.expressions import Deadline, compiled, preview
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
 

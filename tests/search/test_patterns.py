@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from search.patterns import InvalidPatternError, compiled, preview, required_literal, whole_words
+from search.patterns.expressions import InvalidPatternError, compiled, preview, required_literal, whole_words
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.messages.editing import show_or_hide_message
 from database.search.indexing import index_pending
-from search import patterns
+from search.patterns.expressions import Deadline
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 
 Call = Callable[..., dict[str, Any]]
@@ -94,7 +94,7 @@ def test_newest_come_first_and_no_more_than_wanted(talk: Talk, call: Call) -> No
 def test_a_search_that_takes_too_long_says_what_it_has_found(
     garden: Conversation, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns.Deadline, "is_over", lambda _: True)
+    monkeypatch.setattr(Deadline, "is_over", lambda _: True)
     told = call("regex_search", pattern="frost", searchIn="content")
     assert (told["success"], told["truncated"]) == (True, True)
     assert garden

@@ -1,0 +1,1 @@
+"""Searching by regular expressions, in time linear in the length of what is searched."""
