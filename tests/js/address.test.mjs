@@ -34,6 +34,28 @@ test('one history tells panels from conversations, and a panel that was closed i
   page.go(-1);
   assert.deepEqual(page.entries, ['/interface/a', '/interface/a', '/interface/b?message=m']);
   assert.deepEqual(steps, [
-    { isPanelAlone: true, closesPanel: true }, { isPanelAlone: true, closesPanel: false }, { isPanelAlone: false, closesPanel: false },
+    { isPanelAlone: true, isBesideAlone: false, closesPanel: true }, { isPanelAlone: true, isBesideAlone: false, closesPanel: false },
+    { isPanelAlone: false, isBesideAlone: false, closesPanel: false },
   ]);
+});
+
+test('the address names two conversations, whatever panel comes and goes, and they can change places', async () => {
+  const page = openWindow('/interface/a');
+  const { besideInAddress, followAddress, leavePanel, swapAddress, writeAddress, writeBeside, writePanel } = await import('../../interface/static/page/core/address.js?two');
+  writeBeside('push', 'b/1');
+  assert.equal(besideInAddress(), 'b/1');
+  writePanel('?panel=search&q=tea');
+  leavePanel();
+  writeAddress('push', 'c', 'm');
+  assert.deepEqual(page.entries, ['/interface/a', '/interface/a?beside=b%2F1', '/interface/a?beside=b%2F1', '/interface/c?message=m&beside=b%2F1']);
+  const steps = [];
+  followAddress((step) => steps.push(step));
+  page.go(-1);
+  page.go(-2);
+  assert.deepEqual(steps.map(({ isBesideAlone }) => isBesideAlone), [false, true]);
+  page.go(2);
+  swapAddress();
+  assert.equal(page.entries.at(-1), '/interface/b%2F1?beside=a');
+  writeBeside('replace', null);
+  assert.equal(page.entries.at(-1), '/interface/b%2F1');
 });

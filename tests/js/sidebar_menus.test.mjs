@@ -25,8 +25,8 @@ function recorder() {
   return { calls, actions };
 }
 
-function menuOf(conversation, { chosen = [conversation.conversation_id], actions = recorder().actions } = {}) {
-  return conversationMenu(conversation, { chosen, home: 'w1', outline, actions });
+function menuOf(conversation, { isOpen = false, chosen = [conversation.conversation_id], actions = recorder().actions } = {}) {
+  return conversationMenu(conversation, { chosen, home: 'w1', outline, isOpen, actions });
 }
 
 const NAMED = { conversation_id: 'c1', conversation_friendly_id: 'learn_python_a1b2' };
@@ -71,7 +71,7 @@ test('a conversation cannot move to where it is', () => {
 test('what means one conversation is closed while several are selected, and says why', () => {
   const closed = Object.entries(menuOf(NAMED, { chosen: ['c1', 'c2'] })).filter(([, { _disabled }]) => _disabled);
   assert.deepEqual(closed.map(([name]) => name), [
-    'copyReference', 'copyFullReference', 'openWindow', 'rename', 'tags', 'clone', 'fork', 'stateless', 'share', 'export',
+    'copyReference', 'copyFullReference', 'openWindow', 'openBeside', 'rename', 'tags', 'clone', 'fork', 'stateless', 'share', 'export',
   ]);
   for (const [, item] of closed) {
     assert.equal(item.title, 'For one conversation at a time: 2 are selected');
@@ -177,7 +177,7 @@ test('a temporary conversation begins from the menu beside the button', () => {
 test('the items of a conversation stand in their order', () => {
   const labels = Object.values(menuOf(NAMED)).map(({ label }) => label);
   assert.deepEqual(labels, [
-    'Copy Conversation Reference', 'Copy Full Reference', 'Open in New Window', 'Rename', 'Tags…', 'Clone', 'Fork…',
+    'Copy Conversation Reference', 'Copy Full Reference', 'Open in New Window', 'Open Beside', 'Rename', 'Tags…', 'Clone', 'Fork…',
     'Toggle Stateless', 'Pin', 'Set Flag', 'Move to…', 'Archive', 'Share…', 'Export', 'Delete',
   ]);
 });

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { formatAddress, parseAddress, permalink } from '../../interface/static/page/core/address.js';
 import { addCopyFallback, copyText } from '../../interface/static/page/core/clipboard.js';
-import { createEvents } from '../../interface/static/page/core/events.js';
+import { createEvents, createOwnEvents } from '../../interface/static/page/core/events.js';
 import { createLatest } from '../../interface/static/page/core/latest.js';
 import { fullTime, shortTime } from '../../interface/static/page/core/times.js';
 
@@ -93,4 +93,17 @@ test('times are said as short as they may be', () => {
   assert.equal(say(2024, 1, 2, 9, 5), '2 Feb 2024, 09:05');
   assert.equal(shortTime('never'), '');
   assert.match(fullTime(new Date(2026, 5, 15, 9, 5).toISOString(), { locale: 'en-GB' }), /15 June 2026.*09:05:00/);
+});
+
+test('a part has events of its own among those of the page', () => {
+  const page = createEvents();
+  const part = createOwnEvents(page, new Set(['shown']));
+  const heard = [];
+  for (const [where, events] of [['page', page], ['part', part]]) {
+    for (const name of ['shown', 'told']) events.on(name, () => heard.push(`${where} ${name}`));
+  }
+  part.emit('shown');
+  page.emit('shown');
+  part.emit('told');
+  assert.deepEqual(heard, ['part shown', 'page shown', 'page told', 'part told']);
 });

@@ -169,3 +169,16 @@ test('one broken listener does not keep the others from hearing', async () => {
   console.error = error;
   assert.deepEqual(heard, ['broken', 'told']);
 });
+
+test('of two conversations on the page both are read, and one is worked in', async () => {
+  const { store } = await filled();
+  store.open('a');
+  store.openBeside('b');
+  store.apply([told('turn', 'changed', 'm1', { status: 'complete' }, { conversation_id: 'b' })]);
+  assert.equal(store.conversation('b').unread, false);
+  assert.deepEqual([store.isShown('b'), store.isShown(null), store.activeId], [true, false, 'a']);
+  store.activate(true);
+  assert.equal(store.activeId, 'b');
+  store.openBeside(null);
+  assert.deepEqual([store.isShown('b'), store.activeId], [false, 'a']);
+});

@@ -20,7 +20,7 @@ import { watchSession } from '../ui/session.js';
 import { raiseToastsAbove, showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
-import { ConversationPage } from '../conversation/page.js';
+import { Sides } from '../conversation/sides.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
 const PANELS = {
@@ -86,11 +86,12 @@ function offerPanels(page) {
     if (closesPanel) page.events.emit('composer:focus');
   });
   page.events.on('conversation:shown', follow);
+  page.events.on('beside:shown', follow);
 }
 
 /** Where there is no conversation to find in, and where it is found in already, Ctrl+F is the browser's. */
 const mayFind = ({ target }, { store }) =>
-  store.openId !== null && !document.documentElement.dataset.panel && !target.closest?.('.find-bar');
+  store.activeId !== null && !document.documentElement.dataset.panel && !target.closest?.('.find-bar');
 
 /** What keys do is loaded with the first that does something. */
 function offerShortcuts(page) {
@@ -99,7 +100,8 @@ function offerShortcuts(page) {
 
   addEventListener('keydown', (event) => {
     const name = shortcutOf(event);
-    if (!name || isDialogOpen() || (name === 'find' && !mayFind(event, page))) return;
+    const isBrowsers = (name === 'find' && !mayFind(event, page)) || (name === 'otherSide' && page.store.besideId === null);
+    if (!name || isDialogOpen() || isBrowsers) return;
     event.preventDefault();
     // What is typed next is meant for the bar, so that it can't wait to be loaded.
     if (name === 'find') page.events.emit('find:open');
@@ -152,13 +154,13 @@ function forgetDrafts({ api, kept, store, bootstrap }) {
 }
 
 /** A page that came without a network shows what the server has, once that can be reached. */
-function followReturn({ events, store, bootstrap }, { sidebar, conversation }) {
+function followReturn({ events, bootstrap }, { sidebar, conversations }) {
   document.querySelector('.sidebar-user-name').textContent = bootstrap.name || bootstrap.user_email;
   document.querySelector('.user-menu-email').textContent = bootstrap.user_email;
   const stop = events.on('changes:alive', () => {
     stop();
     sidebar.refresh();
-    if (store.openId) conversation.open(store.openId, { history: 'none' });
+    conversations.reopen();
   });
 }
 
@@ -169,11 +171,20 @@ function panelFrame() {
   return { addTitle: (node) => title.before(node), addButton: (node) => header.append(node), addPanel: (node) => header.after(node) };
 }
 
-/** The conversation of the page, in its elements. */
-function conversationPlace() {
+/** The elements of the first conversation. */
+function firstPlace() {
   const [container, composer, header, rail, railToggle] = ['chatView', 'composer', 'conversation-header', 'rail', 'rail-toggle'].map((id) => document.getElementById(id));
   raiseToastsAbove(composer);
   return { container, composer, header, rail, railToggle, dropArea: document };
+}
+
+/** Makes the elements of a second conversation, beside the first. */
+function secondPlace() {
+  const root = document.getElementById('second-conversation').content.firstElementChild.cloneNode(true);
+  const [container, composer, header, find, swap, close] = ['.chat-view', '.composer', '.conversation-header', '.find-toggle', '.beside-swap', '.beside-close']
+    .map((selector) => root.querySelector(selector));
+  document.querySelector('main').after(root);
+  return { root, container, composer, header, find, swap, close, dropArea: root };
 }
 
 async function start() {
@@ -210,9 +221,9 @@ async function start() {
   followActions(page);
   forgetDrafts(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
-  const conversation = new ConversationPage(page, conversationPlace());
-  conversation.start();
-  if (bootstrap.is_shell) followReturn(page, { sidebar, conversation });
+  const conversations = new Sides(page, firstPlace(), secondPlace);
+  conversations.start();
+  if (bootstrap.is_shell) followReturn(page, { sidebar, conversations });
 }
 
 start();

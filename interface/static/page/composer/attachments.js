@@ -20,11 +20,11 @@ function receiveFiles({ form, input, area, onFiles, onPaste }) {
     picker.value = '';
   });
   area.addEventListener('dragover', (event) => {
-    if (!carriesFiles(event) || isCovered()) return;
-    event.preventDefault();
-    setHidden(target, false);
+    const isMine = carriesFiles(event) && !isCovered();
+    setHidden(target, !isMine);
+    if (isMine) event.preventDefault();
   });
-  area.addEventListener('dragleave', (event) => !event.relatedTarget && setHidden(target, true));
+  area.addEventListener('dragleave', (event) => !area.contains(event.relatedTarget) && setHidden(target, true));
   area.addEventListener('drop', (event) => {
     setHidden(target, true);
     if (!carriesFiles(event) || isCovered()) return;

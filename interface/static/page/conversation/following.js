@@ -20,12 +20,12 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
 
   async function fetch(conversationId, messageId) {
     const [message] = await page.api.listMessages(conversationId, { around: messageId, limit: 1 }, { quiet: true });
-    if (conversationId === store.openId && message?.message_id === messageId) transcript.patch(messageId, message);
+    if (conversationId === page.conversationId() && message?.message_id === messageId) transcript.patch(messageId, message);
   }
 
   async function follow(conversationId, changes) {
     await loaded();
-    if (conversationId !== store.openId) return;
+    if (conversationId !== page.conversationId()) return;
     const shown = { find: (messageId) => transcript.find(messageId), atStart: transcript.atStart, isAnswering: turns.isBusy };
     if (turns.isBusy) changes.filter(({ kind }) => kind === 'turn').forEach(({ id }) => left.add(id));
     const plan = planOf(changes, shown);
@@ -46,7 +46,7 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     if (turns.isBusy) return;
     isBehind ||= [...left].some((messageId) => !transcript.find(messageId));
     left.clear();
-    if (!isBehind || store.openId === null) return;
+    if (!isBehind || page.conversationId() === null) return;
     await page.look();
     isBehind = false;
   }
@@ -64,13 +64,13 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     transcript.renewMemories(new Set(changes.flatMap(({ id, fields }) => [id, ...(fields.claim_ids ?? [])])));
   }
 
-  store.select(({ openId }) => openId, () => {
+  page.events.on('conversation:shown', () => {
     left.clear();
     isBehind = false;
   });
   page.events.on('changes:alive', () => (left.size > 0 || isBehind) && queue(catchUp));
   store.subscribe(({ told }) => {
-    const { openId } = store;
+    const openId = page.conversationId();
     const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
     if (here.length > 0) queue(() => follow(openId, here));
     const memories = told.filter(({ kind }) => kind === 'memory');

@@ -1,18 +1,16 @@
-import { enterAddress, followAddress, parseAddress, writeAddress } from '../core/address.js';
-import { mayPass } from '../core/api.js';
+import { parseAddress } from '../core/address.js';
 import { newId } from '../core/ids.js';
 import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/drafts.js';
-import { Outbox } from '../composer/outbox_model.js';
 import { createReferenceCache } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
 import { attempt, tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
+import { Beginnings } from './beginnings.js';
 import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
-import { createRailToggle } from './rail/toggle.js';
 import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, withDetails } from './transcript/states.js';
 import { openFindBar } from './find/bar.js';
@@ -20,17 +18,28 @@ import { followMessages } from './following.js';
 import { createHeader } from './header.js';
 import { Turns } from './turns/turns.js';
 import { offerSuggestedMessages } from './welcome/offer.js';
-import { setPageTitle } from '../ui/page_title.js';
 
 /** A message of the outbox that is nothing but its text. */
 const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], replyTo: null, fields: {} };
 
-/** The open conversation: its transcript, its composer, the answers being written, its address. */
+/**
+ * What a conversation's place on the page is: the first, or the one beside it.
+ *
+ * @typedef {object} Slot
+ * @property {boolean} isSecond
+ * @property {(keep: 'push'|'replace'|'none', conversationId: string|null, messageId: string|null) => void} writeAddress names in the address what is open here
+ * @property {(keep: 'push'|'replace', conversationId: string) => void} enter names a conversation that came into being here
+ * @property {(conversationId: string|null) => void} tell puts into the store what is open here
+ * @property {(title: string) => void} onTitle
+ * @property {() => void} onEmpty called instead of beginning a new conversation, where that is begun elsewhere
+ * @property {(target: object) => Promise<void>} goTo leads to a message, in whichever place its conversation is open
+ */
+
+/** A conversation that is open: its transcript, its composer, the answers being written. */
 export class ConversationPage {
   #api;
   #page;
   #events;
-  #domain;
   #store;
   #transcript;
   #turns;
@@ -38,49 +47,46 @@ export class ConversationPage {
   #actions;
   #selection;
   #pins;
-  #rail;
+  #slot;
   #header;
   #opening = null;
   /** Resolves when what is open is shown. */
   #loaded = Promise.resolve();
-  /** Conversations on their way, by what was opened for them. */
-  #made = new Map();
-  /** The beginnings of temporary conversations. */
-  #temporary = new Set();
+  #beginnings;
   #conversation = null;
   /** Names what is written until its conversation exists. */
   #beginning = null;
   #outbox;
 
   /**
-   * @param {object} page what the page's parts share; `kept`: what the browser keeps
-   * @param {{container: HTMLElement, composer: HTMLFormElement, header: HTMLElement, rail: HTMLElement, railToggle: HTMLElement,
-   *   dropArea: EventTarget}} place its elements, and where files may be dropped for its next message
+   * @param {object} shared what the page's parts share; `kept`: what the browser keeps, `outbox`: the messages on their way
+   * @param {{container: HTMLElement, composer: HTMLFormElement, header: HTMLElement, dropArea: EventTarget}} place its elements,
+   *   and where files may be dropped for its next message
+   * @param {Slot} slot
    */
-  constructor({ api, store, events, bootstrap, kept, announce }, place) {
+  constructor({ api, store, events, bootstrap, kept, announce, outbox }, place, slot) {
+    this.#slot = slot;
+    this.#outbox = outbox;
+    this.#beginnings = new Beginnings({ api, events, bootstrap, outbox }, {
+      onCreated: (beginning, conversationId) => beginning === this.#beginning && this.#enter(conversationId, 'push'),
+    });
     this.#api = api;
     this.#events = events;
-    this.#domain = bootstrap.domain;
     this.#store = store;
     const page = this.#shared(kept, announce, place);
     this.#page = page;
     this.#turns = new Turns(page);
     const { container } = place;
-    this.#header = createHeader(place.header, { store, onTitle: setPageTitle });
+    this.#header = createHeader(place.header, { store, onTitle: slot.onTitle });
     this.#transcript = new Transcript({ container, page });
     this.#pins = createPins(container, page);
-    this.#rail = createRailToggle(place.railToggle, place.rail, page);
-    this.#outbox = new Outbox({
-      kept, mayPass, deliver: (entry) => this.#deliver(entry),
-      isAnswering: (conversationId) => this.#turns.running && conversationId === this.#conversation?.conversationId,
-    });
     this.#actions = createMessageActions(page);
     this.#selection = createSelection(place.composer, page, this.#actions);
-    this.#composer = mountComposer(place.composer, { ...page, outbox: this.#outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
+    this.#composer = mountComposer(place.composer, { ...page, outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
-    offerSuggestedMessages(page, place.composer, (text) => this.#composer.add(text));
+    if (!slot.isSecond) offerSuggestedMessages(page, place.composer, (text) => this.#composer.add(text));
     this.#follow();
     followMessages({
       store,
@@ -112,7 +118,7 @@ export class ConversationPage {
       transcript: () => this.#transcript,
       find: (messageId) => this.#transcript.find(messageId),
       light: (messageId, on) => this.#transcript.card(messageId)?.node.classList.toggle('lit', on),
-      goTo: (target) => this.goTo(target),
+      goTo: (target) => this.#slot.goTo(target),
       replyTo: (message) => this.#composer.replyTo(message),
       /** Lets a text be changed in the message's place again. */
       edit: (messageId, text) => {
@@ -138,10 +144,39 @@ export class ConversationPage {
     return page;
   }
 
-  /** Opens what the address names, and sends what was written before and did not arrive. */
-  async start() {
-    await this.openAddress();
-    await this.#outbox.sendAll();
+  /** What the parts of this conversation share. */
+  get parts() {
+    return this.#page;
+  }
+
+  /** The id of the conversation that is open here; null: none, or one that is not made yet. */
+  get conversationId() {
+    return this.#page.conversationId();
+  }
+
+  /** Whether an answer is being written here. */
+  get isAnswering() {
+    return this.#turns.running;
+  }
+
+  /** Whether a message of the outbox was written for what is open here. */
+  isPlaceOf({ conversationId, beginning }) {
+    return conversationId === null ? beginning === this.#beginning || this.#beginnings.has(beginning) : conversationId === this.conversationId;
+  }
+
+  focus() {
+    this.#composer.focus();
+  }
+
+  /** Nothing is open here any more; answers go on without this page. */
+  leave() {
+    this.#opening?.abort();
+    this.#turns.leave();
+    this.#selection.clear();
+    this.#conversation = null;
+    this.#transcript.clear(null);
+    this.#pins.clear();
+    this.#tellShown(null);
   }
 
   /** Opens what the address names. */
@@ -156,10 +191,14 @@ export class ConversationPage {
    * @param {{messageId?: string|null, history?: 'push'|'replace'|'none'}} [options]
    */
   async open(conversationId, { messageId = null, history: keep = 'push' } = {}) {
+    if (!conversationId && this.#slot.isSecond) {
+      this.#slot.onEmpty();
+      return;
+    }
     this.#opening?.abort();
     const opening = new AbortController();
     this.#opening = opening;
-    writeAddress(keep, conversationId, messageId);
+    this.#slot.writeAddress(keep, conversationId, messageId);
     this.#turns.leave();
     this.#selection.clear();
     this.#turnTo(conversationId);
@@ -195,15 +234,14 @@ export class ConversationPage {
   }
 
   /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */
-  #begin({ made, beginning, isTemporary }) {
+  begin({ made, beginning, isTemporary }) {
     this.open(null);
     const opening = this.#opening;
     this.#beginning = beginning;
-    if (isTemporary) this.#temporary.add(this.#beginning);
-    this.#made.set(this.#beginning, made.then((conversationId) => {
+    this.#beginnings.add(beginning, made.then((conversationId) => {
       if (conversationId && this.#opening === opening) this.#enter(conversationId, 'replace');
       return conversationId;
-    }));
+    }), { isTemporary });
   }
 
   /** The conversation that is being written in exists from now on. */
@@ -213,12 +251,12 @@ export class ConversationPage {
     this.#transcript.clear(conversationId);
     this.#showWhetherEmpty();
     this.#composer.rename(conversationId);
-    enterAddress(keep, conversationId);
+    this.#slot.enter(keep, conversationId);
     this.#tellShown(conversationId);
   }
 
   #tellShown(conversationId) {
-    this.#store.open(conversationId);
+    this.#slot.tell(conversationId);
     this.#events.emit('conversation:shown', { conversationId });
   }
 
@@ -235,14 +273,14 @@ export class ConversationPage {
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
-    else this.#composer.welcome();
+    else if (!this.#slot.isSecond) this.#composer.welcome();
     this.#watchUnfinished();
   }
 
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
   async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
     if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
-    writeAddress('push', conversationId, messageId);
+    this.#slot.writeAddress('push', conversationId, messageId);
     return this.#jump(messageId);
   }
 
@@ -279,9 +317,9 @@ export class ConversationPage {
 
   /** Shows everything anew: too much was changed elsewhere to be told one by one. */
   async #catchUp() {
-    const { openId } = this.#store;
-    if (openId === null) return;
-    const asked = this.#store.loadConversation(() => this.#api.getConversationDetails(openId, { quiet: true }));
+    const { conversationId } = this;
+    if (conversationId === null) return;
+    const asked = this.#store.loadConversation(() => this.#api.getConversationDetails(conversationId, { quiet: true }));
     await Promise.all([asked.catch(() => {}), this.refresh()]);
   }
 
@@ -306,7 +344,7 @@ export class ConversationPage {
 
   #showWhetherEmpty() {
     this.#transcript.showState(...(this.#transcript.messages.length === 0 ? [emptyState()] : []));
-    this.#rail.refresh();
+    this.#events.emit('conversation:settled');
   }
 
   #watchUnfinished() {
@@ -319,12 +357,12 @@ export class ConversationPage {
   #place() {
     const conversationId = this.#conversation?.isGone ? null : (this.#conversation?.conversationId ?? null);
     this.#beginning = conversationId ? null : (this.#beginning ?? newId());
-    return { conversationId, beginning: this.#beginning, isTemporary: this.#temporary.has(this.#beginning) };
+    return { conversationId, beginning: this.#beginning, isTemporary: this.#beginnings.isTemporary(this.#beginning) };
   }
 
   /** Brings a message of the outbox to the server; its answer is shown where its conversation is. */
-  async #deliver(entry) {
-    const conversationId = entry.conversationId ?? (await this.#conversationOf(entry));
+  async deliver(entry) {
+    const conversationId = entry.conversationId ?? (await this.#beginnings.conversationOf(entry));
     const request = await requestOf(entry);
     const { insteadOf = null } = entry;
     if (conversationId === this.#conversation?.conversationId && !insteadOf && !this.#transcript.atEnd) await this.#transcript.load();
@@ -338,7 +376,7 @@ export class ConversationPage {
   async #tellNotSent(conversationId, error, { isFirst }) {
     // It had been sent before, and its answer is not kept.
     if (error.code === 'stream_expired') {
-      if (conversationId === this.#store.openId) await this.refresh();
+      if (conversationId === this.conversationId) await this.refresh();
       return;
     }
     if (conversationId === this.#conversation?.conversationId) await this.#tellRefused(error);
@@ -354,33 +392,14 @@ export class ConversationPage {
   #tellDelayedElsewhere(conversationId, error) {
     if (error.code === 'turn_in_progress') return;
     showToast(strings.outbox.elsewhere(error.message), {
-      kind: 'error', actionLabel: strings.outbox.goThere, onAction: () => this.goTo({ conversation_id: conversationId }),
+      kind: 'error', actionLabel: strings.outbox.goThere, onAction: () => this.#slot.goTo({ conversation_id: conversationId }),
     });
-  }
-
-  /** The conversation of what was written where there was none. */
-  async #conversationOf({ beginning, isTemporary }) {
-    const conversationId = (await this.#made.get(beginning)) ?? (await this.#create(beginning, { isTemporary }));
-    await this.#outbox.settle(beginning, conversationId);
-    return conversationId;
   }
 
   /** The open conversation has got a title and a name. */
   #tellChanges(changes) {
     this.#takeChanges(changes);
     this.#store.changeConversation(this.#conversation.conversationId, changes);
-  }
-
-  async #create(beginning, { isTemporary }) {
-    const create = isTemporary ? this.#api.createTemporaryConversation : this.#api.createConversation;
-    const createUnder = (clientId) => create(this.#domain, { clientId });
-    const { conversation_id: conversationId } = await createUnder(beginning).catch((error) => {
-      if (error.code !== 'conflict') throw error;
-      return createUnder(newId()); // The one of this beginning was deleted since.
-    });
-    this.#events.emit('conversation:created', { conversationId });
-    if (beginning === this.#beginning) this.#enter(conversationId, 'push');
-    return conversationId;
   }
 
   #tellRunning(running) {
@@ -391,17 +410,12 @@ export class ConversationPage {
   #follow() {
     this.#events.on('composer:focus', () => this.#composer.focus());
     this.#events.on('find:open', () => this.#conversation && openFindBar(this.#page));
-    addEventListener('online', () => this.#outbox.sendAll());
-    document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
-    this.#events.on('conversation:open', ({ conversationId, messageId }) => this.open(conversationId, { messageId }));
-    this.#events.on('conversation:begun', (begun) => this.#begin(begun));
     this.#events.on('changes:lost', () => this.#catchUp());
     this.#store.subscribe(({ conversations }) => {
       this.#retitle(conversations);
-      const { openId } = this.#store;
-      if (conversations.has(openId)) this.#followOpen(this.#store.conversation(openId));
+      const { conversationId } = this;
+      if (conversations.has(conversationId)) this.#followOpen(this.#store.conversation(conversationId));
     });
-    followAddress(({ isPanelAlone }) => !isPanelAlone && this.openAddress());
   }
 
   /** References in the transcript read as what they name is called. */
@@ -420,8 +434,7 @@ export class ConversationPage {
     }
     // A page that has found out already says so, and offers a new conversation.
     if (this.#conversation?.isGone) return;
-    const { openId } = this.#store;
-    if (!this.#store.isRemoving(openId)) showToast(shellStrings.conversation.deletedElsewhere);
+    if (!this.#store.isRemoving(this.conversationId)) showToast(shellStrings.conversation.deletedElsewhere);
     this.open(null);
   }
 }

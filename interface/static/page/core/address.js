@@ -1,6 +1,6 @@
 /**
- * The addresses of the page: `/interface/<conversation_id>?message=<message_id>`, with `panel=<name>&…` for a panel, and permalinks
- * `/r/<fid>/<hash>`. The browser's history is written and followed here alone.
+ * The addresses of the page: `/interface/<conversation_id>?message=<message_id>`, with `beside=<conversation_id>` for a second
+ * conversation, `panel=<name>&…` for a panel, and permalinks `/r/<fid>/<hash>`. The browser's history is written and followed here alone.
  */
 
 /**
@@ -30,25 +30,38 @@ export function formatAddress(conversationId, messageId = null) {
   return `/interface/${encodeURIComponent(conversationId)}${query}`;
 }
 
-/** What stands beside the conversation, as parameters of the address; '' for nothing. */
-let besideNow = () => '';
+/** The panel that stands beside the conversation, as parameters of the address; '' for none. */
+let panelNow = () => '';
 
 /**
- * Names what stands beside the conversation, so that it stays when another conversation is opened.
+ * Names the panel that stands beside the conversation, so that it stays when another conversation is opened.
  *
  * @param {() => string} params such as `panel=knowledge&tab=tags`
  */
 export function nameBeside(params) {
-  besideNow = params;
+  panelNow = params;
 }
+
+const queryOf = (...params) => {
+  const given = params.filter(Boolean).join('&');
+  return given ? `?${given}` : '';
+};
 
 /** @param {string} search of an address @returns {string} the name of the panel; '' for none */
 const panelIn = (search) => new URLSearchParams(search).get('panel') ?? '';
 
+/** @param {string} search of an address @returns {string|null} the id of the second conversation; null: there is one alone */
+export const besideIn = (search) => new URLSearchParams(search).get('beside') || null;
+
+const besideParam = (conversationId) => (conversationId ? `beside=${encodeURIComponent(conversationId)}` : '');
+
 /** The panel that the address names; '' for none. */
 export const panelInAddress = () => panelIn(location.search);
 
-const whereNow = () => ({ place: location.pathname, panel: panelInAddress() });
+/** The second conversation that the address names; null for none. */
+export const besideInAddress = () => besideIn(location.search);
+
+const whereNow = () => ({ place: location.pathname, panel: panelInAddress(), beside: besideInAddress() });
 /** Where the page was before the person went back or forward. */
 let before = globalThis.location ? whereNow() : null;
 
@@ -63,15 +76,18 @@ const listeners = new Set();
 function tellStep() {
   const [from, to] = [before, whereNow()];
   before = to;
-  const isPanelAlone = from.place === to.place && Boolean(from.panel || to.panel);
-  for (const listener of listeners) listener({ isPanelAlone, closesPanel: isPanelAlone && !to.panel });
+  const isSame = from.place === to.place;
+  const isPanelAlone = isSame && from.beside === to.beside && Boolean(from.panel || to.panel);
+  const isBesideAlone = isSame && from.beside !== to.beside;
+  for (const listener of listeners) listener({ isPanelAlone, isBesideAlone, closesPanel: isPanelAlone && !to.panel });
 }
 
 /**
  * Calls the listener when the person went back or forward.
  *
- * @param {(step: {isPanelAlone: boolean, closesPanel: boolean}) => void} listener `isPanelAlone`: the conversation is the same,
- *   only the panel is another one, or has come or gone; `closesPanel`: it has gone
+ * @param {(step: {isPanelAlone: boolean, isBesideAlone: boolean, closesPanel: boolean}) => void} listener `isPanelAlone`: the
+ *   conversations are the same, only the panel is another one, or has come or gone; `closesPanel`: it has gone; `isBesideAlone`:
+ *   the first conversation is the same, the second is another one, or has come or gone
  */
 export function followAddress(listener) {
   if (listeners.size === 0) addEventListener('popstate', tellStep);
@@ -85,23 +101,41 @@ export function followAddress(listener) {
  * @param {{replace?: boolean}} [options] `replace`: the address of before is not gone back to
  */
 export function writePanel(search, { replace = false } = {}) {
-  write(location.pathname + search, replace ? 'replace' : 'push');
+  write(location.pathname + queryOf(besideParam(besideInAddress()), search.replace(/^\?/, '')), replace ? 'replace' : 'push');
 }
 
-/** The address names the conversation alone; going back does not lead to the panel that was closed. */
+/** The address names the conversations alone; going back does not lead to the panel that was closed. */
 export const leavePanel = () => writePanel('', { replace: true });
 
+function addressOf(conversationId, messageId, besideId) {
+  const [path, query = ''] = formatAddress(conversationId, messageId).split('?');
+  return path + queryOf(query, besideParam(besideId), panelNow());
+}
+
 /**
- * Says in the browser's address what is open.
+ * Says in the browser's address what is open; a second conversation stays.
  *
  * @param {'push'|'replace'|'none'} keep whether the address of before is gone back to
  * @param {string|null} conversationId
  * @param {string|null} messageId
  */
 export function writeAddress(keep, conversationId, messageId) {
-  const plain = formatAddress(conversationId, messageId);
-  const beside = besideNow();
-  write(beside ? `${plain}${plain.includes('?') ? '&' : '?'}${beside}` : plain, keep);
+  write(addressOf(conversationId, messageId, besideInAddress()), keep);
+}
+
+/**
+ * Says in the browser's address which conversation stands beside the first one.
+ *
+ * @param {'push'|'replace'|'none'} keep as of `writeAddress`
+ * @param {string|null} besideId null: none any more
+ */
+export function writeBeside(keep, besideId) {
+  write(addressOf(parseAddress(location).conversationId, null, besideId), keep);
+}
+
+/** Says in the browser's address that the two conversations changed places. */
+export function swapAddress() {
+  write(addressOf(besideInAddress(), null, parseAddress(location).conversationId), 'push');
 }
 
 /**

@@ -11,6 +11,8 @@
  * `beside:left` tell of the place beside the conversation: one thing stands there at a time.
  * `find:open` shows the bar that finds in the conversation, `composer:focus` leads to where messages are written. `panel:show {name}` opens a panel,
  * `panel:shown` tells that one has come. `conversation:step {by}` opens a neighbour of the open conversation in the list,
+ * `conversation:beside {conversationId, messageId?}` opens one beside the open one, `beside:turn`, `beside:swap` and `beside:close` are for the two of them;
+ * `beside:shown` tells that a second one came, `conversation:settled` that the messages of a conversation are there.
  * `conversation:begin`, `workspace:begin`, `workspaces:collapse`, `sidebar:toggle` and `rail:toggle` do what the buttons of that name do.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
@@ -42,4 +44,21 @@ export function createEvents() {
   }
 
   return { on, off, emit };
+}
+
+/**
+ * The events of a part that may be there twice: those of its `own` names stay within it, all others are the page's.
+ *
+ * @param {ReturnType<typeof createEvents>} page
+ * @param {Set<string>} own
+ * @returns {ReturnType<typeof createEvents>}
+ */
+export function createOwnEvents(page, own) {
+  const inside = createEvents();
+  const of = (name) => (own.has(name) ? inside : page);
+  return {
+    on: (name, listener) => of(name).on(name, listener),
+    off: (name, listener) => of(name).off(name, listener),
+    emit: (name, detail) => of(name).emit(name, detail),
+  };
 }

@@ -31,6 +31,8 @@ export class Store {
   /** The running turns: the conversation of each answer that is being written. */
   #turns = new Map();
   #openId = null;
+  #besideId = null;
+  #isBesideActive = false;
   #isSeen = () => true;
   #batch = null;
   /** Of each answer that is on its way: what changed since it was asked for, as jobs. */
@@ -59,6 +61,21 @@ export class Store {
   /** The id of the conversation that is open; null: none, or one that is not made yet. */
   get openId() {
     return this.#openId;
+  }
+
+  /** The id of the conversation that stands beside the open one; null: none. */
+  get besideId() {
+    return this.#besideId;
+  }
+
+  /** The id of the conversation in which the person works: the open one, or that beside it. */
+  get activeId() {
+    return this.#isBesideActive && this.#besideId !== null ? this.#besideId : this.#openId;
+  }
+
+  /** Whether a conversation is on the page. */
+  isShown(conversationId) {
+    return conversationId !== null && (conversationId === this.#openId || conversationId === this.#besideId);
   }
 
   /** @param {(batch: Batch) => void} listener @returns {() => void} ends it */
@@ -92,14 +109,14 @@ export class Store {
     }
     const batch = { lists: false, conversations: new Map(), workspaces: new Map(), told: [] };
     this.#batch = batch;
-    const openId = this.#openId;
+    const [openId, besideId] = [this.#openId, this.#besideId];
     try {
       job();
     } finally {
       this.#batch = null;
     }
     const isEmpty = !batch.lists && !batch.told.length && !batch.conversations.size && !batch.workspaces.size;
-    if (!isEmpty || openId !== this.#openId) this.#tell(batch);
+    if (!isEmpty || openId !== this.#openId || besideId !== this.#besideId) this.#tell(batch);
   }
 
   /**
@@ -211,14 +228,28 @@ export class Store {
     });
   }
 
+  /** A conversation stands beside the open one from now on; null: none. */
+  openBeside(conversationId) {
+    this.update(() => {
+      this.#besideId = conversationId;
+      this.markRead();
+    });
+  }
+
+  /** @param {boolean} isBeside whether the person works in the conversation beside the open one */
+  activate(isBeside) {
+    this.#isBesideActive = isBeside;
+  }
+
   /** Whether a person looks at this conversation now. */
   isWatched(conversationId) {
-    return conversationId === this.#openId && this.#isSeen();
+    return this.isShown(conversationId) && this.#isSeen();
   }
 
   /** What is open is being looked at. */
   markRead() {
-    if (this.#openId !== null && this.#isSeen()) this.changeConversation(this.#openId, { unread: false });
+    if (!this.#isSeen()) return;
+    for (const id of [this.#openId, this.#besideId]) if (id !== null) this.changeConversation(id, { unread: false });
   }
 
   /** Takes what the server told. @param {import('./changes.js').Change[]} changes in order */

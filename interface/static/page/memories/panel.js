@@ -143,7 +143,7 @@ class KnowledgePanel {
     this.#close.setAttribute('aria-label', beside ? words.panel.closeBeside : words.panel.close);
     this.#entitle();
     if (beside) this.#events.emit('beside:taken', { by: PANEL });
-    else this.#events.emit('beside:left');
+    else this.#events.emit('beside:left', { by: PANEL });
   }
 
   /** The window is called after the conversation, unless the panel covers it. */
@@ -195,7 +195,7 @@ class KnowledgePanel {
     const { dataset } = document.documentElement;
     if (dataset.beside === PANEL) {
       delete dataset.beside;
-      this.#events.emit('beside:left');
+      this.#events.emit('beside:left', { by: PANEL });
     }
     // Another panel may have taken its place.
     if (dataset.panel !== PANEL) return;

@@ -64,7 +64,9 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
   chip.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || !leadsSomewhere(known)) return;
     event.preventDefault();
-    openTarget(known, page);
+    const { conversation_id: conversationId, message_id: messageId } = known.target ?? {};
+    if (event.altKey && conversationId) page.events.emit('conversation:beside', { conversationId, messageId });
+    else openTarget(known, page);
   });
   // What leads to no address is no link to the browser, which then does not listen to keys.
   chip.addEventListener('keydown', (event) => {

@@ -66,6 +66,7 @@ function isUnwritten(store) {
  * @param {object} parts.api
  * @param {object} parts.events
  * @param {string} parts.domain
+ * @param {(conversationId: string) => boolean} parts.isShown whether a conversation is on the page
  * @param {() => void} parts.onBegin called before the page turns
  * @param {(conversation: object) => Promise<void>} parts.onMade takes a new conversation in
  * @param {{kept: import('../core/kept.js').Kept, inside: (workspaceId?: string) => object[]}} [parts.known] what the browser keeps, and what a workspace
@@ -73,7 +74,7 @@ function isUnwritten(store) {
  * @returns {{begin: (workspaceId?: string) => void, beginTemporary: () => void,
  *            shown: (conversationId: string|null) => void}}
  */
-export function createBeginning({ api, events, domain, onBegin, onMade, known }) {
+export function createBeginning({ api, events, domain, isShown, onBegin, onMade, known }) {
   let open = null;
   if (known) ({ kept } = known);
   if (known) inside = (workspaceId) => known.inside(workspaceId).filter((each) => isUntouched(each) && isUnwritten(kept)(each.conversation_id));
@@ -144,7 +145,7 @@ export function createBeginning({ api, events, domain, onBegin, onMade, known })
     beginTemporary: () => turnTo((clientId) => api.createTemporaryConversation(domain, { clientId }), { isTemporary: true }),
     shown(conversationId) {
       open = conversationId;
-      if (slot.held !== null && slot.held !== conversationId) leave();
+      if (slot.held !== null && slot.held !== conversationId && !isShown(slot.held)) leave();
       else if (slot.held !== null) setHolder(slot.held, true);
     },
   };

@@ -49,6 +49,7 @@ class Sidebar {
       api,
       events,
       domain: bootstrap.domain,
+      isShown: (conversationId) => store.isShown(conversationId),
       onBegin: () => this.#drawer.closeOver(),
       onMade: (conversation) => store.putConversation(conversation),
       known: { kept, inside: (workspaceId) => this.#model.inside(workspaceId) },
@@ -139,7 +140,7 @@ class Sidebar {
   /** What the sidebar's other parts may ask of it. */
   #shownBy() {
     return {
-      open: (conversationId) => this.#open(conversationId),
+      open: (conversationId, how) => this.#open(conversationId, how),
       showWorkspace: (workspaceId) => this.#showWorkspace(workspaceId),
       collapse: () => this.#collapse(),
       chosenWith: (conversationId) => this.#tree?.chosenWith(conversationId) ?? [conversationId],
@@ -162,7 +163,7 @@ class Sidebar {
       model: this.#model,
       menuOf: (subject, show) => this.#controls.command((commands) => show(commands.menuOf(subject))),
       on: {
-        open: (conversationId) => this.#open(conversationId),
+        open: (conversationId, how) => this.#open(conversationId, how),
         expand: (workspaceId, expanded) => this.#saveExpanded(workspaceId, expanded),
         move: (subjects, workspaceId) => this.#controls.command((commands) => commands.moveSubjects(subjects, workspaceId)),
         rename: (subject) => this.#controls.command((commands) => commands.renameSubject(subject)),
@@ -176,9 +177,10 @@ class Sidebar {
     if (this.#store.openId !== null) await this.#select();
   }
 
-  #open(conversationId) {
+  /** @param {{isBeside?: boolean}} [how] `isBeside`: beside the conversation that is open */
+  #open(conversationId, { isBeside = false } = {}) {
     this.#drawer.closeOver();
-    this.#events.emit('conversation:open', { conversationId });
+    this.#events.emit(isBeside ? 'conversation:beside' : 'conversation:open', { conversationId });
   }
 
   /** Opens the conversation that is listed `by` rows below the open one; without one, the first or the last. */

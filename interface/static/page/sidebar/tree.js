@@ -229,7 +229,7 @@ export class SidebarTree {
     const { kind, id } = subjectOf(node);
     if (kind === 'conversation') {
       const selecting = event && (event.ctrlKey || event.metaKey || event.shiftKey);
-      if (!selecting) this.#on.open(id);
+      if (!selecting) this.#on.open(id, { isBeside: Boolean(event?.altKey) });
       return;
     }
     this.#markSelected();

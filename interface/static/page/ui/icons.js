@@ -9,6 +9,7 @@ const FONT_AWESOME = {
   'fa-at': 'at',
   'fa-quote-right': 'quote',
   'fa-external-link': 'box-arrow-up-right',
+  'fa-columns': 'layout-split',
   'fa-pencil': 'pencil',
   'fa-clone': 'copy',
   'fa-code-fork': 'signpost-split',

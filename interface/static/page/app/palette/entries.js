@@ -42,6 +42,7 @@ export function conversationEntry({ conversation_id: conversationId, title, tags
   return {
     key: `conversation:${conversationId}`, group: 'conversations', icon: 'chat', label: shownTitle(title), words: tags.join(' '),
     run: () => events.emit('conversation:open', { conversationId }),
+    runBeside: () => events.emit('conversation:beside', { conversationId }),
   };
 }
 
@@ -62,7 +63,7 @@ export function searchEntry(query, { events }) {
  * @returns {Promise<import('./palette_model.js').Entry[]>} all but the conversations
  */
 export async function fixedEntries(page) {
-  const { openId } = page.store;
+  const { activeId: openId } = page.store;
   // One that was left meanwhile, or never was in a list, has no menu.
   const menu = openId && page.store.conversation(openId) ? await page.conversationMenu(openId) : {};
   return [...menuEntries(menu), ...actionEntries(page), ...commandEntries(page), ...settingsEntries()];

@@ -28,12 +28,13 @@ function contentOf({ icon: symbol, label, about, keys }) {
 }
 
 /** The field and the list below it. `choose` gets the entry. */
-function createFinder(page, fixed, choose) {
+function createFinder(page, fixed, { isBeside, onChoose }) {
+  const label = isBeside ? words.fieldBeside : words.field;
   const field = element('input', {
-    class: 'form-control palette-field', type: 'text', role: 'combobox', 'aria-label': words.field, placeholder: words.field,
+    class: 'form-control palette-field', type: 'text', role: 'combobox', 'aria-label': label, placeholder: label,
     'aria-autocomplete': 'list', 'aria-expanded': 'true', autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none',
   });
-  const list = createListbox({ id: 'palette-list', label: words.list, className: 'palette-list', field, onChoose: choose });
+  const list = createListbox({ id: 'palette-list', label: words.list, className: 'palette-list', field, onChoose, onAction: (entry) => onChoose(entry, { isBeside: true }) });
   const said = element('p', { class: 'visually-hidden', role: 'status' });
   const note = element('p', { class: 'palette-note', text: words.keys });
   field.setAttribute('aria-controls', list.node.id);
@@ -57,10 +58,10 @@ function createFinder(page, fixed, choose) {
     const at = keepsPlace && list.active > 0 ? list.activeKey : undefined;
     // The server knows why it found them.
     const extra = found.map((entry) => ({ ...entry, words: query }));
-    const entries = [...fixed, ...known.values(), ...extra, ...(query ? [searchEntry(query, page)] : [])];
+    const entries = [...fixed, ...known.values(), ...extra, ...(query && !isBeside ? [searchEntry(query, page)] : [])];
     const groups = paletteGroups(entries, { query, recent: page.kept.get(VIEW, RECENT) ?? [] });
     list.show(groups.map(({ group, entries: members }) => ({
-      label: words.groups[group], options: members.map((entry) => ({ value: entry, key: entry.key, content: contentOf(entry) })),
+      label: words.groups[group], options: members.map((entry) => ({ value: entry, key: entry.key, content: contentOf(entry), action: !isBeside && entry.runBeside ? words.beside : null })),
     })));
     list.activate(Math.max(0, at === undefined ? 0 : list.positionOf(at)));
     const text = words.found(list.length);
@@ -83,28 +84,30 @@ function createFinder(page, fixed, choose) {
  * Opens the palette, and does what is chosen once it is closed. While it is open, the same keys close it.
  *
  * @param {object} page what the page's parts share, and `conversationMenu(conversationId)`
+ * @param {{isBeside?: boolean}} [options] `isBeside`: a conversation is chosen, to be opened beside the one that is open
  */
-export async function openPalette(page) {
+export async function openPalette(page, { isBeside = false } = {}) {
   if (isOpen) return;
   isOpen = true;
   try {
-    const [fixed] = await Promise.all([fixedEntries(page), addPanelStyle('app/palette/palette')]);
+    const [fixed] = await Promise.all([isBeside ? [] : fixedEntries(page), addPanelStyle('app/palette/palette')]);
     // Another one may have opened while this one was on its way.
     if (isDialogOpen()) return;
-    const finder = createFinder(page, fixed, (entry) => dialog.close(entry));
-    const dialog = openDialog({ title: words.title, content: finder.nodes, className: 'palette' });
+    const finder = createFinder(page, fixed, { isBeside, onChoose: (entry, how = { isBeside }) => dialog.close({ entry, ...how }) });
+    const dialog = openDialog({ title: isBeside ? words.titleBeside : words.title, content: finder.nodes, className: 'palette' });
     dialog.node.addEventListener('keydown', (event) => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       dialog.close();
     });
     finder.focus();
-    const entry = await dialog.closed;
+    const chosen = await dialog.closed;
     finder.end();
-    if (!entry) return;
+    if (!chosen) return;
+    const { entry } = chosen;
     page.kept.set(VIEW, RECENT, withRecent(page.kept.get(VIEW, RECENT) ?? [], entry.key));
     isOpen = false;
-    await attempt(async () => entry.run(), { failed: words.failed });
+    await attempt(async () => (chosen.isBeside ? entry.runBeside() : entry.run()), { failed: words.failed });
   } finally {
     isOpen = false;
   }

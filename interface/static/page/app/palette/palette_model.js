@@ -13,6 +13,7 @@
  * @property {string[]} [keys] the shortcut that does the same
  * @property {boolean} [isDeep] one of many below another one: offered to who types
  * @property {() => any} run
+ * @property {() => any} [runBeside] of conversations: opens it beside the one that is open
  */
 
 const MOST_RECENT = 5;

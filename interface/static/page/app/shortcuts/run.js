@@ -8,7 +8,7 @@ import { shortcutList } from './list.js';
 import { showToast } from '../../ui/toast.js';
 
 async function copyReference({ store }) {
-  const friendlyId = store.conversation(store.openId)?.conversation_friendly_id;
+  const friendlyId = store.conversation(store.activeId)?.conversation_friendly_id;
   if (!friendlyId) {
     showToast(shortcutStrings.nothingToCopy);
     return;
@@ -47,6 +47,10 @@ const JOBS = {
   next: ({ events }) => events.emit('conversation:step', { by: 1 }),
   sidebar: ({ events }) => events.emit('sidebar:toggle'),
   copyReference,
+  beside: async (page) => (await bring(() => import('../palette/palette.js'))).openPalette(page, { isBeside: true }),
+  otherSide: ({ events }) => events.emit('beside:turn'),
+  swapSides: ({ events }) => events.emit('beside:swap'),
+  closeBeside: ({ events }) => events.emit('beside:close'),
   settings: () => location.assign('/settings'),
   compose: ({ events }) => events.emit('composer:focus'),
   help,

@@ -12,6 +12,10 @@ export const ACTIONS = [
   { name: 'memories', icon: 'bookmark' },
   { name: 'previous', keys: ['Alt', '↑'], icon: 'arrow-up' },
   { name: 'next', keys: ['Alt', '↓'], icon: 'arrow-down' },
+  { name: 'beside', keys: ['Mod', '\\'], icon: 'layout-split' },
+  { name: 'otherSide', keys: ['F6'], icon: 'layout-split' },
+  { name: 'swapSides', icon: 'arrow-left-right' },
+  { name: 'closeBeside', icon: 'x-lg' },
   { name: 'sidebar', keys: ['Mod', 'B'], icon: 'layout-sidebar' },
   { name: 'rail', icon: 'layout-sidebar-reverse' },
   { name: 'collapseWorkspaces', icon: 'arrows-collapse' },
@@ -28,7 +32,7 @@ export const ACTIONS = [
 export const SHORTCUTS = ACTIONS.filter(({ keys }) => keys);
 
 /** Where these stand on the keyboard: with Shift they give other characters. */
-const CODES = { ',': 'Comma', '.': 'Period', '↑': 'ArrowUp', '↓': 'ArrowDown' };
+const CODES = { '\\': 'Backslash', ',': 'Comma', '.': 'Period', '↑': 'ArrowUp', '↓': 'ArrowDown' };
 const HELD = ['Mod', 'Shift', 'Alt'];
 const WRITTEN_IN = 'input, textarea, select, [contenteditable]';
 
@@ -49,7 +53,7 @@ export function shortcutOf(event) {
   if (event.defaultPrevented || event.isComposing) return null;
   const found = SHORTCUTS.find(({ keys }) => isPressed(event, keys));
   if (!found) return null;
-  const isCharacter = found.keys.length === 1;
+  const isCharacter = found.keys.length === 1 && found.keys[0].length === 1;
   return isCharacter && (!listensToCharacters.get() || event.target?.closest?.(WRITTEN_IN)) ? null : found.name;
 }
 

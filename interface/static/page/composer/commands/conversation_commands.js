@@ -20,6 +20,7 @@ export function createConversationCommands(page, { tellProblem, setText }) {
     api,
     events,
     domain: page.domain,
+    isShown: (conversationId) => page.store.isShown(conversationId),
     onBegin: () => {},
     onMade: ({ conversation_id: conversationId }) => events.emit('conversation:created', { conversationId }),
   });

@@ -16,18 +16,24 @@ const isTaken = () => Boolean(document.documentElement.dataset.beside);
  * @param {HTMLElement} button
  * @param {HTMLElement} rail
  * @param {object} page
- * @returns {{refresh: () => void}}
  */
 export function createRailToggle(button, rail, page) {
   let made = null;
 
   async function load() {
     const [{ createRail }] = await Promise.all([bring(() => import('./rail.js')), addPanelStyle('conversation/rail/rail')]);
-    made ??= createRail(rail, page, () => show(false));
+    made ??= createRail(rail, page, close);
+  }
+
+  async function close() {
+    await show(false);
+    page.events.emit('beside:left', { by: 'rail' });
   }
 
   async function show(open, { remember = true } = {}) {
     if (open && !made && !(await attempt(load, { failed: strings.rail.failed }))) return;
+    // Something else may have come there while the rail was loaded.
+    if (open && isTaken()) return;
     rail.hidden = !open;
     if (remember) isOpen.set(open);
     button.setAttribute('aria-expanded', String(open));
@@ -36,9 +42,13 @@ export function createRailToggle(button, rail, page) {
 
   async function toggle() {
     const open = rail.hidden;
-    if (open) page.events.emit('beside:taken', { by: 'rail' });
-    await show(open);
-    if (open) made?.takeFocus();
+    if (!open) {
+      await close();
+      return;
+    }
+    page.events.emit('beside:taken', { by: 'rail' });
+    await show(true);
+    made?.takeFocus();
   }
 
   button.addEventListener('click', toggle);
@@ -52,10 +62,8 @@ export function createRailToggle(button, rail, page) {
   page.events.on('beside:taken', ({ by }) => by !== 'rail' && show(false, { remember: false }));
   page.events.on('beside:left', appear);
 
-  return {
-    refresh() {
-      if (rail.hidden) appear();
-      else made.refresh();
-    },
-  };
+  page.events.on('conversation:settled', () => {
+    if (rail.hidden) appear();
+    else made.refresh();
+  });
 }

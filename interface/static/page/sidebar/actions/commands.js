@@ -19,7 +19,7 @@ export function createCommands(parts) {
     const outline = model.outline();
     if (kind === 'conversation') {
       const home = model.workspaceOf(id);
-      return conversationMenu(store.conversation(id), { chosen, home, outline, actions });
+      return conversationMenu(store.conversation(id), { chosen, home, outline, isOpen: store.isShown(id), actions });
     }
     return workspaceMenu(model.workspace(id), {
       outline,

@@ -176,6 +176,7 @@ export function createConversationActions({ api, store, events, model, sidebar }
     copy,
     newConversation: sidebar.begin,
     newTemporary: sidebar.beginTemporary,
+    openBeside: (id) => events.emit('conversation:beside', { conversationId: id }),
     openWindow: (id) => window.open(formatAddress(id), '_blank', 'noopener'),
     rename,
     editTags,

@@ -104,7 +104,7 @@ function forOne(items, count) {
 }
 
 /** References to it, a window for it, its name. */
-function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, actions) {
+function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, { actions, isOpen }) {
   const words = shellStrings.conversationMenu;
   return {
     copyReference: item(words.copyReference, 'fa fa-at', () => actions.copy(friendlyId), {
@@ -117,7 +117,8 @@ function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId
       () => actions.copy(`@conversation_${friendlyId}`),
       { _disabled: !friendlyId },
     ),
-    openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id), { separator_after: true }),
+    openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id)),
+    openBeside: item(words.openBeside, 'fa fa-columns', () => actions.openBeside(id), { separator_after: true, _disabled: isOpen }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
     tags: item(words.tags, 'fa fa-tag', () => actions.editTags(id)),
   };
@@ -130,15 +131,15 @@ export function newMenu(actions) {
 
 /**
  * @param {object} conversation
- * @param {{chosen: string[], home: string, outline: object[], actions: object}} context `chosen`: the ids the menu
- *   speaks of, this conversation's among them
+ * @param {{chosen: string[], home: string, outline: object[], isOpen: boolean, actions: object}} context `chosen`: the ids the menu
+ *   speaks of, this conversation's among them; `isOpen`: whether it is on the page already
  */
 export function conversationMenu(conversation, context) {
   const { chosen, actions } = context;
   const words = shellStrings.conversationMenu;
   const { length: count } = chosen;
   return {
-    ...forOne({ ...namingItems(conversation, actions), ...copyingItems(conversation, actions) }, count),
+    ...forOne({ ...namingItems(conversation, context), ...copyingItems(conversation, actions) }, count),
     ...placingItems(conversation, context),
     ...forOne(outwardItems(conversation.conversation_id, actions), count),
     delete: item(count > 1 ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {

@@ -56,7 +56,7 @@ function whenMenuIsAsked(link, show) {
  * A conversation's row in a list: a link, and its menu by right click, long press, menu key or button.
  *
  * @param {object} conversation
- * @param {{onOpen: (conversationId: string) => void, onMenu: (conversationId: string, link: HTMLElement, place: {x: number, y: number}) => void,
+ * @param {{onOpen: (conversationId: string, how: {isBeside: boolean}) => void, onMenu: (conversationId: string, link: HTMLElement, place: {x: number, y: number}) => void,
  *          isOpen: (conversationId: string) => boolean}} on
  */
 export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
@@ -70,7 +70,7 @@ export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    onOpen(id);
+    onOpen(id, { isBeside: event.altKey });
   });
   const dots = element('button', { class: 'sidebar-row-menu', type: 'button', 'aria-haspopup': 'menu' }, icon('three-dots'));
   dots.setAttribute('aria-label', shellStrings.sidebar.actionsOf(title));

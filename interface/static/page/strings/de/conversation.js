@@ -154,6 +154,8 @@ export const strings = fill(english, {
     failed: (message) => `Die Unterhaltung konnte nicht durchsucht werden. ${message}`,
   },
 
+  beside: { isOpen: 'Diese Unterhaltung ist schon offen.' },
+
   rail: {
     usage: 'Verbrauch',
     noUsage: 'Hier wurde noch keine Antwort gezählt.',

@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
     copyReference: 'Verweis auf die Unterhaltung kopieren',
     copyFullReference: 'Vollständigen Verweis kopieren',
     openWindow: 'In neuem Fenster öffnen',
+    openBeside: 'Daneben öffnen',
     rename: 'Umbenennen',
     clone: 'Duplizieren',
     pin: 'Anheften',

@@ -154,6 +154,8 @@ export const strings = {
     failed: (message) => `The conversation could not be searched. ${message}`,
   },
 
+  beside: { isOpen: 'This conversation is open already.' },
+
   rail: {
     label: 'Beside the conversation',
     close: 'Close',

@@ -79,6 +79,7 @@ export const shellStrings = {
     copyReference: 'Copy Conversation Reference',
     copyFullReference: 'Copy Full Reference',
     openWindow: 'Open in New Window',
+    openBeside: 'Open Beside',
     rename: 'Rename',
     clone: 'Clone',
     pin: 'Pin',

@@ -154,6 +154,8 @@ export const strings = fill(english, {
     failed: (message) => `No se pudo buscar en la conversación. ${message}`,
   },
 
+  beside: { isOpen: 'Esta conversación ya está abierta.' },
+
   rail: {
     usage: 'Uso',
     noUsage: 'Aquí aún no se ha contado ninguna respuesta.',

@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
     copyReference: 'Copiar la referencia de la conversación',
     copyFullReference: 'Copiar la referencia completa',
     openWindow: 'Abrir en una ventana nueva',
+    openBeside: 'Abrir al lado',
     rename: 'Cambiar el nombre',
     clone: 'Duplicar',
     pin: 'Fijar',

@@ -154,6 +154,8 @@ export const strings = fill(english, {
     failed: (message) => `无法在对话中查找。${message}`,
   },
 
+  beside: { isOpen: '此对话已经打开。' },
+
   rail: {
     usage: '用量',
     noUsage: '这里还没有统计过任何回答。',

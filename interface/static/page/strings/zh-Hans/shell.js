@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
     copyReference: '复制对话引用',
     copyFullReference: '复制完整引用',
     openWindow: '在新窗口中打开',
+    openBeside: '在旁边打开',
     rename: '重命名',
     clone: '克隆',
     pin: '固定',
