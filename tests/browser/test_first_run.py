@@ -44,6 +44,7 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
     # A suggestion reads as what it refers to, is written, and sent by the key that sends.
     suggestion = page.get_by_role("button", name=re.compile(f"What did I plan for Saturday.*{TRIP} › #"))
     expect(page.locator(".suggested-message", has_text="@")).to_have_count(0)
+    expect(suggestion.locator(".suggested-reference")).to_contain_text(TRIP)
     suggestion.click()
     expect(page.locator("#composer-input")).to_have_value(
         re.compile(r"^What did I plan for Saturday\? @conversation_w")

@@ -1,6 +1,6 @@
 import { isFromUser } from '../message_model.js';
 import { findReferences } from '../../references/grammar.js';
-import { bareReference, labelOf } from '../../references/report_model.js';
+import { bareReference, iconOf, labelOf } from '../../references/report_model.js';
 import { icon } from '../../ui/icons.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
@@ -19,15 +19,23 @@ export function clearSuggestedMessages() {
   shown = null;
 }
 
-/** A suggestion as a person would say it: each reference reads as what it leads to, where the server knows that. */
-async function readable(text, api) {
-  const labelled = async ({ start, end, ref }) => {
-    const entry = await api.resolveReference(bareReference(ref)).catch(() => null);
-    return { start, end, label: labelOf(entry) || text.slice(start, end) };
-  };
-  const found = await Promise.all(findReferences(text).map(labelled));
-  return found.reduceRight((read, { start, end, label }) => read.slice(0, start) + label + read.slice(end), text);
+/** A suggestion in pieces: its words, and the references among them, each as what it leads to, where the server knows that. */
+async function piecesOf(text, api) {
+  const references = findReferences(text);
+  const entries = await Promise.all(references.map(({ ref }) => api.resolveReference(bareReference(ref)).catch(() => null)));
+  let from = 0;
+  const pieces = references.flatMap(({ start, end }, i) => {
+    const words = text.slice(from, start);
+    from = end;
+    return [{ text: words }, { text: labelOf(entries[i]) || text.slice(start, end), iconName: entries[i] ? iconOf(entries[i]) : 'at' }];
+  });
+  return [...pieces, { text: text.slice(from) }].filter((piece) => piece.text);
 }
+
+const nodeOf = ({ text, iconName }) => (iconName ? element('span', { class: 'suggested-reference' }, icon(iconName), element('span', { text })) : text);
+
+/** For a tooltip, where nothing but quotation marks tells a title from what is said. */
+const plain = (pieces) => pieces.map(({ text, iconName }) => (iconName ? `“${text}”` : text)).join('');
 
 /**
  * Shows above the composer the messages that a conversation's settings suggest, each until it was sent.
@@ -40,12 +48,12 @@ export async function showSuggestedMessages(suggestions, { api, events, composer
   const said = messages.filter(isFromUser).map(({ text }) => text);
   const unused = suggestions.filter((suggestion) => !said.some((text) => text.includes(suggestion)));
   if (unused.length === 0) return;
-  const [titles] = await Promise.all([Promise.all(unused.map((text) => readable(text, api))), addPanelStyle('conversation/welcome/welcome')]);
+  const [pieces] = await Promise.all([Promise.all(unused.map((text) => piecesOf(text, api))), addPanelStyle('conversation/welcome/welcome')]);
   if (!isOpen()) return;
   clearSuggestedMessages();
   const chips = new Map(unused.map((text, i) => [text, element('button', {
-    type: 'button', class: 'suggested-message', title: titles[i], onclick: () => onChoose(text),
-  }, element('span', { class: 'visually-hidden', text: `${welcomeStrings.lead} ` }), element('span', { class: 'suggested-message-text', text: titles[i] }))]));
+    type: 'button', class: 'suggested-message', title: plain(pieces[i]), onclick: () => onChoose(text),
+  }, element('span', { class: 'visually-hidden', text: `${welcomeStrings.lead} ` }), element('span', { class: 'suggested-message-text' }, ...pieces[i].map(nodeOf)))]));
   const dismiss = element('button', {
     type: 'button', class: 'icon-button', 'aria-label': welcomeStrings.dismiss, title: welcomeStrings.dismiss,
     async onclick() {
