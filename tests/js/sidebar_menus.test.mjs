@@ -25,8 +25,8 @@ function recorder() {
   return { calls, actions };
 }
 
-function menuOf(conversation, { isOpen = false, chosen = [conversation.conversation_id], actions = recorder().actions } = {}) {
-  return conversationMenu(conversation, { chosen, home: 'w1', outline, isOpen, actions });
+function menuOf(conversation, { hasPlaceBeside = true, chosen = [conversation.conversation_id], actions = recorder().actions } = {}) {
+  return conversationMenu(conversation, { chosen, home: 'w1', outline, hasPlaceBeside, actions });
 }
 
 const NAMED = { conversation_id: 'c1', conversation_friendly_id: 'learn_python_a1b2' };

@@ -5,6 +5,7 @@ import { mayPass } from '../core/api.js';
 import { createOwnEvents } from '../core/events.js';
 import { Outbox } from '../composer/outbox_model.js';
 import { strings } from '../strings/en/conversation.js';
+import { wide } from '../ui/columns.js';
 import { setPageTitle } from '../ui/page_title.js';
 import { ConversationPage } from './page.js';
 import { createRailToggle } from './rail/toggle.js';
@@ -15,8 +16,6 @@ const BESIDE = 'conversation';
 const ROUTED = ['find:open', 'command:run', 'composer:focus', 'claim:use-now'];
 const OWN_OF_BOTH = [...ROUTED, 'memory:propose', 'message:written'];
 const OWN_OF_SECOND = [...OWN_OF_BOTH, ...['open', 'shown', 'details', 'loaded', 'settled'].map((name) => `conversation:${name}`)];
-/** Where two conversations fit side by side. */
-const wide = matchMedia('(min-width: 1200px)');
 const root = document.documentElement;
 
 export class Sides {

@@ -6,6 +6,7 @@ import { icon } from '../ui/icons.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
 import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
+import { wide } from '../ui/columns.js';
 import { closeDialogs } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { madeElsewhere } from './api.js';
@@ -30,9 +31,6 @@ const LOAD = {
 };
 
 const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');
-
-/** Where the conversation and the panel fit side by side. */
-const wide = matchMedia('(min-width: 1200px)');
 
 class KnowledgePanel {
   #page;

@@ -185,7 +185,8 @@ class Sidebar {
 
   /** Opens the conversation that is listed `by` rows below the open one; without one, the first or the last. */
   #step(by) {
-    const ids = [...this.#container.querySelectorAll('a[data-conversation-id]')].map((row) => row.dataset.conversationId);
+    const ids = [...this.#container.querySelectorAll('a[data-conversation-id]')].map((row) => row.dataset.conversationId)
+      .filter((id) => id !== this.#store.besideId);
     const place = ids.indexOf(this.#store.openId);
     const from = place === -1 && by < 0 ? ids.length : place;
     if (ids[from + by]) this.#events.emit('conversation:open', { conversationId: ids[from + by] });

@@ -1,5 +1,6 @@
 /** All that can be done to a row of the sidebar. Loaded when the pointer first comes near, or a key asks for it. */
 
+import { wide } from '../../ui/columns.js';
 import { dressMenus } from './vakata.js';
 import { createConversationActions } from './conversations.js';
 import { conversationMenu, newMenu, workspaceMenu } from './menu_items.js';
@@ -19,7 +20,7 @@ export function createCommands(parts) {
     const outline = model.outline();
     if (kind === 'conversation') {
       const home = model.workspaceOf(id);
-      return conversationMenu(store.conversation(id), { chosen, home, outline, isOpen: store.isShown(id), actions });
+      return conversationMenu(store.conversation(id), { chosen, home, outline, hasPlaceBeside: wide.matches && !store.isShown(id), actions });
     }
     return workspaceMenu(model.workspace(id), {
       outline,

@@ -104,7 +104,7 @@ function forOne(items, count) {
 }
 
 /** References to it, a window for it, its name. */
-function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, { actions, isOpen }) {
+function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, { actions, hasPlaceBeside }) {
   const words = shellStrings.conversationMenu;
   return {
     copyReference: item(words.copyReference, 'fa fa-at', () => actions.copy(friendlyId), {
@@ -118,7 +118,7 @@ function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId
       { _disabled: !friendlyId },
     ),
     openWindow: item(words.openWindow, 'fa fa-external-link', () => actions.openWindow(id)),
-    openBeside: item(words.openBeside, 'fa fa-columns', () => actions.openBeside(id), { separator_after: true, _disabled: isOpen }),
+    openBeside: item(words.openBeside, 'fa fa-columns', () => actions.openBeside(id), { separator_after: true, _disabled: !hasPlaceBeside }),
     rename: item(words.rename, 'fa fa-pencil', () => actions.rename(id)),
     tags: item(words.tags, 'fa fa-tag', () => actions.editTags(id)),
   };
@@ -131,8 +131,8 @@ export function newMenu(actions) {
 
 /**
  * @param {object} conversation
- * @param {{chosen: string[], home: string, outline: object[], isOpen: boolean, actions: object}} context `chosen`: the ids the menu
- *   speaks of, this conversation's among them; `isOpen`: whether it is on the page already
+ * @param {{chosen: string[], home: string, outline: object[], hasPlaceBeside: boolean, actions: object}} context `chosen`: the ids the menu
+ *   speaks of, this conversation's among them; `hasPlaceBeside`: whether it may be opened beside the conversation that is open
  */
 export function conversationMenu(conversation, context) {
   const { chosen, actions } = context;
