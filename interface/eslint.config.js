@@ -52,7 +52,7 @@ const othersElements = {
   message: ownElements.message,
 };
 // These have elements of their own in the templates.
-const ROOTS = ['static/page/app/**', 'static/page/ui/**', 'static/page/settings/**', 'static/page/sidebar/**', 'static/page/conversation/sharing/shared_page.js', 'static/page/memories/filing/context_tree.js'];
+const ROOTS = ['static/page/app/**', 'static/page/ui/**', 'static/page/settings/**', 'static/page/sidebar/**', 'static/page/conversation/sharing/shared_page.js'];
 
 // The page's layers: core and ui import no feature. Models run without a DOM, under Node's test runner too.
 const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memories|search|settings)/';

@@ -132,7 +132,7 @@ export class ContextTree {
 
   #tellExpanded(node, expanded) {
     // With whole rows jsTree announces the state on the arrow instead of on the tree item.
-    const row = document.getElementById(node.id);
+    const row = this.node.querySelector(`#${CSS.escape(node.id)}`);
     row?.querySelector(':scope > .jstree-ocl')?.removeAttribute('aria-expanded');
     row?.querySelector(':scope > .jstree-anchor')?.setAttribute('aria-expanded', String(expanded));
   }
