@@ -351,6 +351,7 @@ def test_the_panel_stands_beside_the_conversation_where_there_is_room(person: Cl
     assert column
     assert box
     assert box["x"] + box["width"] <= column["x"] + 1
+    expect(panel.node.get_by_role("tab", name="Import and export")).to_be_in_viewport(ratio=1)
 
     chips = page.locator("#composer .claim-chip-name")
     panel.row("I am allergic to nuts").get_by_role("button", name="Use now").click()
