@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
+from chat.context.finding import completed
 from chat.context.gather import (
     GatheredContext,
     Gathering,
-    KeepReport,
     gather,
     gathered,
     nothing_to_gather,
@@ -84,11 +84,13 @@ class Conversation:
 
         async def journey() -> AsyncGenerator[events.Event, None]:
             try:
-                keep = self._keep_report(turn)
+                keep = partial(self._history.store_report, turn.accepted.user_message_id)
                 gathering = Gathering() if is_plain else await gathered(turn, partial(self._gather, turn), keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
-                context = gathering.go_on()
+                context = await completed(turn, gathering.go_on(), keep)
+                if context.report != gathering.context.report:
+                    yield events.references(context.report_dicts())
                 async for event in steps.answers(turn, context, keep=keep, go_on=self._finish_and_go_on):
                     yield event
             except ModelError as error:
@@ -361,9 +363,6 @@ class Conversation:
     def _read_history(self, turn: Turn) -> None:
         turn.summary = steps.summary_before(turn, self._history)
         turn.history = self._recent_messages(turn)
-
-    def _keep_report(self, turn: Turn) -> KeepReport:
-        return partial(self._history.store_report, turn.accepted.user_message_id)
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
         if turn.accepted.first_turn:

@@ -138,6 +138,7 @@ class TurnServices:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
     found by meaning. vaults: people's documents; None: there are none. tools: None: no model calls tools.
     messages_found: so many related messages are given to the model at most.
+    embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
     distill_timeout, title_timeout: seconds after which either is given up.
     """
@@ -152,6 +153,7 @@ class TurnServices:
     vaults: Vaults | None = None
     tools: ToolUse | None = None
     messages_found: int = 3
+    embedding_patience: float = 2.0
     distill_patience: float = 3.0
     distill_timeout: float = 20.0
     title_timeout: float = 30.0

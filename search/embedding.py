@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from language_models import circuit_breaker
 from language_models.errors import (
     BadCredentialsError,
     ContextTooLongError,
@@ -33,23 +34,41 @@ _lock = threading.Lock()
 
 
 def query_vector(model: EmbeddingModel, text: str) -> NDArray[np.float32]:
-    """The vector of a query, L2-normalised; those of the last queries of each model are remembered.
+    """The vector of a query, L2-normalised; see `query_vectors`."""
+    (vector,) = query_vectors(model, [text])
+    return vector
+
+
+def query_vectors(model: EmbeddingModel, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+    """The vectors of queries, L2-normalised; those of the last queries of each model are remembered.
 
     A turn asks the same of memories and of messages, and a page of results is followed by the next. Raises the errors
-    of `language_models.errors`.
+    of `language_models.errors`, at once where the model was found to be out of order a few seconds ago.
     """
-    key = _digest(text)
+    keys = [_digest(text) for text in texts]
     with _lock:
         known = _last_queries.setdefault(model, OrderedDict())
-        vector = known.pop(key, None)
-    if vector is None:
-        (vector,) = model.embed([text])
-        vector.setflags(write=False)
+        found = {key: known[key] for key in keys if key in known}
+    if missing := {key: text for key, text in zip(keys, texts, strict=True) if key not in found}:
+        found |= zip(missing, _embedded(model, list(missing.values())), strict=True)
     with _lock:
-        known[key] = vector
+        for key in keys:
+            known[key] = found[key]
+            known.move_to_end(key)
         while len(known) > _QUERIES:
             known.popitem(last=False)
-    return vector
+    return [found[key] for key in keys]
+
+
+def _embedded(model: EmbeddingModel, queries: Sequence[str]) -> NDArray[np.float32]:
+    circuit_breaker.check(model)
+    try:
+        vectors = model.embed(queries)
+    except ModelError as error:
+        circuit_breaker.note(model, error)
+        raise
+    vectors.setflags(write=False)
+    return vectors
 
 
 class Embedder:

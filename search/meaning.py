@@ -63,6 +63,10 @@ class MessageVectors:
         self._cache = SignCache()
         self._embedder: Embedder | None = None
 
+    def configured_model(self) -> EmbeddingModel | None:
+        """The model, whether or not it can embed now."""
+        return self._model()
+
     def model(self) -> EmbeddingModel | None:
         """The model, if it can embed now; one that is loaded when first needed is loaded by whoever asks it."""
         model = self._model()

@@ -26,6 +26,7 @@ from database.messages.message import MessageRow, live_in_any_branch, rows_numbe
 from database.schema import conversations, messages
 from database.search import index as fulltext_index
 from database.search.index import completions, expression_for, folded, words
+from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
@@ -52,6 +53,9 @@ _PHRASES = 32
 _WORDS_IN_PHRASE = 16
 _QUERY_LENGTH = 2_000
 _RANKED_IN_CONVERSATION = 1_000
+_PATIENCE = 10.0
+"""Seconds that a search waits for the embedding model, which may have to be loaded first."""
+
 _CURSOR = re.compile(r"(\d{1,6})-(\d{1,18})", re.ASCII)
 
 _ACTORS = {"user": "user", "model": "assistant"}
@@ -86,10 +90,10 @@ class Asking:
         if model is None:
             return None
         try:
-            unrelated_for(model)  # measured here: embedding may take a second or fail, and no transaction is open
-            return _Meaning(model, query_vector(model, self.text))
-        except ModelError as error:
-            log.warning("a search goes on by words: %s", error.message)
+            return finish(model, begin(model, _meaning, model, self.text), within=_PATIENCE)
+        except (ModelError, TimeoutError) as error:
+            why = error.message if isinstance(error, ModelError) else "the embedding model does not answer"
+            log.warning("a search goes on by words: %s", why)
             warnings.append("Messages were searched by their words alone: the embedding model did not answer.")
             return None
 
@@ -99,6 +103,11 @@ class _Meaning(NamedTuple):
 
     model: EmbeddingModel
     vector: NDArray[np.float32]
+
+
+def _meaning(model: EmbeddingModel, text: str) -> _Meaning:
+    unrelated_for(model)  # measured here: embedding may take a second or fail, and no transaction is open
+    return _Meaning(model, query_vector(model, text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

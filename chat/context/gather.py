@@ -30,15 +30,22 @@ from .memories import (
 )
 from .report import ReportEntry
 
+Find = Callable[[], tuple[Found, Found]]
+"""Searches memories, and earlier messages; it may wait for an embedding model."""
+
 _CUT_TO_FIT = "Cut so that everything named fits the model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatheredContext:
-    """What was found: items in order of priority, each once, and the fate of each reference."""
+    """What was found: items in order of priority, each once, and the fate of each reference.
+
+    find: looks for what goes with the message unasked; None: that was done, or nobody wants it.
+    """
 
     items: tuple[PkbItem, ...] = ()
     report: tuple[ReportEntry, ...] = ()
+    find: Find | None = None
 
     def rendered(self) -> str:
         """The items as `<pkb_item>` elements."""
@@ -47,6 +54,21 @@ class GatheredContext:
     def report_dicts(self) -> list[dict[str, Any]]:
         """The report as sent and stored."""
         return [entry.as_dict() for entry in self.report]
+
+    def with_found(self) -> GatheredContext:
+        """The same, with what `find` finds."""
+        if self.find is None:
+            return self
+        memories, messages = self.find()
+        named = {item.key for item in self.items if item.source == "referenced"}
+        beside = [
+            (item, entry) for item, entry in zip(messages.items, messages.entries, strict=True) if item.key not in named
+        ]
+        entries = [*memories.entries, *(entry for _, entry in beside)]
+        return GatheredContext(
+            items=tuple(merge([*self.items, *memories.items, *(item for item, _ in beside)])),
+            report=(*self.report, *(entry for entry in entries if entry not in self.report)),
+        )
 
 
 def gather(
@@ -62,26 +84,25 @@ def gather(
     request: what else the message wants of the knowledge base. related: finds messages that go with it. max_chars
     bounds the items together; the longest are cut first, and the report says so.
     """
+    request = request or KnowledgeRequest()
     knowledge = scope.knowledge
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     followed = wanted[:MAX_REFERENCES]
     resolutions = kinds.resolve(followed, scope)
-    found, messages = knowledge.beside(request or KnowledgeRequest()), related()
-    if request is not None:
-        resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
+    beside = knowledge.beside(request)
+    resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
     report = [resolution.entry for resolution in resolutions]
     told = {entry.ref for entry in report}
-    report += [entry for entry in found.entries if entry.ref not in told]
-    given = {item.key for resolution in resolutions for item in resolution.items}
-    beside = [
-        (item, entry) for item, entry in zip(messages.items, messages.entries, strict=True) if item.key not in given
-    ]
-    report += [entry for _, entry in beside]
+    report += [entry for entry in beside.entries if entry.ref not in told]
     if len(wanted) > len(followed):
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
     named = [item for resolution in resolutions for item in resolution.items]
-    items = merge([*named, *found.items, *(item for item, _ in beside)])
-    context = GatheredContext(items=tuple(items), report=tuple(report))
+    context = GatheredContext(
+        items=tuple(merge([*named, *beside.items])),
+        report=tuple(report),
+        find=lambda: (knowledge.found(request), related()),
+    )
+    context = context if request.finds_later else context.with_found()
     return context if max_chars is None else fitted(context, max_chars)
 
 
@@ -123,7 +144,7 @@ def fitted(context: GatheredContext, max_chars: int) -> GatheredContext:
         dropped += sum(entry.count for entry in report if entry.ref == WHOLE)
         report = [entry for entry in report if entry.ref != WHOLE or not entry.count]
         report.append(replace(left_out(dropped), count=dropped))
-    return GatheredContext(items=(*kept, *others), report=tuple(report))
+    return GatheredContext(items=(*kept, *others), report=tuple(report), find=context.find)
 
 
 def _cut_anew(entry: ReportEntry, note: str) -> ReportEntry:

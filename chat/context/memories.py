@@ -15,6 +15,7 @@ from chat.turns.turn import Turn
 from conversation_reference_utils import _extract_meaningful_words, parse_references
 from database.engine.clock import now, now_iso
 from database.engine.database import Database
+from language_models.ports import EmbeddingModel
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
@@ -111,7 +112,8 @@ class KnowledgeRequest:
     """What a message wants of the knowledge base beside its references.
 
     claim_ids: named in the old form `@memory:<id>`. attached: "use now", by id. conversation_pinned: ids. query: the
-    message without its references. automatic: whether pinned and searched memories are wanted too.
+    message without its references. automatic: whether pinned and searched memories are wanted too. finds_later: leave
+    what has to be searched for to `GatheredContext.find`.
     """
 
     claim_ids: Sequence[str] = ()
@@ -121,6 +123,14 @@ class KnowledgeRequest:
     conversation_summary: str = ""
     automatic: bool = False
     found_at_most: int | None = None
+    finds_later: bool = False
+
+    def searched_for(self) -> str:
+        """The text that memories are searched for: of few words, with the beginning of the summary."""
+        query = self.query[:_LONGEST_QUERY]
+        if len(_extract_meaningful_words(query, max_words=_FEW_WORDS)) < _FEW_WORDS:
+            query = f"{query} {self.conversation_summary[:_SUMMARY_CHARS]}".strip()
+        return query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +166,7 @@ class Knowledge:
         return result.data if result is not None and result.success else {}
 
     def beside(self, request: KnowledgeRequest) -> Found:
-        """What comes with the message: attached, pinned and searched memories, in order of priority."""
+        """What comes with the message: attached and pinned memories, in order of priority."""
         api = self._opened()
         if api is None:
             wanted = request.automatic or request.attached
@@ -166,7 +176,6 @@ class Knowledge:
             sources += [
                 partial(self._pinned, api),
                 partial(self._conversation_pinned, api, request.conversation_pinned),
-                partial(self._searched, api, request),
             ]
         parts: list[Found] = []
         for source in sources:
@@ -177,6 +186,11 @@ class Knowledge:
             items=[item for part in parts for item in part.items],
             entries=list({(entry.ref, entry.notes): entry for part in parts for entry in part.entries}.values()),
         )
+
+    def found(self, request: KnowledgeRequest) -> Found:
+        """What a search for the message finds; it may wait for an embedding model."""
+        api = self._opened() if request.automatic else None
+        return Found() if api is None else self._guarded(partial(self._searched, api, request))
 
     def _guarded(self, source: Callable[[], Found]) -> Found:
         try:
@@ -303,9 +317,7 @@ class Knowledge:
         at_most = self.limits.found if request.found_at_most is None else request.found_at_most
         if at_most < 1 or not self._stores_claims(api):
             return Found()
-        query = request.query[:_LONGEST_QUERY]
-        if len(_extract_meaningful_words(query, max_words=_FEW_WORDS)) < _FEW_WORDS:
-            query = f"{query} {request.conversation_summary[:_SUMMARY_CHARS]}".strip()
+        query = request.searched_for()
         if not query:
             return Found()
         result = relevant_memories(api, query, k=at_most)
@@ -343,12 +355,19 @@ def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
         query=parse_references(turn.text).clean_text,
         conversation_summary=summary,
         automatic=wants_found(turn),
+        finds_later=embedding_model(turn) is not None,
     )
 
 
 def wants_found(turn: Turn) -> bool:
     """Whether the person lets memories and messages be given to the model that the message does not name."""
     return bool((turn.query.get("checkboxes") or {}).get("use_pkb", True))
+
+
+def embedding_model(turn: Turn) -> EmbeddingModel | None:
+    """The model that has to be asked for what goes with the message; None: there is none, or nothing is wanted."""
+    vectors = turn.services.vectors
+    return vectors.configured_model() if vectors is not None and wants_found(turn) else None
 
 
 def memories_among(items: Sequence[PkbItem]) -> list[dict[str, str]]:

@@ -23,6 +23,7 @@ SMALLEST_WINDOW = 16_000
 """Tokens. A smaller model needs its room for what was named."""
 
 _CAP = 2_000
+_LONGEST_QUERY = 2_000
 _NOTE = "Found by what it says: the message did not name it."
 
 
@@ -32,17 +33,14 @@ def related(turn: Turn, *, user_email: str, shown: Collection[str]) -> Found:
     shown: ids of the messages that the model sees anyway. A failure of the search leaves the turn without them.
     """
     services = turn.services
-    if services.vectors is None or not wants_found(turn) or services.messages_found < 1:
-        return Found()
-    if turn.model.context_window < SMALLEST_WINDOW:
+    if services.vectors is None or not wants_messages(turn):
         return Found()
     own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
-    text = parse_references(turn.text).clean_text
     try:
         hits = related_messages(
             database=services.vectors.database,
             user_email=user_email,
-            asking=Asking(text=text, today=now().date(), vectors=services.vectors),
+            asking=Asking(text=searched_for(turn), today=now().date(), vectors=services.vectors),
             most=services.messages_found,
             without={*shown, *own},
         )
@@ -50,6 +48,19 @@ def related(turn: Turn, *, user_email: str, shown: Collection[str]) -> Found:
         log.warning("a turn goes on without related messages: %s", error.message)
         return Found()
     return _found([hit for hit in hits if hit.conversation_friendly_id])
+
+
+def wants_messages(turn: Turn) -> bool:
+    """Whether earlier messages are searched for `turn`."""
+    services = turn.services
+    if services.vectors is None or services.vectors.model() is None or services.messages_found < 1:
+        return False
+    return wants_found(turn) and turn.model.context_window >= SMALLEST_WINDOW
+
+
+def searched_for(turn: Turn) -> str:
+    """The text that earlier messages are searched for: the beginning of the question, without its references."""
+    return parse_references(turn.text).clean_text[:_LONGEST_QUERY]
 
 
 def _found(hits: Sequence[FoundMessage]) -> Found:

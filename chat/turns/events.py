@@ -17,7 +17,7 @@ Event = dict[str, Any]
 
 
 def references(report: Sequence[Mapping[str, Any]]) -> Event:
-    """The reference report: each reference of the message and its fate. Always the first event."""
+    """The reference report: each reference of the message and its fate. The first event; a later one replaces it."""
     return {"text": "", "status": "", "references": list(report)}
 
 

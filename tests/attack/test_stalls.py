@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from flask import Flask
+from numpy.typing import NDArray
 
 from endpoints.http import validation
 from endpoints.http.asgi_server import Bridge
@@ -24,6 +26,8 @@ from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person
 from tests.endpoints.http.test_bridge import Connection
+from tests.search.thesaurus import Thesaurus
+from truth_management_system.interface.structured_api import KnowledgeModels
 
 JSON = (b"content-type", b"application/json")
 MODEL_THREADS = 3
@@ -119,6 +123,84 @@ def test_a_hanging_model_keeps_nobody_else_waiting(
         assert {connection.status for connection in await asyncio.gather(*waiting)} == {200}
 
     run(scene())
+
+
+class HangingEmbeddings(Thesaurus):
+    """A model that answers nobody until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = Event()
+        self.asked = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += 1
+        assert self.released.wait(60)
+        return super().embed(texts)
+
+
+def with_embeddings(app: Flask, model: Thesaurus, *, patience: float) -> None:
+    """Have memories and messages searched by what `model` makes of them; turns wait for it for `patience` seconds."""
+    state = app.extensions[EXTENSION]
+    chat = state.services.models.cheap()
+    state.knowledge._models = lambda: KnowledgeModels(chat=chat, embedding=model)
+    app.extensions[EXTENSION] = replace(state, services=replace(state.services, embedding_patience=patience))
+
+
+async def sent(bridge: Bridge, person: Person, text: str, *, until_said: bytes) -> Connection:
+    """A message whose answer was watched until it said something."""
+    sending = request(person, "POST", f"/send_message/{person.new_conversation()}", {"messageText": text})
+    watching = asyncio.create_task(answered(bridge, sending))
+    await until(lambda: until_said in sending.body)
+    sending.hung_up.set()
+    await watching
+    return sending
+
+
+def test_the_first_event_of_a_turn_does_not_wait_for_embeddings(app: Flask, ada: Person, hold: Hold) -> None:
+    model = HangingEmbeddings()
+    hold.release()
+    with_embeddings(app, model, patience=60)
+    ada.remember("Tea is good in the morning")
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        told = await sent(bridge, ada, "Which tea is good in the morning?", until_said=b'"message_ids"')
+        assert b'"references"' in told.body
+        assert app.extensions[EXTENSION].turns.running() == 1
+        model.released.set()
+        await until(lambda: not app.extensions[EXTENSION].turns.running())
+
+    try:
+        run(scene())
+    finally:
+        model.released.set()
+
+
+def test_turns_give_up_embeddings_that_hang_and_those_that_follow_do_not_wait_for_them(
+    app: Flask, ada: Person, main_model: ScriptedChatModel, hold: Hold
+) -> None:
+    model = HangingEmbeddings()
+    hold.release()
+    with_embeddings(app, model, patience=0.05)
+    ada.remember("Tea is good in the morning")
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        first = await sent(bridge, ada, "Which tea is good in the morning?", until_said=b'"done"')
+        assert b"the embedding model did not answer in time" in first.body
+        asked = model.asked
+        with_embeddings(app, model, patience=3_600)
+        for number in range(3):
+            await sent(bridge, ada, f"Which tea is good in the evening, number {number}?", until_said=b'"done"')
+        assert (model.asked, model.released.is_set()) == (asked, False)
+        prompts = [prompt[-1]["content"] for prompt in main_model.prompts]
+        assert (len(prompts), all("Tea is good in the morning" in prompt for prompt in prompts)) == (4, True)
+
+    try:
+        run(scene())
+    finally:
+        model.released.set()
 
 
 def test_one_person_cannot_take_all_places_of_the_model(

@@ -54,7 +54,7 @@ class Talk:
         self.database = database
         self.store = database
         self.models = ScriptedModels()
-        self.services = TurnServices(models=self.models)
+        self.services = TurnServices(models=self.models, embedding_patience=60.0)
         self.loads: list[str] = []
 
     def new(self, *, email: str = EMAIL) -> Conversation:

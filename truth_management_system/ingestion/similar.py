@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 
 from ..errors import KnowledgeError
 from ..models import Claim
 from ..search.base import SearchFilters
-from ..search.embedding_search import begin, finish
 from .comparing import Comparison, Relation, compare
 
 if TYPE_CHECKING:

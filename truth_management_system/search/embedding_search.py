@@ -1,14 +1,12 @@
-"""Finding claims by what they mean and by what they are filed under; the model is asked in a thread of its own."""
+"""Finding claims by what they mean and by what they are filed under."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, literal_column, select
 
@@ -28,41 +26,6 @@ from .vector_cache import VectorCache, VectorSet, vectors_of
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-P = ParamSpec("P")
-T = TypeVar("T")
-_THREADS = 4
-
-_late: WeakKeyDictionary[EmbeddingModel, Future[Any]] = WeakKeyDictionary()
-
-
-def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """Begin with `work`, which asks the model, as soon as a thread is free.
-
-    While an earlier call of this model has timed out and still runs, the future fails at once with a TimeoutError.
-    """
-    late = _late.get(model)
-    if late is None or late.done():
-        return _pool().submit(work, *args, **kwargs)
-    over: Future[T] = Future()
-    over.set_exception(TimeoutError())
-    return over
-
-
-def finish(model: EmbeddingModel, begun: Future[T], *, within: float) -> T:
-    """What the work comes to; raises what it raises. TimeoutError: it is not done after so many seconds."""
-    try:
-        return begun.result(timeout=within)
-    except TimeoutError:
-        if not begun.cancel() and not begun.done():
-            _late[model] = begun
-        raise
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="knowledge-search")
-
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 
+from language_models.circuit_breaker import begin, finish
 from language_models.ports import EmbeddingModel
 
 from ..config import PKBConfig
 from ..database import PKBDatabase
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
-from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy, begin, finish
+from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, bindparam, func, select
 
+from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 from search.embedding import query_vector
@@ -18,7 +19,6 @@ from ..models import NOTE_COLUMNS, Note
 from ..schema.operators import among
 from ..schema.tables import note_embeddings, notes
 from .base import Conditions
-from .embedding_search import begin, finish
 from .fulltext import Searched, SearchedTable, best_matches
 from .relevance import NEAR
 

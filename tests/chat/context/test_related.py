@@ -40,7 +40,8 @@ def embed(talk: Talk) -> None:
 
 def report(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What is told of messages; a slow machine may still be opening the memories."""
-    return [entry for entry in events[0]["references"] if entry["ref"] != "memories"]
+    last = [event["references"] for event in events if "references" in event][-1]
+    return [entry for entry in last if entry["ref"] != "memories"]
 
 
 def test_a_message_of_another_conversation_that_means_the_same_goes_with_the_question(remembering: Talk) -> None:

@@ -93,14 +93,14 @@ def test_where_the_model_fails_or_hangs_words_are_searched_and_that_is_said(
     model.fails_with = ModelUnavailableError("It is being fetched: 40 %")
     failed = patient.find("car")
     assert ([note.title for note, _ in failed.pairs], "40 %" in failed.warnings[0]) == (["Garage"], True)
-    released = Event()
+    released, hangs = Event(), WordVectors()
 
     def hanging(_: Sequence[str]) -> None:
         released.wait(60)
 
-    monkeypatch.setattr(model, "embed", hanging)
+    monkeypatch.setattr(hangs, "embed", hanging)
     try:
-        late = NoteSearch(db=db, user_email=ANN, model=model, within=0.01).find("car")
+        late = NoteSearch(db=db, user_email=ANN, model=hangs, within=0.01).find("car")
     finally:
         released.set()
     assert ([note.title for note, _ in late.pairs], "in time" in late.warnings[0]) == (["Garage"], True)
