@@ -81,7 +81,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
-    vaults = Vaults(database=database)
+    vaults = Vaults(database=database, embedding=knowledge.embedding)
     tools = all_tools(code_of=code_of)
     services = services_from(
         settings,
@@ -99,6 +99,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     account_erasure = AccountErasure(
         database=database,
         knowledge=knowledge,
+        vaults=vaults,
         compact_up_to=settings.compact_up_to,
         forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
         is_busy=requests.has_any,
@@ -118,7 +119,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vaults=vaults,
         account_erasure=account_erasure,
         requests=requests,
-        server=_server_process(settings, database, turns, models, knowledge, vectors, changes, account_erasure),
+        server=_server_process(settings, database, turns, models, knowledge, vectors, vaults, changes, account_erasure),
     )
 
 
@@ -138,6 +139,7 @@ def _server_process(
     models: ModelRoles,
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
+    vaults: Vaults,
     changes: ChangeFeed,
     account_erasure: AccountErasure,
 ) -> ServerProcess:
@@ -153,6 +155,7 @@ def _server_process(
             database=database,
             knowledge=knowledge,
             vectors=vectors,
+            vaults=vaults,
             erase_closed_accounts=account_erasure.erase_closed,
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,

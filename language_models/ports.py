@@ -203,6 +203,13 @@ class EmbeddingModel(Protocol):
         """
         ...
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, without those that only begin and end it; estimated where it is unknown.
+
+        Raises as `embed` does, where the model has to be loaded.
+        """
+        return [estimated_tokens(text) for text in texts]
+
     def state(self) -> ModelState:
         """Whether the model can embed now; never blocks."""
         ...

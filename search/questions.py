@@ -32,7 +32,8 @@ from .meaning import Nearness
 from .relevance import NEAR
 from .times import Period
 
-_WORDS = 16.0
+WORDS = 16.0
+"""The weight of a share of words, in standard deviations of a similarity."""
 _NEIGHBOURS = 0.2
 _CONVERSATION = 0.2
 _TIME = 2.7
@@ -40,7 +41,7 @@ _DAYS_BESIDE = 10.0
 _K1, _B = 1.2, 0.75
 _SAYING = 4_000
 _CANDIDATES = 80
-_ENOUGH_WORDS = 0.34
+ENOUGH_WORDS = 0.34
 _JUDGED = 5
 # Tuned on questions of one history asked of another: a tenth of them find something.
 _SURELY_NEAR = 7.0
@@ -135,10 +136,10 @@ def answering(
     that is asked for. tail: messages that the index of words does not know yet.
     """
     said = [_saying(connection, scope, forms) for forms in terms]
-    rarities = _rarities(said, total=nearness.total if nearness else None)
+    rarities = rarities_of(said, total=nearness.total if nearness else None)
     considered = None if scope.is_narrow else 2 * _CANDIDATES
     nearest = nearness.ordered()[:considered] if nearness else ()
-    chosen = _first_visible(connection, scope, (_by_coverage(said, rarities, considered), nearest, tail[:considered]))
+    chosen = _first_visible(connection, scope, (by_coverage(said, rarities, considered), nearest, tail[:considered]))
     texts = _read(connection, scope, chosen, terms)
     similarities = nearness.of(texts) if nearness else {}
     usual_length = sum(text.length for text in texts.values()) / max(1, len(texts)) or 1.0
@@ -151,7 +152,7 @@ def answering(
 
 def relevant(found: Sequence[Found]) -> list[Found]:
     """Those that are worth showing: none where even the best has little to do with the question."""
-    if not any(each.coverage >= _ENOUGH_WORDS or (each.similarity or 0.0) >= NEAR for each in found[:_JUDGED]):
+    if not any(each.coverage >= ENOUGH_WORDS or (each.similarity or 0.0) >= NEAR for each in found[:_JUDGED]):
         return []
     return [each for each in found if each.score >= found[0].score * _WORST][:_SHOWN]
 
@@ -167,7 +168,7 @@ def is_related(found: Found) -> bool:
     The nearest of thousands of messages is always near: more is asked of it than of one among a few memories.
     """
     nearness = found.similarity or 0.0
-    return nearness >= _SURELY_NEAR or (nearness >= _SURELY_NEAR_WITH_WORDS and found.coverage >= _ENOUGH_WORDS)
+    return nearness >= _SURELY_NEAR or (nearness >= _SURELY_NEAR_WITH_WORDS and found.coverage >= ENOUGH_WORDS)
 
 
 def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:
@@ -187,7 +188,7 @@ def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequ
     return [seq for seq in found if seq <= scope.up_to]
 
 
-def _rarities(said: Sequence[Sequence[int]], *, total: int | None) -> list[float]:
+def rarities_of(said: Sequence[Sequence[int]], *, total: int | None) -> list[float]:
     """The weight of each term, as BM25 has it: by how many of `total` messages say it.
 
     total: how many the person has; None without vectors, and the number of the newest hit stands for it.
@@ -203,7 +204,7 @@ def _rarities(said: Sequence[Sequence[int]], *, total: int | None) -> list[float
     return rarities
 
 
-def _by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float], most: int | None) -> list[int]:
+def by_coverage(said: Sequence[Sequence[int]], rarities: Sequence[float], most: int | None) -> list[int]:
     """The messages that say something of the question, those that say most of it first, then the newest.
 
     most: how many of them; None: all.
@@ -239,7 +240,7 @@ def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) 
     places = {form: place for place, forms in enumerate(terms) for form in forms}
     wanted = links.keys() | {row.before for row in links.values()} - {None}
     texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(wanted)))
-    counted = {seq: _counted(text, places) for seq, text in connection.execute(texts)}
+    counted = {seq: counted_in(text, places) for seq, text in connection.execute(texts)}
     return {seq: _text(row, counted) for seq, row in links.items()}
 
 
@@ -255,7 +256,7 @@ _BEFORE = before_on_branch(lambda beside: beside.c.seq)
 _AFTER = behind_on_branch()
 
 
-def _counted(text: str, places: Mapping[str, int]) -> _Counts:
+def counted_in(text: str, places: Mapping[str, int]) -> _Counts:
     """How often `text` says each term, and how many words it has."""
     cut, said = words(text), dict[int, int]()
     for word in places.keys() & cut:
@@ -274,11 +275,19 @@ def _text(row: Row[Any], counted: Mapping[int, _Counts]) -> _Text:
 
 
 def _found(text: _Text, usual_length: float, rarities: Sequence[float], similarity: float | None) -> Found:
-    allowance = _K1 * (1 - _B + _B * text.length / usual_length)
+    words, coverage = word_score(text.said, length=text.length / usual_length, rarities=rarities)
+    return Found(text.seq, WORDS * words + (similarity or 0.0), similarity, coverage)
+
+
+def word_score(said: Mapping[int, int], *, length: float, rarities: Sequence[float]) -> tuple[float, float]:
+    """BM25 of a text as a share of the most that the question can give, and the share of its words that it says.
+
+    said: how often the text says each term. length: in lengths of a usual text.
+    """
+    allowance = _K1 * (1 - _B + _B * length)
     total = sum(rarities) or 1.0
-    words = sum(rarities[place] * times / (times + allowance) for place, times in text.said.items()) / total
-    coverage = sum(rarities[place] for place in text.said) / total
-    return Found(text.seq, _WORDS * words + (similarity or 0.0), similarity, coverage)
+    score = sum(rarities[place] * times / (times + allowance) for place, times in said.items()) / total
+    return score, sum(rarities[place] for place in said) / total
 
 
 def _with_surroundings(

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from database.accounts.users import get_user
+from database.accounts.users import get_user, user_ids
 from database.engine.database import Database
 from database.vault import documents as store
 from database.vault.documents import Progress
+from language_models.ports import EmbeddingModel
 
 from . import index
 from .errors import VaultUnavailableError
 from .markdown import Document, Heading
 from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
+from .search import Excerpt, find_excerpts
+from .vectors import DocumentVectors
 from .wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
 
-__all__ = ["Document", "DocumentEntry", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
+__all__ = ["Document", "DocumentEntry", "Excerpt", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
 _MOST_KEYS = 500
 _PAGE = 1_000
+_EXCERPTS_A_DOCUMENT = 8
 
 
 class MappedFolder(NamedTuple):
@@ -67,10 +73,18 @@ class Vaults:
     """The vaults of one server's people.
 
     mapped: folders of the operator's choice, by address; everybody else's vault lies in `<users_dir>/vaults`.
+    embedding: the model of `vectors`, called each time.
     """
 
-    def __init__(self, *, database: Database, mapped: Mapping[str, MappedFolder] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        mapped: Mapping[str, MappedFolder] | None = None,
+        embedding: Callable[[], EmbeddingModel | None] = lambda: None,
+    ) -> None:
         self._database = database
+        self.vectors = DocumentVectors(database=database, model=embedding)
         self._mapped = dict(mapped or {})
         self._folders: dict[str, Path] = {}
         self._lock = threading.Lock()
@@ -89,7 +103,30 @@ class Vaults:
             root=root,
             read_only=mapped is not None and mapped.read_only,
             database=self._database,
+            vectors=self.vectors,
         )
+
+    def existing(self) -> list[Vault]:
+        """The vaults of all accounts that have a folder."""
+        own = {entry.name for entry in os.scandir(self.folder)} if self.folder.is_dir() else set()
+        if not own and not self._mapped:
+            return []
+        accounts = user_ids(database=self._database)
+        return [
+            self.of(email)
+            for email, user_id in accounts.items()
+            if (self._mapped[email].folder.is_dir() if email in self._mapped else user_id in own)
+        ]
+
+    def erase(self, user_email: str) -> None:
+        """Delete the person's own vault and its index; a folder that the operator mapped stays."""
+        self.vectors.forget(user_email)
+        user_id = user_ids(database=self._database).get(user_email)
+        if user_id is not None:
+            shutil.rmtree(self.folder / user_id, ignore_errors=True)
+        store.erase_documents(database=self._database, user_email=user_email)
+        with self._lock:
+            self._folders.pop(user_email, None)
 
     def _own_folder(self, user_email: str) -> Path:
         known = self._folders.get(user_email)
@@ -113,6 +150,7 @@ class Vault:
     root: Path
     read_only: bool
     database: Database = field(repr=False)
+    vectors: DocumentVectors = field(repr=False)
 
     def read(self, path: str) -> Document:
         """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
@@ -174,13 +212,31 @@ class Vault:
         """All links of the vault: the edges of its graph, with those that are broken."""
         return self._links(store.all_links(database=self.database, user_email=self.user_email))
 
-    def refresh(self, *, is_full: bool = False) -> Iterator[index.Scanned]:
-        """Bring the index up to date with the files, slice by slice; is_full: also where they seem unchanged."""
-        return index.scan(self.root, database=self.database, user_email=self.user_email, is_full=is_full)
+    def refresh(self, *, is_full: bool = False, skip: int = 0) -> Iterator[index.Scanned]:
+        """Bring the index up to date with the files, slice by slice.
+
+        is_full: also where they seem unchanged. skip: so many of those that have to be read were read before.
+        """
+        return index.scan(self.root, database=self.database, user_email=self.user_email, is_full=is_full, skip=skip)
+
+    def follow(self, paths: Iterable[str]) -> int:
+        """Bring the index up to date with files and folders that may have changed; how many documents did."""
+        return index.index_paths(paths, root=self.root, database=self.database, user_email=self.user_email)
 
     def progress(self) -> Progress:
         """How many documents are found by words, and how many by meaning too."""
         return store.progress_of(database=self.database, user_email=self.user_email)
+
+    def find_excerpts(self, query: str, *, n: int = 8) -> list[Excerpt]:
+        """The parts of documents that say or mean what `query` asks for, words or a question, best first."""
+        return find_excerpts(query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors)
+
+    def find_documents(self, query: str, *, n: int = 3) -> list[Excerpt]:
+        """The documents that do, each with its best part."""
+        best: dict[str, Excerpt] = {}
+        for excerpt in self.find_excerpts(query, n=_EXCERPTS_A_DOCUMENT * n):
+            best.setdefault(excerpt.path, excerpt)
+        return list(best.values())[:n]
 
     def texts(self) -> Iterator[tuple[str, str, str]]:
         """Path, title and text of each document, by path, as the index has them."""

@@ -67,11 +67,12 @@ def index_paths(changed: Iterable[str], *, root: Path, database: Database, user_
 
 
 def scan(
-    root: Path, *, database: Database, user_email: str, below: str = "", is_full: bool = False
+    root: Path, *, database: Database, user_email: str, below: str = "", is_full: bool = False, skip: int = 0
 ) -> Iterator[Scanned]:
     """Bring the index up to date with all files, or those of a folder, slice by slice.
 
-    is_full: also files that seem unchanged are read. Raises StoreError.
+    is_full: also files that seem unchanged are read. skip: so many of the changed files, by path, were read before.
+    Raises StoreError.
     """
     files = {path: (status.st_mtime_ns, status.st_size) for path, status in paths.document_files(root, below=below)}
     known = store.known_files(database=database, user_email=user_email, below=below)
@@ -79,12 +80,12 @@ def scan(
     removed = store.remove_documents(database=database, user_email=user_email, paths=gone)
     changed = [
         path
-        for path, state in files.items()
+        for path, state in sorted(files.items())
         if is_full or path not in known or state != (known[path].modified_ns, known[path].size)
     ]
     unchanged = len(files) - len(changed)
     yield Scanned(seen=unchanged, total=len(files), written=0, removed=removed)
-    for start in range(0, len(changed), _AT_ONCE):
+    for start in range(skip, len(changed), _AT_ONCE):
         some = changed[start : start + _AT_ONCE]
         written = _reindex(some, root=root, database=database, user_email=user_email, is_full=is_full)
         yield Scanned(seen=unchanged + start + len(some), total=len(files), written=written, removed=0)

@@ -85,6 +85,8 @@ class CachedModel:
             with np.load(self._file) as kept:
                 self._known = dict(zip(kept["keys"].tolist(), kept["vectors"], strict=True))
 
+    count_tokens = EmbeddingModel.count_tokens
+
     @property
     def name(self) -> str:
         """See `EmbeddingModel`."""

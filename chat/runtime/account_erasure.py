@@ -20,6 +20,7 @@ from truth_management_system.interface.structured_api import (
     merge_search_indexes,
     retracted_before,
 )
+from vault.documents import Vaults
 
 from .knowledge import KnowledgeAccess
 
@@ -43,11 +44,13 @@ class AccountErasure:
         database: Database,
         knowledge: KnowledgeAccess,
         compact_up_to: int,
+        vaults: Vaults,
         forget: Callable[[str], None] = lambda _user_email: None,
         is_busy: Callable[[str], bool] = lambda _user_email: False,
     ) -> None:
         self._database = database
         self._knowledge = knowledge
+        self._vaults = vaults
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
         self._is_busy = is_busy
@@ -65,6 +68,7 @@ class AccountErasure:
                 continue
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)
+            self._vaults.erase(user_email)
             erase_account(database=self._database, user_email=user_email)
             erased += 1
         if erased:

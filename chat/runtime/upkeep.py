@@ -20,6 +20,8 @@ from database.turns.events import purge_events
 from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
+from vault.documents import Vaults
+from vault.upkeep import VaultIndexing, VaultWatcher
 
 from .jobs import JobKind, JobRunner, RecurringWork
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
@@ -38,6 +40,7 @@ async def keep_up(
     database: Database,
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
+    vaults: Vaults,
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
     close_abandoned_turns: Callable[[], object] = lambda: None,
@@ -53,7 +56,8 @@ async def keep_up(
         erase_closed_accounts()
 
     quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
-    jobs = JobRunner(database=database, kinds=_hourly(database, knowledge))
+    watcher = VaultWatcher(vaults)
+    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher), VaultIndexing(vaults)])
     await asyncio.gather(
         quickly(partial(index_pending, database=database), what="the search index"),
         quickly(look_for_changes, what="the streams of changes"),
@@ -67,10 +71,16 @@ async def keep_up(
             what="vectors of messages",
             begin_after=_EMBED_AFTER,
         ),
+        quickly(watcher.look, what="documents"),
+        quickly(
+            partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
+            what="vectors of documents",
+            begin_after=_EMBED_AFTER,
+        ),
     )
 
 
-def _hourly(database: Database, knowledge: KnowledgeAccess) -> list[JobKind]:
+def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher) -> list[JobKind]:
     """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
     work: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
@@ -78,6 +88,7 @@ def _hourly(database: Database, knowledge: KnowledgeAccess) -> list[JobKind]:
         "purge_bin": partial(purge_bin, database=database),
         "purge_agents": partial(purge_agents, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
+        "scan_vaults": watcher.scan,
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),
         "optimize_memories": lambda: knowledge.database().optimize(),

@@ -136,6 +136,12 @@ def get_user(*, database: Database, user_email: str) -> UserRow:
     return _user_row(row)
 
 
+def user_ids(*, database: Database) -> dict[str, str]:
+    """The id of each account by its address, those that are being erased too."""
+    with database.reading() as connection:
+        return {row.user_email: row.user_id for row in connection.execute(select(_c.user_email, _c.user_id))}
+
+
 def list_users(*, database: Database) -> list[Account]:
     """All accounts, the oldest first."""
     seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()

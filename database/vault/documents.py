@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from database.changes import DOCUMENT, ChangeType, record_each
 from database.engine.database import Database, Urgency
-from database.schema import document_chunks, document_links, document_names, documents
+from database.schema import document_chunks, document_links, document_names, document_summaries, documents
 from database.search import documents as words
 
 _AT_ONCE = 500
@@ -118,6 +118,14 @@ def remove_documents(*, database: Database, user_email: str, paths: Sequence[str
         return len(ids)
 
     return sum(database.write(partial(job, some=some), urgency=Urgency.INDEX) for some in _slices(paths))
+
+
+def erase_documents(*, database: Database, user_email: str) -> None:
+    """Erase all that the index knows of a person's documents."""
+    paths = list(known_files(database=database, user_email=user_email))
+    remove_documents(database=database, user_email=user_email, paths=paths, told=False)
+    theirs = delete(document_summaries).where(document_summaries.c.user_email == user_email)
+    database.write(lambda connection: connection.execute(theirs).rowcount, urgency=Urgency.INDEX)
 
 
 def known_files(*, database: Database, user_email: str, below: str = "") -> dict[str, KnownFile]:

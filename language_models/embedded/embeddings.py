@@ -89,6 +89,10 @@ class EmbeddedEmbeddingModel(EmbeddingModel):
             log.exception("texts could not be embedded")
             raise ModelFailedError(f"{self.name} could not embed: {error}", model=self.name) from error
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, by the model's tokenizer; of more than 254 only so many are counted."""
+        return (self._encoder or self._loaded()).count(texts)
+
     async def aclose(self) -> None:
         """Stop a running download; what has arrived is kept."""
         with self._lock:
@@ -187,6 +191,10 @@ class SentenceEncoder:
         for batch in _batches([len(each) for each in tokens]):
             vectors[batch] = self._encoded([tokens[number] for number in batch])
         return vectors
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, without the two that begin and end it."""
+        return [len(self._tokens(text)) - 2 for text in texts]
 
     def _tokens(self, text: str) -> list[int]:
         # The tokenizer refuses lone surrogates.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from language_models.errors import ModelFailedError
-from language_models.ports import ModelState
+from language_models.ports import EmbeddingModel, ModelState
 
 # A word of a line means what the other words of it mean; all others mean nothing.
 MEANINGS = (
@@ -25,6 +25,7 @@ class Thesaurus:
     """A model for which words of like meaning are alike; the last number tells all texts a little apart."""
 
     name, dimensions = "thesaurus", len(MEANINGS) + 9
+    count_tokens = EmbeddingModel.count_tokens
 
     def __init__(self, name: str = "thesaurus") -> None:
         self.name = name

@@ -23,6 +23,7 @@ from tests.chat.conftest import EMAIL, Talk, remember
 from tests.live_server import ROOT
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
+from vault.documents import Vaults
 
 TELL = """
 import sys
@@ -268,7 +269,9 @@ class TestKeepingUp:
 
         async def keep() -> None:
             vectors = MessageVectors(database=talk.database, model=lambda: None)
-            task = asyncio.create_task(keep_up(database=talk.database, knowledge=knowledge, vectors=vectors))
+            vaults = Vaults(database=talk.database)
+            keeping = keep_up(database=talk.database, knowledge=knowledge, vectors=vectors, vaults=vaults)
+            task = asyncio.create_task(keeping)
             async with asyncio.timeout(120):
                 while not condition() and not task.done():
                     await asyncio.sleep(0.01)

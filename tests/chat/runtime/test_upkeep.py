@@ -14,6 +14,7 @@ from chat.runtime.knowledge import KnowledgeAccess
 from database.connection import open_store
 from database.engine.database import Database
 from search.meaning import MessageVectors
+from vault.documents import Vaults
 
 
 class Faulty:
@@ -35,7 +36,10 @@ def keep_up_until(condition: Callable[[], bool], database: Database) -> None:
     vectors = MessageVectors(database=database, model=lambda: None)
 
     async def keep() -> None:
-        task = asyncio.create_task(upkeep.keep_up(database=database, knowledge=knowledge, vectors=vectors))
+        vaults = Vaults(database=database)
+        task = asyncio.create_task(
+            upkeep.keep_up(database=database, knowledge=knowledge, vectors=vectors, vaults=vaults)
+        )
         async with asyncio.timeout(120):
             while not condition() and not task.done():
                 await asyncio.sleep(0.01)

@@ -1,0 +1,89 @@
+"""The index follows what other programs do with the files, within a second."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from database.accounts.erasure import close_account
+from database.jobs import Job
+from tests.vault.conftest import ADA
+from vault.upkeep import VaultIndexing, VaultWatcher
+
+
+def paths_of(vault):
+    return [entry.path for entry in vault.all_documents()]
+
+
+@pytest.fixture
+def follow(vault, vaults):
+    """Has the watcher look until the vault holds what is expected: follow(["a.md"])."""
+    watcher = VaultWatcher(vaults)
+    watcher.look()
+
+    def look(expected):
+        for _ in range(40):
+            watcher.look()
+            if paths_of(vault) == expected:
+                return
+        assert paths_of(vault) == expected
+
+    return look
+
+
+def test_what_another_program_writes_renames_and_deletes_is_followed(vault, follow):
+    vault.root.joinpath("a.md").write_text("# One")
+    vault.root.joinpath("b.md").write_text("# Two")
+    follow(["a.md", "b.md"])
+    vault.root.joinpath("a.md").rename(vault.root / "c.md")
+    vault.root.joinpath("b.md").unlink()
+    follow(["c.md"])
+
+
+def test_a_file_made_at_once_in_a_new_folder_is_found(vault, follow):
+    for number in range(5):
+        folder = vault.root / f"new{number}" / "deep"
+        folder.mkdir(parents=True)
+        folder.joinpath("x.md").write_text("# New")
+    follow([f"new{number}/deep/x.md" for number in range(5)])
+    shutil.rmtree(vault.root / "new0")
+    follow([f"new{number}/deep/x.md" for number in range(1, 5)])
+
+
+def test_a_vault_that_comes_later_is_scanned_and_watched(vaults, vault, follow):
+    eve = vaults.of("eve@example.org")
+    eve.root.joinpath("hers.md").write_text("# Hers")
+    vault.root.joinpath("mine.md").write_text("# Mine")
+    follow(["mine.md"])
+    assert paths_of(eve) == ["hers.md"]
+
+
+def test_a_job_reads_all_files_and_says_how_many(vaults, vault):
+    for number in range(3):
+        vault.root.joinpath(f"{number}.md").write_text("# Text")
+    times = {"due_at": None, "created_at": "", "updated_at": ""}
+    job = Job(
+        job_id="j",
+        kind="index_vault",
+        user_email=ADA,
+        status="waiting",
+        state={"full": True},
+        done=0,
+        total=None,
+        attempts=0,
+        error="",
+        **times,
+    )
+    progress = VaultIndexing(vaults).step(job)
+    assert (progress.finished, progress.done, progress.total) == (True, 3, 3)
+    assert len(paths_of(vault)) == 3
+
+
+def test_an_erased_account_leaves_no_file_and_no_row(vaults, vault, put, database):
+    put({"a.md": "# Secret [[b]]"})
+    close_account(database=database, user_email="eve@example.org")
+    vaults.erase(ADA)
+    assert not vault.root.exists()
+    assert paths_of(vault) == []
+    assert vault.find_excerpts("secret") == []

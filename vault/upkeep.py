@@ -1,0 +1,115 @@
+"""Keeping the index of all vaults fresh: hearing of files that other programs write, and scans as jobs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from database.jobs import Job, Progress
+
+from .documents import Vault, Vaults
+
+if TYPE_CHECKING:
+    from watchfiles.main import FileChange
+
+log = logging.getLogger(__name__)
+JOB = "index_vault"
+_STEP_SECONDS = 1.0
+_WAIT_MS = 500
+_BURST_MS = 200
+
+
+class VaultWatcher:
+    """Follows the files of all vaults, in one thread that calls `look` again and again."""
+
+    def __init__(self, vaults: Vaults) -> None:
+        self._vaults = vaults
+        self._watched: tuple[str, ...] = ()
+        self._heard: Iterator[set[FileChange]] | None = None
+
+    def look(self) -> int:
+        """Bring the index up to date with what was written since the last call; waits half a second for it.
+
+        How many documents changed. When a vault comes, all are scanned. Raises StoreError.
+        """
+        vaults = self._vaults.existing()
+        roots = {os.path.realpath(vault.root): vault for vault in vaults}
+        watched = tuple(sorted(roots))
+        if watched != self._watched:
+            # Watched before they are scanned: what is written meanwhile is heard of.
+            # Whatever the watch before had still to tell is found by the scan too.
+            self._watched, self._heard = watched, self._watching(watched)
+            next(self._heard, None)
+            return self.scan()
+        if self._heard is None:
+            return 0
+        return self._follow(roots, next(self._heard, set()))
+
+    def scan(self) -> int:
+        """Look at all files of all vaults; how many documents changed. Raises StoreError."""
+        return sum(part.written + part.removed for vault in self._vaults.existing() for part in vault.refresh())
+
+    def _follow(self, roots: dict[str, Vault], changes: set[FileChange]) -> int:
+        paths: dict[str, list[str]] = defaultdict(list)
+        for _, changed in sorted(changes, key=lambda change: change[1]):
+            root = next((root for root in roots if changed.startswith(root + os.sep)), None)
+            if root is not None:
+                paths[root].append(Path(changed).relative_to(root).as_posix())
+        # A file that is made at once in a new folder is not heard of: `follow` looks into each folder that is named.
+        return sum(roots[root].follow(changed) for root, changed in paths.items())
+
+    def _watching(self, roots: tuple[str, ...]) -> Iterator[set[FileChange]]:
+        """Changes below `roots`, again and again; an empty set after half a second without one."""
+        if not roots:
+            return
+        from watchfiles import watch
+
+        try:
+            yield from watch(
+                *roots,
+                watch_filter=lambda _, path: not _is_hidden(path, roots),
+                rust_timeout=_WAIT_MS,
+                debounce=_BURST_MS,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+            )
+        except OSError as error:
+            # Such as: the system watches no further folder. The hourly scan goes on.
+            log.warning("documents that other programs write are found by the hour alone: %s", error)
+
+
+class VaultIndexing:
+    """The kind of job that brings a person's index up to date, with progress in documents.
+
+    `state`: {"full": whether files that seem unchanged are read too, "skip": how many were read}.
+    """
+
+    name = JOB
+    every = None
+
+    def __init__(self, vaults: Vaults) -> None:
+        self._vaults = vaults
+
+    def step(self, job: Job) -> Progress:
+        """Read files for a second. Raises StoreError."""
+        if job.user_email is None:
+            return Progress(finished=True)
+        is_full, skip = bool(job.state.get("full")), int(job.state.get("skip", 0))
+        deadline, done, total = time.monotonic() + _STEP_SECONDS, 0, 0
+        for part in self._vaults.of(job.user_email).refresh(is_full=is_full, skip=skip):
+            done, total = part.seen, part.total
+            if time.monotonic() >= deadline and done < total:
+                # Of a scan that is not full, the next step finds by itself what is left.
+                state = {"full": is_full, "skip": done if is_full else 0}
+                return Progress(finished=False, done=done, total=total, state=state)
+        return Progress(finished=True, done=total, total=total, state=job.state)
+
+
+def _is_hidden(path: str, roots: tuple[str, ...]) -> bool:
+    root = next((root for root in roots if path.startswith(root + os.sep)), None)
+    return root is None or any(part.startswith(".") for part in Path(path).relative_to(root).parts)

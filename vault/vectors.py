@@ -1,0 +1,110 @@
+"""What documents mean: vectors of their chunks, made behind, and the chunks nearest to a question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from database.engine.database import Database
+from database.vault import chunks as store
+from database.vault.chunks import StoredChunk, WaitingDocument
+from language_models.ports import EmbeddingModel
+from language_models.tokens import estimated_tokens
+from search.embedding import Embedder
+from search.vectors import SignCache, encoded
+
+from .chunks import Chunk, cut
+from .markdown import parsed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_DOCUMENTS_AT_ONCE = 4
+_CHUNKS_AT_ONCE = 32
+_NEAREST = 120
+_USABLE = frozenset({"waiting", "ready"})
+
+
+class DocumentVectors:
+    """The vectors of one store's documents.
+
+    model: called each time, since models come and go; None where none is configured.
+    """
+
+    def __init__(self, *, database: Database, model: Callable[[], EmbeddingModel | None]) -> None:
+        self._database = database
+        self._model = model
+        self._cache = SignCache()
+        self._embedder: Embedder | None = None
+
+    def model(self) -> EmbeddingModel | None:
+        """The model, if it can embed now."""
+        model = self._model()
+        return model if model is not None and model.state().phase in _USABLE else None
+
+    def embed_pending(self, *, budget_seconds: float | None = None) -> int:
+        """Cut documents that wait for it into chunks, and embed these; of how many documents.
+
+        Begins no further document after `budget_seconds`. Vectors of another model are thrown away first. Raises the
+        errors of `language_models.errors` where the model can embed nothing, StoreError.
+        """
+        model = self.model()
+        if model is None:
+            return 0
+        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+        if self._embedder is None or self._embedder.model is not model:
+            self._embedder = Embedder(model)
+        store.begin_with(database=self._database, model=model.name)
+        made = 0
+        while waiting := store.waiting_documents(database=self._database, most=_DOCUMENTS_AT_ONCE):
+            for document in waiting:
+                self._embed(document, self._embedder)
+                made += 1
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        return made
+
+    def nearest(
+        self, connection: Connection, *, user_email: str, model: EmbeddingModel, query: NDArray[np.float32]
+    ) -> list[StoredChunk] | None:
+        """The person's chunks nearest to `query`, roughly; None where none of this model's vectors are stored."""
+        if not store.are_of(connection, model.name):
+            return None
+
+        def read(after: int) -> Iterable[tuple[int, bytes]]:
+            return store.codes_after(connection, user_email, after)
+
+        ids, _ = self._cache.nearest((user_email, model.name), query, read, _NEAREST)
+        return store.chunks_with_ids(connection, user_email, ids.tolist())
+
+    def forget(self, user_email: str) -> None:
+        """Drop what is kept in memory of a person's vectors."""
+        self._cache.forget(user_email)
+
+    def _embed(self, document: WaitingDocument, embedder: Embedder) -> None:
+        import numpy as np
+
+        chunks = chunks_of_text(document.path, document.text, model=embedder.model)
+        rows = list[tuple[int, int, bytes | None]]()
+        for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
+            some = chunks[start : start + _CHUNKS_AT_ONCE]
+            vectors = embedder.embed([chunk.embedded for chunk in some])
+            for chunk, vector in zip(some, vectors, strict=True):
+                codes = None if vector is None else encoded(vector[np.newaxis])[0]
+                rows.append((chunk.line_start, chunk.line_end, codes))
+        store.store_chunks(database=self._database, document=document, chunks=rows)
+
+
+def chunks_of_text(path: str, text: str, *, model: EmbeddingModel | None) -> list[Chunk]:
+    """The chunks of a document's text, by the model's tokens; without a model by an estimate."""
+    document = parsed(path, text.encode("utf-8", "replace"), modified_ns=0)
+    count = model.count_tokens if model is not None else _estimated
+    return cut(document.text, document.headings, body_line=document.body_line, count=count)
+
+
+def _estimated(texts: Sequence[str]) -> list[int]:
+    return [estimated_tokens(text) for text in texts]
