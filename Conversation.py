@@ -17,11 +17,11 @@ from chat.context.gather import (
     gathered,
     nothing_to_gather,
     running,
+    scope_of,
     stored_lookup,
 )
 from chat.context.items import extract_referenced
-from chat.context.kinds import ReferenceScope
-from chat.context.memories import Found, KnowledgeRequest, knowledge_of, knowledge_request
+from chat.context.memories import Found, KnowledgeRequest, knowledge_request
 from chat.context.related import related
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
@@ -193,19 +193,14 @@ class Conversation:
         related: Callable[[], Found] = Found,
         max_chars: int | None = None,
     ) -> GatheredContext:
-        """Items and report for `references` (friendly ids without "@") and for what else `request` wants.
+        """Items and report for `references` (friendly ids without "@", wikilinks) and for what else `request` wants.
 
         Other users' conversations and memories are never read. current: the running turn, no part of the context.
         """
         database = self._history.database or database_of(users_dir)
         conversations = self._reference_resolver(user_email, database, conversation_loader, services)
         conversations.running = current or RunningTurn()
-        scope = ReferenceScope(
-            user_email=user_email,
-            database=database,
-            conversations=conversations,
-            knowledge=knowledge_of(user_email, database=database, services=services),
-        )
+        scope = scope_of(user_email, database=database, conversations=conversations, services=services)
         return gather(references, scope=scope, request=request, related=related, max_chars=max_chars)
 
     def _resolve_conversation_message_refs(
@@ -363,6 +358,7 @@ class Conversation:
     def _read_history(self, turn: Turn) -> None:
         turn.summary = steps.summary_before(turn, self._history)
         turn.history = self._recent_messages(turn)
+        turn.earlier_documents = self._history.latest_documents(before=turn.accepted.user_message_id)
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
         if turn.accepted.first_turn:

@@ -128,6 +128,10 @@ class ToolUse(Protocol):
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
         ...
 
+    def offers(self, turn: Turn, name: str) -> bool:
+        """Whether the model of the turn may call the tool of this name."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
@@ -136,7 +140,8 @@ class TurnServices:
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
-    found by meaning. vaults: people's documents; None: there are none. tools: None: no model calls tools.
+    found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
+    model calls tools.
     messages_found: so many related messages are given to the model at most.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.

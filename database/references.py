@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, Text, bindparam, delete, func, insert
 from database.conversations.conversation import touch_quietly
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
+from database.messages.documents import Documents, store_documents
 from database.messages.message import answering_model
 
 from .errors import MessageNotFoundError
@@ -36,17 +37,26 @@ _FORGET = Prepared(delete(message_references).where(message_references.c.message
 _REFER = Prepared(insert(message_references), columns=[column.name for column in message_references.c])
 
 
-def store_report(*, database: Database, user_email: str, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
+def store_report(
+    *,
+    database: Database,
+    user_email: str,
+    message_id: str,
+    report: Sequence[Mapping[str, Any]],
+    documents: Documents = (),
+) -> None:
     """Keep the reference report of a message, in place of an earlier one, and let its targets know of it.
 
     report: entries with `ref`, `kind`, `status` and perhaps a `target`: `{conversation_id, message_id, …}`,
-    `{claim_id}` or the like.
+    `{claim_id}` or the like. documents: those that the message names, see `database.messages.documents`.
     Raises MessageNotFoundError.
     """
 
     def store(connection: Connection) -> None:
         conversation_id = _access(connection, user_email=user_email, message_id=message_id)
         store_report_in(connection, report, message_id=message_id, user_email=user_email)
+        if documents:
+            store_documents(connection, message_id, documents, user_email=user_email, conversation_id=conversation_id)
         # What is asked counts as something new, and has been counted already.
         touch_quietly(connection, conversation_id)
 

@@ -44,12 +44,17 @@ _MESSAGE_MAYBE: _Types = {
     "config": (dict, type(None)),
     "references": list,
     "parts": list,
+    "document_references": list,
     "branch_id": _PERHAPS_TEXT,
     "branch_of": _PERHAPS_TEXT,
     "chosen_branch": (int, type(None)),
     "deleted_at": _PERHAPS_TEXT,
 }
 _PART: _Types = {"id": int, "kind": str, "at": int}
+_DOCUMENT: _Types = {"wikilink": str, "reference_type": str}
+_DOCUMENT_MAYBE: _Types = dict.fromkeys(
+    ("relative_path", "summary", "context_snippet", "anchor", "via_tool"), _PERHAPS_TEXT
+)
 
 
 def check_index(state: Mapping[str, Any], *, name: str) -> None:
@@ -72,6 +77,9 @@ def check_messages(messages: Sequence[Any], *, name: str) -> None:
         _check(message, _MESSAGE_MAYBE, name=name, may_lack=True)
         for part in message.get("parts", ()):
             _check(part if isinstance(part, dict) else {}, _PART, name=name)
+        for document in message.get("document_references", ()):
+            _check(document if isinstance(document, dict) else {}, _DOCUMENT, name=name)
+            _check(document, _DOCUMENT_MAYBE, name=name, may_lack=True)
 
 
 def _check(given: Mapping[str, Any], types: _Types, *, name: str, may_lack: bool = False) -> None:

@@ -11,11 +11,11 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
-from chat.turns.parts import ExportedPart, in_reading_order
+from chat.turns.parts import ExportedPart
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 from database.messages.reading import MessagePage
-from portability.export_text import facts_of, moment, notes_of, reply_of, speaker_of, title_of
+from portability.export_text import facts_of, moment, notes_of, pieces_of, reply_of, speaker_of, title_of
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7; }
@@ -91,7 +91,7 @@ def _article(message: MessageRow, page: MessagePage) -> str:
         f"<header>#{escape(message.short_id)} <b>{escape(speaker_of(message))}</b> "
         f'<time datetime="{escape(message.created_at)}">{moment(message.created_at)}</time>'
         f"{_reply(message, page)}{notes}</header>\n"
-        f"{''.join(_piece(piece, typed=typed) for piece in in_reading_order(message.text, message.parts))}</article>\n"
+        f"{''.join(_piece(piece, typed=typed) for piece in pieces_of(message))}</article>\n"
     )
 
 

@@ -14,7 +14,7 @@ from database.messages.reading import MessagePage
 
 FORMAT = "anaphora-export"
 VERSION = 1
-_ELSEWHERE = {"user_id", "conversation_id", "backlink_count", "document_references"}
+_ELSEWHERE = {"user_id", "conversation_id", "backlink_count"}
 """Fields of listed messages that the head has, or that other messages determine."""
 
 _HEAD = (

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chat.turns.parts import ExportedPart, in_reading_order
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 from database.messages.reading import MessagePage
 
 UNTITLED = "(untitled)"
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
+
+
+def literal(text: str) -> str:
+    """`text` as Markdown that says just that."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def pieces_of(message: MessageRow) -> Iterator[str | ExportedPart]:
+    """The text of a message, none of it empty, with its parts between, and the documents that it refers to."""
+    yield from in_reading_order(message.text, message.parts)
+    if message.documents:
+        yield ExportedPart(title="Referenced documents", body="\n".join(map(_document_line, message.documents)))
+
+
+def _document_line(document: Mapping[str, Any]) -> str:
+    path, summary = document["relative_path"], " ".join((document["summary"] or "").split())
+    line = f"- {literal(document['wikilink'])} ({literal(path) if path else 'not found'})"
+    if path and not document["used"]:
+        line += ", found but not used"
+    return f"{line}: {literal(summary)}" if summary else line
 
 
 def title_of(conversation: ConversationRow) -> str:

@@ -75,6 +75,7 @@ def store_turns(
             config=message["config"],
             title=title,
             parts=message.get("parts") or (),
+            documents=message.get("document_references") or (),
         )
         if following is not None and following["sender"] != "user":
             answer_id = add_answer(**who, question_id=question_id).response_message_id

@@ -154,10 +154,11 @@ _KINDS = {"message": "message", "range": "message_range", "conversation": "conve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTurn:
-    """The messages of the turn that refers: they are no part of what it may refer to. chars: the question's length."""
+    """The messages of the turn that refers, no part of what it may refer to; the length of its question in `chars`."""
 
     message_ids: frozenset[str] = frozenset()
     chars: int = 0
+    is_given_documents: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

@@ -33,7 +33,7 @@ async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> G
 def _completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
     found = fitted(context.with_found(), max_context_chars(turn))
     if found.report != context.report:
-        keep(found.report_dicts())
+        found.keep_with(keep)
     if memories := memories_among(found.items):
         turn.config["memories"] = memories
     return found

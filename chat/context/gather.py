@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from chat.ports import ConversationLoader, ReferenceCaps, TurnServices
@@ -16,6 +17,7 @@ from database.references import NamedConversation, conversations_by_friendly_id
 
 from . import kinds
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
+from .documents import MAX_DOCUMENTS, DocumentLinks, DocumentReference, documents_in, each_once, wikilinks_of, written
 from .items import PkbItem, fit, merge, render
 from .kinds import ReferenceScope
 from .memories import (
@@ -30,10 +32,15 @@ from .memories import (
 )
 from .report import ReportEntry
 
+log = logging.getLogger(__name__)
 Find = Callable[[], tuple[Found, Found]]
 """Searches memories, and earlier messages; it may wait for an embedding model."""
 
 _CUT_TO_FIT = "Cut so that everything named fits the model"
+
+
+KeepReport = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], None]
+"""Stores what became of the references of a turn's question: the report, and the documents in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,14 @@ class GatheredContext:
             report=(*self.report, *(entry for entry in entries if entry not in self.report)),
         )
 
+    def documents(self) -> list[DocumentReference]:
+        """The documents of the vault that were named, in order."""
+        return documents_in(self.report)
+
+    def keep_with(self, keep: KeepReport) -> None:
+        """Store the report, and the documents in it, by `keep`."""
+        keep(self.report_dicts(), [document.as_dict() for document in self.documents()])
+
 
 def gather(
     references: Sequence[str],
@@ -79,7 +94,7 @@ def gather(
     related: Callable[[], Found] = Found,
     max_chars: int | None = None,
 ) -> GatheredContext:
-    """Resolve `references` (friendly ids without "@", as typed), each once, in the order given.
+    """Resolve `references`, each once, in the order given: friendly ids without "@", wikilinks with their brackets.
 
     request: what else the message wants of the knowledge base. related: finds messages that go with it. max_chars
     bounds the items together; the longest are cut first, and the report says so.
@@ -88,7 +103,7 @@ def gather(
     knowledge = scope.knowledge
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     followed = wanted[:MAX_REFERENCES]
-    resolutions = kinds.resolve(followed, scope)
+    resolutions, documents_beyond = each_once(kinds.resolve(followed, scope))
     beside = knowledge.beside(request)
     resolutions += knowledge.resolve_claim_ids(list(dict.fromkeys(request.claim_ids))[:MAX_REFERENCES])
     report = [resolution.entry for resolution in resolutions]
@@ -96,6 +111,8 @@ def gather(
     report += [entry for entry in beside.entries if entry.ref not in told]
     if len(wanted) > len(followed):
         report.append(_beyond_the_limit(len(wanted) - len(followed)))
+    if documents_beyond:
+        report.append(_beyond_the_limit(documents_beyond, kind="document", most=MAX_DOCUMENTS))
     named = [item for resolution in resolutions for item in resolution.items]
     context = GatheredContext(
         items=tuple(merge([*named, *beside.items])),
@@ -110,7 +127,7 @@ def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note
     """Each of the references that `gather` would have followed, as one that could not be looked up; `note` says why."""
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     report = [
-        ReportEntry(ref=f"@{ref}", kind=kinds.kind_by_form(ref), status="unavailable", notes=(note,))
+        ReportEntry(ref=written(ref), kind=kinds.kind_by_form(ref), status="unavailable", notes=(note,))
         for ref in wanted[:MAX_REFERENCES]
     ]
     report += [unavailable(f"@memory:{claim_id}", note) for claim_id in list(dict.fromkeys(claim_ids))[:MAX_REFERENCES]]
@@ -119,13 +136,13 @@ def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note
     return GatheredContext(report=tuple(report))
 
 
-def _beyond_the_limit(count: int) -> ReportEntry:
+def _beyond_the_limit(count: int, *, kind: str = "message", most: int = MAX_REFERENCES) -> ReportEntry:
     return ReportEntry(
         ref=f"+{count:,}",
-        kind="message",
+        kind=kind,
         status="unavailable",
         count=count,
-        notes=(f"{count:,} further references were not followed: at most {MAX_REFERENCES} in one message.",),
+        notes=(f"{count:,} further references were not followed: at most {most} in one message.",),
     )
 
 
@@ -181,12 +198,34 @@ def stored_scope(
 ) -> ReferenceScope:
     """What `user_email` can name in `database`."""
     caps = services.caps if services is not None else ReferenceCaps()
+    conversations = ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps)
+    return scope_of(user_email, database=database, conversations=conversations, services=services)
+
+
+def scope_of(
+    user_email: str,
+    *,
+    database: Database | None,
+    conversations: ConversationReferences,
+    services: TurnServices | None,
+) -> ReferenceScope:
+    """What `user_email` can name, the conversations given."""
+    word_for_word = conversations.running.is_given_documents
     return ReferenceScope(
         user_email=user_email,
         database=database,
-        conversations=ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps),
+        conversations=conversations,
         knowledge=knowledge_of(user_email, database=database, services=services),
+        documents=document_links(user_email, services=services, word_for_word=word_for_word),
     )
+
+
+def document_links(user_email: str, *, services: TurnServices | None, word_for_word: bool = False) -> DocumentLinks:
+    """What `user_email` can link in their vault. word_for_word: what is linked goes with the message itself."""
+    if services is None or services.vaults is None:
+        return DocumentLinks()
+    opening = partial(services.vaults.of, user_email)
+    return DocumentLinks(open_vault=opening, word_for_word=word_for_word, cap=services.caps.message)
 
 
 def stored_lookup(database: Database, user_email: str) -> FriendlyIdLookup:
@@ -198,20 +237,16 @@ def stored_lookup(database: Database, user_email: str) -> FriendlyIdLookup:
     return lookup
 
 
-log = logging.getLogger(__name__)
 _PATIENCE = 1.5
 """Seconds that whoever stops an answer waits for its references; a search may hang at a model for longer."""
 _STOPPED = "It was not looked up: the answer was stopped before."
 _BROKEN = "It could not be looked up. The server's log says why."
 
-KeepReport = Callable[[Sequence[Mapping[str, Any]]], None]
-"""Stores what became of the references of a turn's question."""
-
 
 def running(turn: Turn) -> RunningTurn:
     """What of a conversation is no part of what `turn` may refer to."""
     own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
-    return RunningTurn(message_ids=frozenset(own), chars=len(turn.text))
+    return RunningTurn(message_ids=frozenset(own), chars=len(turn.text), is_given_documents=not turn.opens_documents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +296,7 @@ def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepRepor
         context = unresolved(turn.references, turn.claim_ids, note=_BROKEN)
         _kept(context, keep)
         return Gathering(context=context, failure=error)
+    turn.named_documents = context.documents()
     memories = memories_among(context.items)
     if memories:
         turn.config["memories"] = memories
@@ -271,7 +307,7 @@ def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
     """Store the report; returns the error if that fails."""
     try:
         if context.report:
-            keep(context.report_dicts())
+            context.keep_with(keep)
     except Exception as error:  # noqa: BLE001 - the caller raises it later
         log.info("the report was not stored: %s", error)
         return error
@@ -291,11 +327,13 @@ def lost_report(
 ) -> list[dict[str, Any]]:
     """What the references in `question` mean now. Raises nothing: those that can't be looked up are unavailable."""
     named = parse_references(question)
-    if not named.friendly_ids and not named.claim_ids:
+    links = wikilinks_of(question) if services.vaults is not None else []
+    references = [*named.friendly_ids, *links]
+    if not references and not named.claim_ids:
         return []
     try:
         return resolve_report(
-            named.friendly_ids,
+            references,
             claim_ids=named.claim_ids,
             user_email=user_email,
             database=database,
@@ -304,4 +342,4 @@ def lost_report(
         )
     except Exception:  # a server must start, and a turn end, whatever became of what it refers to
         log.exception("the references of an interrupted turn could not be looked up")
-        return unresolved(named.friendly_ids, named.claim_ids, note=_UNKNOWN).report_dicts()
+        return unresolved(references, named.claim_ids, note=_UNKNOWN).report_dicts()

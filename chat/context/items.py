@@ -21,6 +21,7 @@ CONTEXT_BEGINS = "--- Context for this message ---"
 SUMMARY_HEADING = "Summary of the earlier part of this conversation, whose messages are not shown:"
 CONDENSED_HEADING = "Condensed from other material of the user:"
 REFERENCED_HEADING = "**User's explicitly referenced memories (ground truth):**"
+DOCUMENTS_HEADING = "Documents that this conversation named before, the latest first:"
 GIVEN_HEADING = "Answers that others have given to this message already:"
 CONTEXT_ENDS = "--- End of context ---"
 """The lines that structure the block of context in a prompt. `neutralised` text holds none of them."""
@@ -71,7 +72,18 @@ def _letters(line: str) -> str:
 
 
 _MARKERS = frozenset(
-    map(_letters, (CONTEXT_BEGINS, SUMMARY_HEADING, CONDENSED_HEADING, REFERENCED_HEADING, GIVEN_HEADING, CONTEXT_ENDS))
+    map(
+        _letters,
+        (
+            CONTEXT_BEGINS,
+            SUMMARY_HEADING,
+            DOCUMENTS_HEADING,
+            CONDENSED_HEADING,
+            REFERENCED_HEADING,
+            GIVEN_HEADING,
+            CONTEXT_ENDS,
+        ),
+    )
 )
 
 

@@ -1,4 +1,4 @@
-"""Kinds of things that a message can name by `@…`: conversations, messages, agents, memories and groups of them.
+"""Kinds of things that a message can name: conversations, messages, agents, memories and groups of them, documents.
 
 A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
 """
@@ -6,7 +6,7 @@ A further kind is one object with the shape of `ReferenceKind` and one line in `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
@@ -19,6 +19,7 @@ from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
 
 from .conversations import ConversationReferences, kind_of
+from .documents import DocumentLinks, is_wikilink, written
 from .memories import Knowledge
 from .report import ReportEntry, Resolution
 
@@ -41,6 +42,7 @@ class ReferenceScope:
     database: Database | None
     conversations: ConversationReferences
     knowledge: Knowledge
+    documents: DocumentLinks = field(default_factory=DocumentLinks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,10 @@ class Suggestion:
 
 
 class ReferenceKind(Protocol):
-    """A kind of things, or a family of kinds that are looked up together. Names come as typed, without "@"."""
+    """A kind of things, or a family of kinds that are looked up together.
+
+    Names come as typed, without "@"; those of documents with their brackets.
+    """
 
     @property
     def icons(self) -> Mapping[str, str]:
@@ -177,6 +182,32 @@ class _Agents:
         return "/settings#agents" if "agent_id" in entry["target"] else None
 
 
+class _Documents:
+    """Documents of the vault, by wikilinks."""
+
+    icons = MappingProxyType({"document": "file-earmark-text"})
+
+    def recognise(self, name: str) -> str | None:
+        """See `ReferenceKind`."""
+        return "document" if is_wikilink(name) else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`."""
+        return scope.documents.resolve(names)
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`. Behind an "@" there are no documents: their names begin with two brackets."""
+        if not typed.startswith("[["):
+            return []
+        found = scope.documents.suggest(typed, limit=limit)
+        return [Suggestion(kind="document", reference=link, title=path) for link, path in found]
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`."""
+        path = entry["target"].get("path")
+        return f"/interface?{urlencode({'panel': 'documents', 'document': path})}" if path else None
+
+
 class _Memories:
     """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
 
@@ -214,7 +245,7 @@ class _Memories:
         return None
 
 
-KINDS: list[ReferenceKind] = [_Conversations(), _Agents(), _Memories()]
+KINDS: list[ReferenceKind] = [_Documents(), _Conversations(), _Agents(), _Memories()]
 """All kinds, in the order in which they are asked. Memories take any name, so further kinds stand before them."""
 
 
@@ -244,13 +275,15 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     known = {
         each.reference: each
         for beginning in beginnings(typed.removeprefix("conversation_").removeprefix("conv_"))
-        for kind in KINDS
+        for kind in _offering(beginning)
         for each in kind.suggest(beginning, scope, limit=_COMPARED)
         if each.kind == "conversation" or not is_message
     }
     nearest = [known[near] for near in nearest_names(typed, known, most=_MOST_CANDIDATES)]
     kind = kind_by_form(name) if is_message else ""
-    return [{"kind": kind or near.kind, "ref": f"@{near.reference}{rest}", "title": near.title} for near in nearest]
+    return [
+        {"kind": kind or near.kind, "ref": f"{written(near.reference)}{rest}", "title": near.title} for near in nearest
+    ]
 
 
 def _names_nothing(name: str, found: Resolution) -> bool:
@@ -268,9 +301,14 @@ def suggest(typed: str, scope: ReferenceScope, *, limit: int) -> list[dict[str, 
     """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind."""
     return [
         {"kind": found.kind, "reference": found.reference, "title": found.title, "icon": kind.icons[found.kind]}
-        for kind in KINDS
+        for kind in _offering(typed)
         for found in kind.suggest(typed, scope, limit=limit)
     ]
+
+
+def _offering(typed: str) -> list[ReferenceKind]:
+    """The kinds that complete `typed`: behind two brackets there are documents alone."""
+    return [kind for kind in KINDS if isinstance(kind, _Documents)] if typed.startswith("[[") else KINDS
 
 
 def shown(entry: Mapping[str, Any]) -> dict[str, Any]:

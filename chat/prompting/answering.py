@@ -69,7 +69,7 @@ class Drafts:
         told: list[Event] = []
         if context.report != self.context.report:
             told.append(events.references(context.report_dicts()))
-            await in_thread(self.keep, context.report_dicts())
+            await in_thread(context.keep_with, self.keep)
             losses.append("what goes with your message is cut, as its references say")
         if found.condensed != self.found.condensed:
             losses.append("what was condensed is cut")

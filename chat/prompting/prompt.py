@@ -43,6 +43,7 @@ def template(name: str) -> Template:
     environment.globals["block"] = {
         "begins": items.CONTEXT_BEGINS,
         "summary": items.SUMMARY_HEADING,
+        "documents": items.DOCUMENTS_HEADING,
         "given": items.GIVEN_HEADING,
         "referenced": items.REFERENCED_HEADING,
         "ends": items.CONTEXT_ENDS,
@@ -73,13 +74,15 @@ def build_prompt(
     preferences: str,
     model: ChatModel,
     instructions: str = "",
+    documents: str = "",
     share: float = 1.0,
     given: Sequence[GivenAnswer] = (),
     continued: str = "",
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
-    `instructions`: of the conversation, in the place of our own first sentences.
+    `instructions`: of the conversation, in the place of our own first sentences. documents: a line for each document
+    that the conversation named before.
     `history` is in order and ends before the question. When it doesn't hold, or the window doesn't fit, the whole
     conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
     part of the system message. given: what others have answered in this turn already. The question and its context are
@@ -94,7 +97,7 @@ def build_prompt(
     room -= sum(model.count_tokens(message["content"]) for message in going_on)
 
     def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
-        last = _question(question, context, summary=shown, given=said)
+        last = _question(question, context, summary=shown, given=said, documents=documents)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model)
 
     last, kept = fitted("")
@@ -118,11 +121,18 @@ def _system(instructions: str, preferences: str) -> str:
     return template("system").render(instructions=instructions, preferences=preferences)
 
 
-def _question(question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer]) -> str:
-    if not (context.others or context.referenced or summary or given):
+def _question(
+    question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer], documents: str
+) -> str:
+    if not (context.others or context.referenced or summary or given or documents):
         return question
     return template("question").render(
-        question=question, summary=summary, others=context.others, referenced=context.referenced, given=given
+        question=question,
+        summary=summary,
+        documents=documents,
+        others=context.others,
+        referenced=context.referenced,
+        given=given,
     )
 
 

@@ -32,7 +32,7 @@ def described(tool: Tool) -> dict[str, Any]:
 
 def asks_for_more(text: str) -> bool:
     """Whether a message may ask for anything outside of the conversation: a greeting or a thank-you does not."""
-    return len(text.split()) >= _FEWEST_WORDS or not text.isascii()
+    return len(text.split()) >= _FEWEST_WORDS or not text.isascii() or "[[" in text
 
 
 async def choose(

@@ -56,6 +56,10 @@ class ToolLoop:
         )
         return _chosen(calls, prompt, ask) if turn.model.calls_tools is False else _native(calls, prompt, ask)
 
+    def offers(self, turn: Turn, name: str) -> bool:
+        """Whether the model of the turn may call the tool of this name."""
+        return any(tool.name == name for tool in self._offered(turn))
+
     def _offered(self, turn: Turn) -> list[Tool]:
         """The tools that the person has switched on; those that only read, where nothing was chosen.
 
@@ -167,10 +171,17 @@ class _Calls:
                 for part_id in [each for each, (_, task, _) in running.items() if task.done()]:
                     function, task, since = running.pop(part_id)
                     yield self._ended(part_id, function, task.result(), seconds=time.monotonic() - since)
+                    documents = self._documents_in(function, task.result())
+                    if documents is not None:
+                        yield documents
         finally:
             for part_id, (_, task, _) in running.items():
                 task.cancel()
                 parts.replace(part_id, status="cancelled")
+
+    def _documents_in(self, function: Mapping[str, Any], result: Result) -> Event | None:
+        tool = self.registry.find(function["name"])
+        return None if tool is None else self.turn.documents_returned(tool.name, result)
 
     def result_of(self, call: Mapping[str, Any]) -> Result:
         """The result of a call that has ended."""

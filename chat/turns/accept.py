@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
 from chat.prompting.options import answer_options
 from chat.prompting.preferences import Preferences, preferences_of
@@ -22,7 +23,7 @@ from language_models.unavailable import UnavailableChatModel
 from .errors import EmptyMessageError, MessageTooLongError
 from .history import History
 from .parts import AnswerParts
-from .turn import MAX_MESSAGE_CHARS, Turn, named_references
+from .turn import MAX_MESSAGE_CHARS, Turn, named_references, tracks_documents
 
 _OVERRIDES = "model_overrides"
 """The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""
@@ -146,7 +147,8 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         owner=query.get(OWNER),
         needs_text=is_continued,
     )
-    named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report))
+    # The documents that the question names are found in its text again.
+    named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))
     memories = accepted.answer_config.get("memories") or ()
     query = {
         **query,
@@ -159,6 +161,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     if is_continued:
         turn.continued = accepted.answer_text
         turn.parts = AnswerParts.of(part for part in accepted.answer_parts if part["kind"] != "notice")
+        turn.documents = AnswerDocuments.of(accepted.answer_documents)
     return turn
 
 
@@ -185,7 +188,7 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
 
 
 def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, text: str) -> Turn:
-    references, claim_ids = named_references(query, text)
+    references, claim_ids = named_references(query, text, documents=tracks_documents(query, means.services))
     return Turn(
         accepted=accepted,
         text=text,

@@ -39,6 +39,11 @@ def part_text(part_id: int, more: str) -> Event:
     return {"text": "", "status": "", "part_text": {"id": part_id, "text": more}}
 
 
+def documents(found: Sequence[Mapping[str, Any]]) -> Event:
+    """The documents that the answer rests on, all that are known by now."""
+    return {"text": "", "status": "", "document_references": list(found)}
+
+
 def text(delta: str) -> Event:
     """More of the answer."""
     return {"text": delta, "status": ""}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from chat.ports import Message
+from database import documents as stored_documents
 from database import references
 from database.conversations import repository as conversations
 from database.conversations import summary as running_summary
@@ -25,7 +26,11 @@ _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "m
 def _place_among_branches(row: MessageRow) -> dict[str, Any]:
     place = {"branch_id": row.branch_id, "branch_of": row.branch_of, "chosen_branch": row.chosen_branch}
     told = {name: value for name, value in place.items() if value is not None}
-    return told if row.deleted_at is None else told | {"text": "", "references": [], "parts": []}
+    return (
+        told
+        if row.deleted_at is None
+        else told | {"text": "", "references": [], "parts": [], "document_references": []}
+    )
 
 
 def refuse_fixed(changes: Mapping[str, Any]) -> None:
@@ -205,10 +210,19 @@ class History:
             needs_text=needs_text,
         )
 
-    def store_report(self, message_id: str, report: Sequence[Mapping[str, Any]]) -> None:
-        """Store what became of a message's references."""
+    def store_report(
+        self, message_id: str, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Store what became of a message's references, and the documents among them."""
         who = {name: self._who[name] for name in ("database", "user_email")}
-        references.store_report(**who, message_id=message_id, report=[dict(entry) for entry in report])
+        entries = [dict(entry) for entry in report]
+        references.store_report(**who, message_id=message_id, report=entries, documents=documents)
+
+    def latest_documents(self, *, before: str) -> list[dict[str, Any]]:
+        """The documents that the conversation named last, of messages other than `before`; asks for nothing if none."""
+        if not self._row.has_documents:
+            return []
+        return stored_documents.latest_documents(**self._who, without=before)
 
     def finish(
         self,
@@ -219,8 +233,9 @@ class History:
         config: Mapping[str, Any],
         title: str | None,
         parts: Sequence[Mapping[str, Any]] = (),
+        documents: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
-        """Store the answer with its parts, and on the first turn title, friendly id and hashes."""
+        """Store the answer with its parts and documents, and on the first turn title, friendly id and hashes."""
         return turns.finish_turn(
             **self._who,
             response_message_id=response_message_id,
@@ -229,6 +244,7 @@ class History:
             config=config,
             title=title,
             parts=parts,
+            documents=documents,
         )
 
     def finish_and_add_answer(

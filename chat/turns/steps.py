@@ -9,8 +9,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
-from chat.context.gather import GatheredContext, KeepReport
+from chat.context.documents import listed, wikilinks_of
+from chat.context.gather import GatheredContext, KeepReport, document_links
 from chat.ports import Message
 from chat.prompting import answering
 from chat.prompting.answering import Drafts
@@ -24,13 +26,14 @@ from language_models.errors import ModelUnknownError
 from . import events
 from .history import History
 from .threads import in_thread, undisturbed
-from .turn import Turn
+from .turn import Turn, tracks_documents
 
 log = logging.getLogger(__name__)
 GoOn = Callable[[Turn, str | None], FinishedTurn]
 """Stores the answer of a turn, and title if it has none yet, and begins the next answer; returns the turn with that."""
 
 _SMALLEST_CONTEXT = 4_000
+_LISTED_CHARS = 2_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
 _KEPT = "What was said is kept."
@@ -42,7 +45,7 @@ _INTERRUPTIONS = {
 
 def max_context_chars(turn: Turn) -> int:
     """How many characters of context this turn's model can take beside the question itself."""
-    taken = len(turn.text) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
+    taken = len(turn.question) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
     return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
 
 
@@ -126,7 +129,8 @@ async def answer(
 
     def prompt(block: ContextBlock, share: float) -> list[Any]:
         return build_prompt(
-            question=turn.text,
+            question=turn.question,
+            documents=listed(turn.earlier_documents, max_chars=_LISTED_CHARS),
             context=block,
             history=history,
             summary=turn.summary,
@@ -167,6 +171,9 @@ async def answers(
             if turn.title is None:
                 turn.title = begin_title(turn)
             yield turn.of_answer(event)
+        cited = await documents_cited(turn)
+        if cited is not None:
+            yield turn.of_answer(cited)
         begun = await next_answer(turn, go_on)
         if begun is None:
             return
@@ -205,6 +212,21 @@ async def _begun(turn: Turn, go_on: GoOn, stops: Sequence[object]) -> FinishedTu
     except (NotFoundError, ConflictError) as error:
         log.info("the turn %s has no further answers: %s", turn.answer_id, error)
         return None
+
+
+async def documents_cited(turn: Turn) -> events.Event | None:
+    """Note the documents that the answer links; the event that tells of them. Raises nothing but a cancellation."""
+    if not tracks_documents(turn.query, turn.services) or not ("[[" in turn.answer_text or turn.documents.stored()):
+        return None
+    is_new = await in_thread(_cite, turn)
+    return events.documents(turn.documents.stored()) if is_new else None
+
+
+def _cite(turn: Turn) -> bool:
+    vault = document_links(turn.user_email, services=turn.services)
+    linked = wikilinks_of(turn.answer_text)[:MAX_REFERENCES]
+    is_new = turn.documents.add(vault.resolved(linked)) if linked else False
+    return turn.documents.summarise(vault.summary) or is_new
 
 
 def _told_answer(turn: Turn, *, short_id: str) -> events.Event:

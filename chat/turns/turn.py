@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from chat.context.documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
 from chat.ports import ConversationLoader, Message, TurnServices
 from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
@@ -66,17 +67,20 @@ class Answerer:
 class Turn:
     """A question that was accepted, and the answer as it grows.
 
-    references: friendly ids without "@", as typed: those the client named, then those found in the text. preferences:
+    references: friendly ids without "@", as typed: those the client named, then those found in the text, then the
+    wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents: the
+    latest ones of the conversation. preferences:
     what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
     that the conversation has chosen. options: of the conversation, replaced by those of the question.
     notice: what the person ought to know of this choice. continued: what the answer said before it goes on. parts: what
-    the answer has beside its words. status: the answer's, as it will be stored. under_way: set when there is time for
-    what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
-    where they could not be. finished: the answer is stored with its status. answer_id: the message id of the answer
-    that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside
-    which there is none. answerers: of a turn with several answers, those who give them, in order. given: the answers
-    that have ended. title: the task that makes the title of a new conversation.
+    the answer has beside its words. documents: those of the vault that the answer rests on. status: the answer's, as it
+    will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
+    runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
+    its status. answer_id: the message id of the answer that is being written. user_email, conversation_id: whose turn
+    it is, and where. database: None for a bundle beside which there is none. answerers: of a turn with several answers,
+    those who give them, in order. given: the answers that have ended. title: the task that makes the title of a new
+    conversation.
     """
 
     accepted: AcceptedTurn
@@ -88,6 +92,8 @@ class Turn:
     query: Mapping[str, Any]
     loader: ConversationLoader | None
     preferences: Preferences
+    named_documents: Sequence[DocumentReference] = ()
+    earlier_documents: Sequence[Mapping[str, Any]] = ()
     summary: str = ""
     history: Sequence[Message] = ()
     has_own_model: bool = False
@@ -96,6 +102,7 @@ class Turn:
     continued: str = ""
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)
+    documents: AnswerDocuments = field(default_factory=AnswerDocuments)
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
@@ -118,15 +125,37 @@ class Turn:
         self.model, self.has_own_model = self.answerers[len(self.given)].model, False
         self.config = {name: value for name, value in self.config.items() if name == "memories"}
         self.answer_id, self.answer, self.parts = answer_id, [], AnswerParts()
+        self.documents = AnswerDocuments()
 
     def ended(self) -> dict[str, Any]:
         """The answer as `database.turns.turns.finish_turn` takes it."""
         config = {"model": self.model.name, **self.config}
-        return {"text": self.answer_text, "status": self.status, "config": config, "parts": self.parts.stored()}
+        beside = {"parts": self.parts.stored(), "documents": self.documents.stored()}
+        return {"text": self.answer_text, "status": self.status, "config": config, **beside}
 
     def of_answer(self, event: Event) -> Event:
         """`event`, which belongs to the answer that is being written; in a turn with several it names that answer."""
         return events.of_answer(event, self.answer_id) if self.answerers else event
+
+    @property
+    def question(self) -> str:
+        """The model's copy of the question: where the model has tools, it ends with the documents that it names."""
+        return self.text + referenced_block(self.named_documents) if self.opens_documents else self.text
+
+    @property
+    def opens_documents(self) -> bool:
+        """Whether the model that answers can read documents by itself."""
+        tools = self.services.tools
+        return tools is not None and tools.offers(self, "read_document")
+
+    def documents_returned(self, tool: str, result: Any) -> Event | None:
+        """Keep which documents the tool `tool` (by its own name, no alias) has really returned.
+
+        The event that tells watchers of them; None where there is nothing new. Raises nothing.
+        """
+        if not tracks_documents(self.query, self.services) or not self.documents.returned(tool, result):
+            return None
+        return events.documents(self.documents.stored())
 
     @property
     def answer_text(self) -> str:
@@ -268,10 +297,19 @@ def _finish_abandoned(turn: Turn, finish: Finish) -> None:
         log.exception("the abandoned turn %s could not be finished", turn.answer_id)
 
 
-def named_references(query: Mapping[str, Any], text: str) -> tuple[list[str], list[str]]:
-    """Friendly ids and claim ids of `query`: those the client lists, then those in `text`, each once."""
+def tracks_documents(query: Mapping[str, Any], services: TurnServices) -> bool:
+    """Whether links between double brackets are followed: there are vaults, and the person has not switched it off."""
+    return services.vaults is not None and bool((query.get("checkboxes") or {}).get("use_documents", True))
+
+
+def named_references(query: Mapping[str, Any], text: str, *, documents: bool = False) -> tuple[list[str], list[str]]:
+    """References and claim ids of `query`: those the client lists, then those in `text`, each once.
+
+    documents: also the wikilinks of `text`, behind the others.
+    """
     parsed = parse_references(text)
-    friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids]
+    links = wikilinks_of(text) if documents else []
+    friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids, *links]
     claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]
     bare = (storable(friendly_id.removeprefix("@")) for friendly_id in friendly_ids)
     return list(dict.fromkeys(bare)), list(dict.fromkeys(map(storable, claim_ids)))

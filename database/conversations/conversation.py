@@ -24,7 +24,8 @@ class ConversationRow:
     """One conversation with the workspace it lies in.
 
     Times are ISO 8601 in UTC. `conversation_friendly_id` is None until the first turn is stored; `running_message_id`
-    names the answer that is being generated; `version` grows with every change of the conversation or its messages.
+    names the answer that is being generated; `version` grows with every change of the conversation or its messages;
+    `has_documents` says whether any message ever referred to a document.
     """
 
     conversation_id: str
@@ -46,6 +47,7 @@ class ConversationRow:
     last_ordinal: int
     running_message_id: str | None
     branch_id: str | None
+    has_documents: bool
     version: int
     deleted_at: str | None
     expires_at: str | None
@@ -117,7 +119,7 @@ def select_conversations() -> Select[Any]:
 def conversation_row(row: Sequence[Any]) -> ConversationRow:
     """A row of `select_conversations`; a conversation without a stored workspace is in the default one."""
     fields = dict(zip(_FIELDS, row, strict=True))
-    for flag in ("title_force_set", "archived", "stateless"):
+    for flag in ("title_force_set", "archived", "stateless", "has_documents"):
         fields[flag] = bool(fields[flag])
     fields["tags"] = split_tags(fields["tags"])
     if fields["workspace_id"] is None:

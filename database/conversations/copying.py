@@ -16,11 +16,13 @@ from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.errors import MessageNotFoundError
 from database.messages.branches import branches_of, on_path
+from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
 from database.messages.parts import part_rows, told_parts
 from database.schema import (
     activities,
     conversations,
+    document_references,
     message_edits,
     message_parts,
     message_references,
@@ -60,31 +62,35 @@ def with_text_so_far(connection: Connection, row: Row[*tuple[Any, ...]]) -> dict
 
 
 def read_cloned_rows(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> ClonedRows:
-    """References, edits and variants of the messages `originals`, for their copies; message_ids: new ids by old."""
+    """What belongs to the messages `originals`, for their copies: references, edits, variants, parts, documents.
+
+    message_ids: new ids by old.
+    """
     found = []
-    for table in (message_references, message_edits, message_variants, message_parts):
+    for table in (message_references, message_edits, message_variants, message_parts, document_references):
         names = [column.name for column in table.c if column.name not in _NUMBERED_BY_THE_STORE]
         query = select(*(table.c[name] for name in names)).where(table.c.message_id.in_(originals))
         rows = connection.execute(query.order_by(*table.primary_key.columns)).all()
         found.append((table, [_copied(connection, dict(row._mapping), message_ids) for row in rows]))
-    return [*found, (message_parts, _parts_being_written(connection, message_ids, originals))]
+    return [*found, *_being_written(connection, message_ids, originals)]
 
 
-def _parts_being_written(
-    connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The parts, as rows of the copies, that answers among `originals` have told of and that are not stored yet."""
+def _being_written(connection: Connection, message_ids: Mapping[str, str], originals: Sequence[str]) -> ClonedRows:
+    """The parts and documents, as rows of the copies, that answers among `originals` have told of.
+
+    They are not stored yet.
+    """
     newest = select(func.max(message_variants.c.number)).where(message_variants.c.message_id == messages.c.message_id)
-    running = select(messages.c.message_id, newest.scalar_subquery().label("attempt")).where(
+    running = select(messages.c.message_id, messages.c.user_email, newest.scalar_subquery().label("attempt")).where(
         messages.c.message_id.in_(originals), messages.c.status == "streaming"
     )
-    return [
-        row
-        for message_id, attempt in connection.execute(running)
-        for row in part_rows(
-            message_ids[message_id], told_parts(answer_events(connection, message_id)), version=attempt or 1
-        )
-    ]
+    parts: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
+    for message_id, user_email, attempt in connection.execute(running).all():
+        events, copy, version = answer_events(connection, message_id), message_ids[message_id], attempt or 1
+        parts += part_rows(copy, told_parts(events), version=version)
+        documents += document_rows(copy, told_documents(events), user_email=user_email, version=version)
+    return [(message_parts, parts), (document_references, documents)]
 
 
 def insert_cloned_rows(connection: Connection, cloned: ClonedRows) -> None:
@@ -104,10 +110,13 @@ def _interrupted(connection: Connection, message_id: str) -> dict[str, Any]:
     return {"text": joined_text(answer_events(connection, message_id)), "status": "interrupted"}
 
 
-def _mark_parts(connection: Connection, message_ids: Sequence[str]) -> None:
-    """Let the copies among `message_ids` that have parts say so."""
-    having = select(message_parts.c.message_id).where(message_parts.c.message_id.in_(message_ids))
-    connection.execute(update(messages).where(messages.c.message_id.in_(having)).values(has_parts=1))
+def _mark(connection: Connection, message_ids: Sequence[str], *, having: Table, column: str) -> None:
+    """Let the copies among `message_ids` that have rows in the table `having` say so."""
+    these = select(having.c.message_id).where(having.c.message_id.in_(message_ids))
+    connection.execute(update(messages).where(messages.c.message_id.in_(these)).values({column: 1}))
+
+
+_MARKS = ((message_parts, "has_parts"), (document_references, "has_documents"))
 
 
 _MESSAGES_AT_ONCE = 50
@@ -317,6 +326,7 @@ def _begin(connection: Connection, copy: _Copy) -> None:
         "settings": source.settings,
         "memory": source.memory,
         "stateless": int(source.stateless),
+        "has_documents": int(source.has_documents),
         "branch_id": copy.message_ids.get(source.branch_id or ""),
         "deleted_at": copy.created_at,
         "incomplete_since": copy.created_at,
@@ -350,8 +360,10 @@ def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cl
     for seq, deleted_at in gone.items():
         connection.execute(update(activities).where(_a.seq == seq).values(deleted_at=deleted_at))
     insert_cloned_rows(connection, cloned)
-    if any(table is message_parts and parts for table, parts in cloned):
-        _mark_parts(connection, [copy.message_ids[row["message_id"]] for row in rows])
+    copies = [copy.message_ids[row["message_id"]] for row in rows]
+    for having, column in _MARKS:
+        if any(table is having and of_table for table, of_table in cloned):
+            _mark(connection, copies, having=having, column=column)
 
 
 def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:

@@ -16,9 +16,19 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import ConflictError
 from database.messages.branches import BranchTree, Fork
+from database.messages.documents import document_rows
 from database.messages.parts import part_rows
 from database.references import reference_rows
-from database.schema import activities, conversations, message_parts, message_references, messages, threads, workspaces
+from database.schema import (
+    activities,
+    conversations,
+    document_references,
+    message_parts,
+    message_references,
+    messages,
+    threads,
+    workspaces,
+)
 
 from .conversation import record_listed
 from .repository import insert_conversation, read_live
@@ -62,6 +72,13 @@ def import_conversation(
             for row, message in zip(rows, imported, strict=True)
             for part in part_rows(row["message_id"], message.get("parts") or (), version=1)
         ],
+        document_references: [
+            document
+            for row, message in zip(rows, imported, strict=True)
+            for document in document_rows(
+                row["message_id"], message.get("document_references") or (), user_email=user_email, version=1
+            )
+        ],
     }
     for table, new in everything.items():
         if new:
@@ -74,7 +91,12 @@ def _count_messages(connection: Connection, rows: Sequence[dict[str, Any]], *, c
     """Choose the path of the conversation, and count the messages that it shows."""
     active_branch = _choose_path(rows)
     shown = sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows)
-    counts = {"message_count": shown, "last_ordinal": len(rows), "branch_id": active_branch}
+    counts = {
+        "message_count": shown,
+        "last_ordinal": len(rows),
+        "branch_id": active_branch,
+        "has_documents": max((row["has_documents"] for row in rows), default=0),
+    }
     here = conversations.c.conversation_id == conversation_id
     connection.execute(update(conversations).where(here).values(**counts))
 
@@ -219,6 +241,7 @@ def _said(message: Message) -> dict[str, Any]:
         "config": message.get("config") or {},
         "report": message.get("references") or [],
         "has_parts": int(bool(message.get("parts"))),
+        "has_documents": int(bool(message.get("document_references"))),
         "created_at": message.get("created_at") or now_iso(),
         "edited_at": message.get("edited_at"),
         "pinned_at": message.get("pinned_at"),

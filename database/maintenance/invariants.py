@@ -176,6 +176,15 @@ RULES: tuple[Rule, ...] = (
         what="Message {0} has a part of kind {1!r} that no version of it shows.",
     ),
     Rule(
+        name="documents",
+        sql="SELECT message_id, wikilink FROM document_references JOIN messages USING (message_id) "
+        "WHERE has_documents = 0 OR document_references.user_email <> messages.user_email "
+        "OR (version > 1 AND NOT EXISTS "
+        "(SELECT 1 FROM message_variants WHERE message_variants.message_id = document_references.message_id "
+        "AND message_variants.number = document_references.version))",
+        what="Message {0} refers to the document {1!r} in a version that it does not have, or as somebody else.",
+    ),
+    Rule(
         name=VECTORS,
         sql=WRONG_VECTORS,
         what="Vector {0} is that of message {1}, which is deleted or somebody else's.",

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from database.engine.statements import Prepared
 from database.schema import activities, conversations, message_references, message_variants, messages
 
+from .documents import documents_of
 from .parts import parts_of
 
 # A statement holds at most 32,766 parameters.
@@ -102,6 +103,7 @@ _ROWS: Select[*tuple[Any, ...]] = select(
     messages.c.pinned_at,
     messages.c.chosen_variant,
     messages.c.has_parts,
+    messages.c.has_documents,
     messages.c.branch_id,
     messages.c.branch_of,
     messages.c.chosen_branch,
@@ -122,7 +124,8 @@ class MessageRow(NamedTuple):
     in_answer_to: the message_id that an answer answers. report: the reference report stored with it.
     backlink_count: how many live messages of this user refer to it. chosen_variant, variants: of an answer that was
     made again, see `variants_of`; variants is empty for others. has_parts: whether any version of it has parts. parts:
-    those of the version that the message shows, see `database.messages.parts`. branch_id, branch_of, chosen_branch,
+    those of the version that the message shows, see `database.messages.parts`; has_documents and documents likewise,
+    see `database.messages.documents`. branch_id, branch_of, chosen_branch,
     other_branch: see `database.messages.branches`. branch: of a question with alternatives, `{number, count}`.
     """
 
@@ -145,6 +148,7 @@ class MessageRow(NamedTuple):
     pinned_at: str | None
     chosen_variant: int | None
     has_parts: int
+    has_documents: int
     branch_id: str | None
     branch_of: str | None
     chosen_branch: int | None
@@ -156,6 +160,7 @@ class MessageRow(NamedTuple):
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
     variants: tuple[dict[str, Any], ...]
     parts: tuple[dict[str, Any], ...]
+    documents: tuple[dict[str, Any], ...]
     branch: dict[str, int] | None
 
 
@@ -370,11 +375,11 @@ def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRo
 
 
 _message = MessageRow._make
-_PLAIN = ((), (), None)
+_PLAIN = ((), (), (), None)
 
 
 def _whole(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
-    """`rows` with their variants and parts; plain messages ask for nothing more."""
+    """`rows` with their variants, parts and documents; plain messages ask for nothing more."""
     repeated = [row.message_id for row in rows if row.chosen_variant is not None]
     if repeated:
         variants = variants_of(connection, repeated)
@@ -383,6 +388,10 @@ def _whole(connection: Connection, rows: list[MessageRow]) -> list[MessageRow]:
     if having_parts:
         parts = parts_of(connection, having_parts)
         rows = [row._replace(parts=parts.get((row.message_id, row.chosen_variant or 1), ())) for row in rows]
+    having_documents = [row.message_id for row in rows if row.has_documents]
+    if having_documents:
+        documents = documents_of(connection, having_documents)
+        rows = [row._replace(documents=documents.get((row.message_id, row.chosen_variant or 1), ())) for row in rows]
     first_ones = {row.branch_of or row.message_id for row in rows if row.branch_of or row.chosen_branch}
     if first_ones:
         branches = _alternatives(connection, first_ones)
@@ -435,7 +444,7 @@ def message_shape(row: MessageRow) -> dict[str, Any]:
         "show_hide": row.show_hide,
         "config": row.config,
         "references": row.report,
-        "document_references": [],
+        "document_references": list(row.documents),
         "backlink_count": row.backlink_count,
         "variants": list(row.variants),
         "parts": list(row.parts),

@@ -19,6 +19,7 @@ from database.errors import ConversationNotFoundError, MessageNotFoundError, Sta
 from database.schema import activities, conversations, message_edits, message_variants, messages
 from database.turns.ephemeral import is_unkept
 
+from .documents import documents_of
 from .hashes import give_hashes
 from .message import (
     MessageRow,
@@ -367,9 +368,12 @@ def _variants(connection: Connection, rows: Sequence[MessageRow]) -> dict[str, l
     variants = _belonging(connection, message_variants, [row.message_id for row in rows], _OF_A_VARIANT)
     having_parts = [row.message_id for row in rows if row.has_parts]
     parts = parts_of(connection, having_parts) if having_parts else {}
+    having_documents = [row.message_id for row in rows if row.has_documents]
+    documents = documents_of(connection, having_documents) if having_documents else {}
     for message_id, versions in variants.items():
         for version in versions:
             version["parts"] = list(parts.get((message_id, version["number"]), ()))
+            version["document_references"] = list(documents.get((message_id, version["number"]), ()))
     return variants
 
 

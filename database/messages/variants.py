@@ -23,6 +23,7 @@ from database.turns.idempotency import refuse_attempt_sent_before
 from database.turns.identity import RepeatedTurn
 from database.turns.leases import new_lease
 
+from .documents import Documents, store_documents
 from .message import MessageRow, live_in, row_with_id, rows_where
 from .parts import Parts, store_parts
 from .reading import access_message, access_settled
@@ -107,6 +108,7 @@ def finish_variant(
     status: str,
     config: Mapping[str, Any] | None,
     parts: Parts = (),
+    documents: Documents = (),
 ) -> None:
     """End the variant that is being written, and choose it, if it ended well and says something.
 
@@ -122,6 +124,15 @@ def finish_variant(
         store_parts(connection, message_id, parts, version=running.number)
         connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
     message = rows_where(connection, messages.c.message_id == message_id)[0]
+    if documents:
+        store_documents(
+            connection,
+            message_id,
+            documents,
+            user_email=message.user_email,
+            conversation_id=message.conversation_id,
+            version=running.number,
+        )
     number = running.number if text and status in _ENDED else message.chosen_variant
     chosen = _variant(connection, message_id, _v.number == number)
     if chosen is not None:
@@ -214,4 +225,5 @@ def _repeated(head: ConversationHead, question: MessageRow, answer: MessageRow, 
         answer_config=answer.config,
         answer_text=answer.text,
         answer_parts=answer.parts,
+        answer_documents=answer.documents,
     )

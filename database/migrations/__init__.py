@@ -44,6 +44,7 @@ from . import (
     m0021_fulltext_without_pending_list,
     m0022_agents,
     m0023_documents,
+    m0024_document_references,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0021_fulltext_without_pending_list.upgrade,
     m0022_agents.upgrade,
     m0023_documents.upgrade,
+    m0024_document_references.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -19,6 +19,7 @@ from .conversations import (
 )
 from .messages import (
     activities,
+    document_references,
     message_edits,
     message_parts,
     message_references,
@@ -43,6 +44,7 @@ __all__ = [
     "document_chunks",
     "document_links",
     "document_names",
+    "document_references",
     "document_summaries",
     "documents",
     "jobs",

@@ -29,6 +29,8 @@ conversations = Table(
     Column("running_message_id", Text),
     # The branch that the active path ends in, where the next turn is added.
     Column("branch_id", Text),
+    # Whether any of its messages ever had rows in document_references.
+    Column("has_documents", Integer, nullable=False, server_default="0"),
     Column("version", Integer, nullable=False, server_default="1"),
     Column("deleted_at", Text),
     Column("expires_at", Text),

@@ -84,6 +84,8 @@ messages = Table(
     Column("client_message_id", Text),
     # Whether any version of the message has rows in message_parts.
     Column("has_parts", Integer, nullable=False, server_default="0"),
+    # Whether any version of the message has rows in document_references.
+    Column("has_documents", Integer, nullable=False, server_default="0"),
     # Of a running answer: which process writes it, and until when that process is taken to be alive.
     Column("owner", Text),
     Column("lease_until", Text),
@@ -177,6 +179,31 @@ message_parts = Table(
     # How many characters of the message's text come before the part.
     Column("at", Integer, nullable=False),
     Column("data", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The documents of the owner's vault that a message names or rests on. version: as in message_parts.
+document_references = Table(
+    "document_references",
+    metadata,
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    # With its brackets, as it was written; for a path that a tool returned, the file name without extension.
+    Column("wikilink", Text, nullable=False),
+    # NULL for a link that leads nowhere.
+    Column("relative_path", Text),
+    # "direct": a link in the text; "search": a tool returned the document.
+    Column("reference_type", Text, nullable=False),
+    Column("summary", Text),
+    Column("context_snippet", Text),
+    Column("anchor", Text),
+    Column("via_tool", Text),
+    Column("ambiguous", Integer, nullable=False, server_default="0"),
+    # 0 for a document that a search found and that was neither read nor cited.
+    Column("used", Integer, nullable=False, server_default="1"),
+    Index("idx_document_references_path", "user_email", "relative_path"),
     sqlite_with_rowid=False,
 )
 

@@ -60,8 +60,8 @@ def finish_and_add_answer(
 ) -> FinishedTurn:
     """End an answer and begin a further one to its question, in one transaction: no other turn comes between.
 
-    ended: `text`, `status`, `config`, `title` and `parts` of the answer that ends, as for `finish_turn`. Returns the
-    turn with the further answer. Raises what `add_answer` raises, and then the first answer has not ended either.
+    ended: `text`, `status`, `config`, `title`, `parts` and `documents` of the answer that ends, as for `finish_turn`.
+    Returns the turn with the further answer. Raises what `add_answer` raises; then the first answer has not ended.
     """
 
     def go_on(connection: Connection) -> FinishedTurn:

@@ -71,8 +71,8 @@ class AcceptedTurn(Turn):
 class RepeatedTurn(AcceptedTurn):
     """A turn that is answered once more.
 
-    text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts: of the
-    answer until now.
+    text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts,
+    answer_documents: of the answer until now.
     """
 
     text: str
@@ -81,6 +81,7 @@ class RepeatedTurn(AcceptedTurn):
     answer_config: dict[str, Any]
     answer_text: str = ""
     answer_parts: tuple[dict[str, Any], ...] = ()
+    answer_documents: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

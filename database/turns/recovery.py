@@ -15,6 +15,7 @@ from database.conversations.titles import heuristic_title
 from database.engine.database import Database, Urgency
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from database.maintenance.invariants import NO_RUNNING_ANSWER
+from database.messages.documents import told_documents
 from database.messages.parts import told_parts
 from database.references import store_report_in
 from database.schema import conversations, message_variants, messages, stream_events
@@ -157,6 +158,7 @@ def _close(
         answer.message_id,
         text=joined_text(own),
         parts=ended_calls(told_parts(own), status="interrupted"),
+        documents=told_documents(own),
         status="interrupted",
         config=None,
         title=head.title or heuristic_title(answer.question or ""),

@@ -21,6 +21,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import MessageNotFoundError, TurnInProgressError
 from database.messages.branches import begin_branch
+from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed
 from database.messages.parts import Parts, store_parts
 from database.messages.variants import finish_variant
@@ -150,10 +151,12 @@ def finish_turn(
     config: Mapping[str, Any],
     title: str | None = None,
     parts: Parts = (),
+    documents: Documents = (),
 ) -> FinishedTurn:
-    """Store the answer's final text, status and parts, and let the next turn begin.
+    """Store the answer's final text, status, parts and documents, and let the next turn begin.
 
-    status: "complete", "cancelled", "interrupted" or "failed". parts: see `database.messages.parts`.
+    status: "complete", "cancelled", "interrupted" or "failed". parts: see `database.messages.parts`. documents: see
+    `database.messages.documents`.
 
     On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
     message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
@@ -172,6 +175,7 @@ def finish_turn(
             config=config,
             title=title,
             parts=parts,
+            documents=documents,
         )
 
     return database.write(finish, urgency=Urgency.STREAM)
@@ -187,6 +191,7 @@ def finish_in(
     config: Mapping[str, Any] | None,
     title: str | None,
     parts: Parts = (),
+    documents: Documents = (),
 ) -> FinishedTurn:
     """`finish_turn` within a transaction; `config` None leaves the stored one."""
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
@@ -203,7 +208,15 @@ def finish_in(
         named = head.friendly_id is None
         head = _name(connection, head, title=title)
         if chosen_variant is not None:
-            finish_variant(connection, response_message_id, text=text, status=status, config=config, parts=parts)
+            finish_variant(
+                connection,
+                response_message_id,
+                text=text,
+                status=status,
+                config=config,
+                parts=parts,
+                documents=documents,
+            )
         else:
             values = {"text": text, "status": status, "has_parts": int(bool(parts))}
             if config is None:
@@ -211,6 +224,14 @@ def finish_in(
             else:
                 _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, **values, config=dict(config))
             store_parts(connection, response_message_id, parts, version=1)
+            if documents:
+                store_documents(
+                    connection,
+                    response_message_id,
+                    documents,
+                    user_email=head.user_email,
+                    conversation_id=head.conversation_id,
+                )
         hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
         ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
         touch(connection, head.conversation_id, title=head.title, **ended)
